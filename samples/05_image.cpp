@@ -5,7 +5,7 @@
 // The output has three pictures side by side: noisy, denoised, sharpened. `noise` is the standard deviation of the
 // picture's noise, white being 1. Without arguments the sample adds noise to samples/data/scene.png and writes
 // denoised.png in the working folder. The results are checked, pixel by pixel, against the same chain in double
-// precision; where the noise was added, the denoised picture also has to be closer to the clean one.
+// precision. Where the sample added the noise, the denoised picture also has to be closer to the clean one.
 #include "image_kernels.hpp"
 #include "support/image.hpp"
 #include "support/report.hpp"

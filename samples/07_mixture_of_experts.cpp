@@ -1,4 +1,4 @@
-// Multiplies each group of rows by the weights of its own expert, in one launch: the block reads the expert's number
+// Multiplies each group of rows by the weights of its own expert, in one launch. The block reads the expert's number
 // from a tensor and uses it as an index.
 #include "support/report.hpp"
 

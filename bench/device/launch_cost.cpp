@@ -1,5 +1,5 @@
-// Measures what a launch costs the calling thread: prepared and typed launches beside the driver's own call with the
-// same parameters, in interleaved bursts; and launches on the host beside its pool of threads.
+// Measures the cost of a launch for the calling thread, in interleaved bursts. Prepared and typed launches run beside
+// the driver's own call with the same parameters, launches on the host beside its pool of threads.
 #include <dlfcn.h>
 
 #include <algorithm>

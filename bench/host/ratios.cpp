@@ -1,5 +1,5 @@
-// Compares host kernels with OpenBLAS, Eigen and hand-written OpenMP loops, at one and two threads, for this machine's
-// CPU and for AVX2 alone: medians of interleaved runs.
+// Compares host kernels with OpenBLAS, Eigen and hand-written OpenMP loops, by medians of interleaved runs. Runs at one
+// and two threads, for this machine's CPU and for AVX2 alone.
 #include <cmath>
 #include <cstdio>
 #include <functional>

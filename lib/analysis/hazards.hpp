@@ -70,8 +70,9 @@ class Hazards {
   void close_all(Close const& close);
   /// Tells whether no hazard is left that a barrier can close.
   bool none() { return !first(); }
-  /// Finds the first access through the asynchronous proxy that follows an ordinary one of the same bytes without a
-  /// fence, in the order of the text. In a ring between partitions, finds the first release without one.
+  /// Finds the first access through the asynchronous proxy, in the order of the text, that lacks a fence. Such an
+  /// access follows an ordinary one of the same bytes. In a ring between partitions, finds the first release without a
+  /// fence.
   std::optional<MissingFence> first_without_fence();
   /// Summarises the accesses that the function leaves to its callers, in its own shared memory and parameters. Requires
   /// that its own hazards are closed.
@@ -139,8 +140,8 @@ class Hazards {
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
   void take(ir::Op const& control, State& state);
-  /// Tells whether the access was made only where `control` is entered, too: in it, if its condition has not changed
-  /// since, or in another region whose condition implies that.
+  /// Tells whether the access was made only where `control` is entered, too. It was made in `control`, if its condition
+  /// has not changed since, or in another region whose condition implies that.
   bool entered_with(Pending const& pending, ir::Op const& control);
   /// Goes past an if by its else block, or past a for without an iteration. Erases accesses that are not made then.
   void pass(ir::Op const& control, State& state);

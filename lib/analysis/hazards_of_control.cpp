@@ -187,8 +187,9 @@ void Hazards::op(Op const& op, State& state) {
   }
 }
 
-// Closes a hazard found in the first iteration of all loops around it where the op at hand, or a region around that op,
-// begins: up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
+// Closes a hazard where the op at hand, or a region around that op, begins: up to there a barrier changes nothing. The
+// hazard was found in the first iteration of all loops around it. An op that a hazard stops has not changed the state
+// yet; a region has.
 void Hazards::block(Block const& ops, State& state) {
   for (Op const& each : ops) {
     bool const region = close_ != nullptr && each.block_count() > 0;

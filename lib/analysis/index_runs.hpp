@@ -5,9 +5,10 @@
 
 namespace tegula::analysis {
 
-/// Gives the length n, a power of two: each aligned group of n elements along the last axis of the tile of a gather, a
-/// scatter or an atomic lies in n adjacent elements of the tensor's innermost axis, from a multiple of n on, or is
-/// masked as a whole. 1: no such groups are proven. Whether a group crosses the tensor's border is left to the access.
+/// Gives the length of the runs in which a gather, a scatter or an atomic accesses adjacent elements: n, a power of
+/// two. Each aligned group of n elements along the tile's last axis lies in n adjacent elements of the tensor's
+/// innermost axis. They start at a multiple of n, or the group is masked as a whole. 1: no such groups are proven.
+/// Whether a group crosses the tensor's border is left to the access.
 std::int64_t index_run(ir::Op const& op, AxisFacts const& facts);
 
 }  // namespace tegula::analysis

@@ -67,9 +67,9 @@ bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   return false;
 }
 
-/// Gives the value that a result of a loop or branch around the earlier access had at that access: in the last
-/// iteration, in that block. `now`: as of the later access; else as of the iteration right before of `when.turn`. Null:
-/// not known.
+/// Gives the value that a result of a loop or branch around the earlier access had at that access. For a loop that is
+/// the last iteration's value, for a branch that of the access's block. `now`: as of the later access; else as of the
+/// iteration right before of `when.turn`. Null: not known.
 Value const* yielded_around(Value const& result, Access const& earlier, When when, bool now) {
   Op const* const op = result.defining_op();
   if (op == nullptr || (!op->is<ForOp>() && !op->is<IfOp>()) || !is_inside(*earlier.op, *op)) return nullptr;

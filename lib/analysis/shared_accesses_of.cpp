@@ -98,8 +98,8 @@ bool written_by_someone(Value const& tensor, Function const& function) {
 void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {
   if (effect.space == Space::console || effect.completion == Completion::later) return;
   if (effect.atomic && effect.access == ir::Access::read) return;  // the write stands for both
-  // A peer writes whenever it gets there: Liveness keeps the buffer's bytes for it alone, and readers wait for the
-  // phase of the mbarrier that counts them.
+  // A peer writes at any time, so Liveness keeps the buffer's bytes for it alone. Readers wait for the phase of the
+  // mbarrier that counts them.
   if (effect.space == Space::shared && at_peer(op)) return;
   Value const& operand = *op.operand(effect.operand);
   if (effect.space == Space::shared && !operand.type().is_shared() && !operand.type().is_mbarrier())

@@ -15,8 +15,8 @@ transform::Pipeline default_pipeline(Target target);
 /// Gives the pipeline for this module: a shorter one for kernels written in block ops.
 transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions const& options);
 
-/// Gives a copy of the module, before any pass, without its device_asserts if the option says so, and with the checks
-/// that the options ask for.
+/// Gives a copy of the module, before any pass, with the checks that the options ask for. An option leaves out its
+/// device_asserts.
 ir::Module with_checks(ir::Module const& module, CompileOptions const& options);
 
 /// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code

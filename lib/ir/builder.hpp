@@ -53,7 +53,7 @@ class Builder {
   Value* constant(double value, Type const& type);
   Value* constant(Constant value, Type const& type);
 
-  /// Copies an op with its regions; operands found in `map` are replaced; results and block arguments are added to it.
+  /// Copies an op with its regions. Operands found in `map` are replaced; results and block arguments are added to it.
   Op& clone(Op const& op, ValueMap& map);
 
  private:

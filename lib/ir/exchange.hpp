@@ -1,5 +1,6 @@
-// Plans how threads of a CTA exchange elements for a reduction, a scan or a layout conversion: the steps, in order, and
-// the shared memory they need. Passes allocate by it and code generation follows it, so both read it from here.
+// Plans how threads of a CTA exchange elements for a reduction, a scan or a layout conversion. A plan has the steps, in
+// order, and the shared memory they need. Passes allocate by it and code generation follows it, so both read it from
+// here.
 #pragma once
 
 #include <cstdint>

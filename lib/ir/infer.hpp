@@ -27,8 +27,9 @@ Inferred infer(OpStruct const& attributes, std::initializer_list<Type> operands,
   return infer(kind_of<OpStruct>, &attributes, {operands.begin(), operands.size()}, {stated.begin(), stated.size()});
 }
 
-/// Explains why an op cannot have this type: a tile without axes, with extents below 1 or with more than 2^24 elements,
-/// a tensor of an impossible rank. Empty: fine.
+/// Explains why an op cannot have this type. Empty: fine. Types that it refuses:
+/// - a tile without axes, with extents below 1 or with more than 2^24 elements,
+/// - a tensor of an impossible rank.
 std::string why_not_a_type(Type const& type);
 
 /// Explains why the host cannot compute a value before a launch, from extents, integer scalars and constants. Names the

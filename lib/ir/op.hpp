@@ -1,7 +1,7 @@
 // Defines the erased IR: values, ops, blocks, functions, modules. Passes are plain C++ over these.
 //
-// Structured: an op may hold blocks (regions of one block each); there are no branches. A block owns its ops; an op
-// owns its results; a use is kept in the value, so replacing is cheap and erasing a used value is caught.
+// It is structured: an op may hold blocks (regions of one block each). There are no branches. A block owns its ops; an
+// op owns its results. A use is kept in the value, so replacing is cheap and erasing a used value is caught.
 #pragma once
 
 #include <list>

@@ -13,10 +13,11 @@
 //   function @f(%x: tile<128xf32>) -> (tile<128xf32>) noinline { ... return %y }
 //
 // One op per line: `results = mnemonic operands {attributes} : result types`, with attributes in declared order and
-// defaults omitted (a constant attribute other than ConstantOp's: zero of the result's element is the default). Operand
-// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp; the blocks of other
-// ops stand after the types, `(%g: i64) { ... } and { ... }`, each with its arguments if it has any. Value names are
-// unique in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a function.
+// defaults omitted. Zero of the result's element is the default of a constant attribute other than ConstantOp's.
+// Operand types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp; the blocks
+// of other ops stand after the types, `(%g: i64) { ... } and { ... }`, each with its arguments if it has any. Value
+// names are unique in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a
+// function.
 #pragma once
 
 #include <string>

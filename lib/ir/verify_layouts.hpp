@@ -1,5 +1,5 @@
-// Checks that the layouts of a block op's operands let the hardware read and write the elements that the types name:
-// one mismatch is silent wrong data. Used by verify_block.cpp.
+// Checks that the layouts of a block op's operands let the hardware read and write the elements that the types name.
+// One mismatch is silent wrong data. Used by verify_block.cpp.
 #pragma once
 
 #include <string>

@@ -42,8 +42,9 @@ struct FoundKernel {
 /// Gives the checks that TEGULA_CHECKS asks for.
 Checks checks_of_launches();
 
-/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter): the kernel's own,
-/// if the call states some, and those of the environment. Throws UserError for options that follow from the call.
+/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter). Joins those of the
+/// kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
+/// call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
 
 /// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
@@ -57,8 +58,8 @@ std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = Gr
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
                         GridFrom grid = GridFrom::kernel);
 
-/// Gives a launch of a kernel on a device with these arguments: one of the latest of this kernel whose arguments were
-/// equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
+/// Gives a launch of a kernel on a device with these arguments. It is one of the latest of this kernel whose arguments
+/// were equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
 std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
                                                            std::span<Argument const> arguments, GridFrom grid);
 

@@ -24,8 +24,8 @@ class Simulation {
   /// Runs it; the report lists the kernel's errors. Throws UserError with the compiler's reason for a kernel that a
   /// schedule asks for and the GPU refuses.
   [[nodiscard]] simulation result() const;
-  /// Runs it and throws with the reports if there are any: UserError when the kernel as written is wrong, InternalError
-  /// when only the passes' result is.
+  /// Runs it and throws with the reports if there are any. Throws UserError when the kernel as written is wrong,
+  /// InternalError when only the passes' result is.
   void run() const;
 
  private:

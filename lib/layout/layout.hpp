@@ -148,7 +148,7 @@ class Layout {
   /// bits.
   [[nodiscard]] Layout const* times(Layout const& large) const;
 
-  /// Reduces the axis to extent 1: elements along it become replication; registers that only replicate are dropped.
+  /// Reduces the axis to extent 1: elements along it become replication. Registers that only replicate are dropped.
   [[nodiscard]] Layout const* collapsed(int axis) const;
   /// Does the same and drops the axis.
   [[nodiscard]] Layout const* sliced(int axis) const;

@@ -1,6 +1,6 @@
-// Maps a register tile to shared memory: M = S^-1 R from register, lane and warp to offset, its split into vectors, and
-// the banks that these access. All offsets are in elements from the start of the view; the caller adds the offset of a
-// moved view (ElementOffsets::movable).
+// Maps a register tile to shared memory: M = S^-1 R from register, lane and warp to offset. Splits the map into
+// vectors, and finds the banks that these access. All offsets are in elements from the start of the view; the caller
+// adds the offset of a moved view (ElementOffsets::movable).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // Makes layouts of tiles in shared memory: from the offset, in elements, to the tile's axes.
 //
-// Swizzled by W bytes: the last axis is contiguous and cut into column blocks of W bytes; each block holds all rows, W
-// bytes apart, and blocks follow one another. Inside a block the 16-byte chunks of a row are XORed by bits of the row:
-// row % 8 for W = 128, (row / 2) % 4 for 64, (row / 4) % 2 for 32, none for 16. A TMA box W bytes wide writes this
-// layout, and wgmma reads it in the mode of the same name. Axes before the last two are dense repetitions outermost.
+// Swizzled by W bytes: the last axis is contiguous and cut into column blocks of W bytes. Each block holds all rows, W
+// bytes apart, and blocks follow one another. Inside a block the 16-byte chunks of a row are XORed by bits of the row.
+// The bits are row % 8 for W = 128, (row / 2) % 4 for 64, (row / 4) % 2 for 32, none for 16. A TMA box W bytes wide
+// writes this layout, and wgmma reads it in the mode of the same name. Axes before the last two are dense repetitions
+// outermost.
 //
 // The hardware XORs absolute addresses, these layouts offsets: the same as long as the buffer begins at a multiple of
 // swizzle_alignment(W). The other major order is the transposed layout.

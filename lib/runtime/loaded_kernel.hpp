@@ -10,7 +10,7 @@
 
 namespace tegula::runtime {
 
-/// Holds a loaded kernel: immutable once made; shared by all launches of it.
+/// Holds a loaded kernel, immutable once made and shared by all its launches.
 struct LoadedKernel {
   CompiledKernel compiled;
   device where;

@@ -83,7 +83,7 @@ bool empty(Footprint const& footprint) {
 
 std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Normalises: each axis runs upwards from the lowest address; axes that follow one another without a gap become one.
+/// Normalises. Each axis runs upwards from the lowest address; axes that follow one another without a gap become one.
 Footprint normalized(Footprint const& footprint) {
   Footprint result;
   result.base = byte_range(footprint).first;

@@ -29,8 +29,8 @@ class Box {
     for (ir::Value const* offset : op.all("offsets")) offsets_.push_back(std::clamp(agent.index(*offset), -far, far));
   }
 
-  /// Calls visit(i, address, coordinates) for element i of the tile; address is null outside the part or the tensor,
-  /// or, with a report, outside its memory.
+  /// Calls visit(i, address, coordinates) for element i of the tile. The address is null outside the part or the
+  /// tensor, or, with a report, outside its memory.
   template <class Visit>
   void each(Visit&& visit) const {
     int const lead = tensor_.extents.size() - tile_.rank();

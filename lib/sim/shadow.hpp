@@ -20,7 +20,7 @@ class Shadow {
     [[nodiscard]] bool none() const { return op == nullptr; }
   };
   /// Holds the last store, and loads by up to two different blocks. A store conflicts with loads of any block but its
-  /// own that are not ordered before it, so two are enough to know that one is of another block.
+  /// own that are not ordered before it. So two are enough to know that one is of another block.
   struct Cell {
     Access store;
     std::array<Access, 2> loads;

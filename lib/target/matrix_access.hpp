@@ -1,8 +1,8 @@
 // Decides when ldmatrix and stmatrix move a register tile from and to shared memory, and how.
 //
-// They move 8x8 matrices of 16-bit units, rows of 16 bytes: lane 8j + i gives the address of row i of matrix j;
-// register j of lane l holds units 2(l%4), 2(l%4)+1 of row l/4 of matrix j, or with .trans unit l/4 of rows 2(l%4),
-// 2(l%4)+1.
+// They move 8x8 matrices of 16-bit units, with rows of 16 bytes. Lane 8j + i gives the address of row i of matrix j.
+// Register j of lane l holds units 2(l%4) and 2(l%4)+1 of row l/4 of matrix j. With .trans it holds unit l/4 of rows
+// 2(l%4) and 2(l%4)+1.
 #pragma once
 
 #include <array>
@@ -17,7 +17,10 @@
 namespace tegula::target {
 
 /// Describes one instruction. Offsets are in elements. The address of a lane combines three parts (XOR of lows, sum of
-/// highs): `first`, MatrixPlan::lane_bits of the set bits of the lane, and the map's part of the warp.
+/// highs):
+/// - `first`,
+/// - MatrixPlan::lane_bits of the set bits of the lane,
+/// - the map's part of the warp.
 struct MatrixStep {
   /// Per matrix: the elements that its 32-bit register packs, lowest bits first.
   std::vector<std::vector<int>> registers;

@@ -45,8 +45,8 @@ std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int6
   std::int64_t const width = operand.swizzle_bytes;
   std::int64_t const along = (operand.mn_major ? mn : k) * element_bytes;  // bytes along the contiguous axis
   std::int64_t const across = operand.mn_major ? k : mn;
-  // Groups of 8 rows of `width` bytes; the two offsets lead to the next group each way, with their roles exchanged for
-  // the unswizzled MN-major form.
+  // A group has 8 rows of `width` bytes. The two offsets lead to the next group each way; the unswizzled MN-major form
+  // exchanges their roles.
   std::int64_t const next_rows = operand.mn_major && width == 16 ? operand.leading : operand.stride;
   std::int64_t const next_columns = operand.mn_major && width == 16 ? operand.stride : operand.leading;
   return across % 8 * width + across / 8 * next_rows + along % width + along / width * next_columns;

@@ -9,8 +9,8 @@
 
 namespace tegula::trace {
 
-/// Runs the ops of one block of the grid. They are appended to a function whose parameters are the kernel's, in the
-/// order in which they run: loops are unrolled, branches are those that are taken, functions are inlined.
+/// Runs the ops of one block of the grid. They are appended, in the order in which they run, to a function whose
+/// parameters are the kernel's. Loops are unrolled, branches are those that are taken, functions are inlined.
 class Eager {
  public:
   virtual ~Eager() = default;

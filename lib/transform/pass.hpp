@@ -3,7 +3,7 @@
 //   /// Verb and object. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
 //   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
 //
-// A pass is a free function without state: everything comes in by argument, decisions go out as attributes of the IR,
+// A pass is a free function without state. Everything comes in by argument; decisions go out as attributes of the IR,
 // findings as diagnostics. It answers `changed` exactly when it changed something; run twice, the second run does not.
 #pragma once
 

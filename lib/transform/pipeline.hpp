@@ -31,8 +31,8 @@ class DoesNotFit : public UserError {
 
 /// Runs a pipeline on a verified module, as the environment's options say: TEGULA_DUMP, TEGULA_TIME, TEGULA_VERIFY and
 /// TEGULA_OVERRIDE_DIR. Throws UserError for a text that names no pass, an order that is refused, or an error that a
-/// pass reports; InternalError when a pass fails or breaks its contract. When a pass fails, the IR before it and the
-/// passes left stay in a replay file that the error names; `tegula_opt --replay` runs it.
+/// pass reports. Throws InternalError when a pass fails or breaks its contract. When a pass fails, the IR before it and
+/// the passes left stay in a replay file that the error names; `tegula_opt --replay` runs it.
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
 /// Runs a list of passes; they need not stand in the table.

@@ -1,5 +1,5 @@
-// Tests that every product compiles for the GPU: all elements, in shapes that fill instructions of tensor cores and in
-// others, of operands that are copied, loaded through pointers, transposed or converted.
+// Tests that every product compiles for the GPU, of all elements. Shapes fill instructions of tensor cores or do not.
+// Operands are copied, loaded through pointers, transposed or converted.
 #include <fmt/format.h>
 
 #include "codegen/ptx_cases.hpp"

@@ -1,5 +1,5 @@
-// Runs PTX text on the CPU, one CTA at a time: an oracle for the PTX of the device code generator, where there is no
-// GPU.
+// Runs PTX text on the CPU, one CTA at a time. It is an oracle for the PTX of the device code generator, where there is
+// no GPU.
 //
 // Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join
 // again where the text joins them). Global memory is this process's own, limited to the regions that a test names;

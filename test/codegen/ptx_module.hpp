@@ -22,7 +22,7 @@ using codegen::nvptx::ptx::Builder;
 using codegen::nvptx::ptx::Values;
 
 /// Holds the values of a kernel of the module: a tensor map, two global addresses (i64), shared addresses and numbers
-/// (i32) that are not known before the launch.
+/// (i32). None is known before the launch.
 struct KernelValues {
   llvm::Value *map, *in, *out;
   llvm::Value *shared, *barrier, *x, *y;

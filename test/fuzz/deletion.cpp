@@ -1,3 +1,4 @@
+// Runs a kernel without each synchronising op, and sorts the ops that are not missed by their reasons.
 #include "fuzz/deletion.hpp"
 
 #include <algorithm>
@@ -297,7 +298,7 @@ class Remover {
     return true;
   }
 
-  /// Tells whether the simulator reports the module where one parameter alone is small or large: loops over it end
+  /// Tells whether the simulator reports the module where one parameter alone is small or large. Then loops over it end
   /// early, and those beside it do not. Launches that the kernel does not take are left out.
   bool reported_specially(ir::Module const& module) {
     if (special_launches_.empty())

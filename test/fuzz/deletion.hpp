@@ -26,7 +26,7 @@ enum class Reason : std::uint8_t {
   /// without them the simulator reports more if this one is gone as well. All such of a kernel may go together.
   others_order,
   /// Names a wait for bulk copies with its commit and warp_barrier, if stores with staging buffers of their own wait
-  /// for all copies: each wait frees the other's buffer. Or names a warp_barrier ahead of an arrival that does for all
+  /// for all copies. Each wait frees the other's buffer. Or names a warp_barrier ahead of an arrival that does for all
   /// such of the kernel. They may not go together.
   each_other_orders,
   /// Names a barrier without which analysis::Hazards finds accesses of two iterations of a loop that has one at most.
@@ -47,8 +47,8 @@ struct Deletions {
   std::vector<std::string> rare;    ///< those without which it does not, executed too rarely to tell
   std::vector<Excused> excused;     ///< those without which it does not, for a reason
   std::vector<std::string> silent;  ///< those without which it does not, for none
-  /// Lists the same, of kinds that passes also insert for paths or phases that no launch here has: barriers, warp
-  /// barriers, proxy fences and waits for products. No launch at hand tells whether they are needed.
+  /// Lists the same, of kinds that passes also insert for paths or phases that no launch here has. They are barriers,
+  /// warp barriers, proxy fences and waits for products. No launch at hand tells whether they are needed.
   std::vector<std::string> unsettled;
   std::string module;  ///< the text that they stand in
 
@@ -57,12 +57,15 @@ struct Deletions {
   }
 };
 
-/// Takes each op out that says it orders something, and runs the kernel at launches of several kinds: with values that
-/// grow along each tensor, so that rescaling branches are taken late; with inputs of one element and of none, so that
-/// loops over them have one iteration or none; with inputs of twice the extents; with small values as the case has
-/// them. An op that is not missed there is tried with each parameter none, small or large alone. A persistent kernel
-/// has one CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for tests, which
-/// put something in.
+/// Takes each op out that says it orders something, and runs the kernel at launches of several kinds:
+/// - with values that grow along each tensor, so that rescaling branches are taken late,
+/// - with inputs of one element and of none, so that loops over them have one iteration or none,
+/// - with inputs of twice the extents,
+/// - with small values as the case has them.
+///
+/// An op that is not missed there is tried with each parameter none, small or large alone. A persistent kernel has one
+/// CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for tests, which put
+/// something in.
 using Behind = std::function<void(ir::Module&)>;
 Deletions without_each_op(PipelineCase const& given, Behind const& behind = {});
 

@@ -1,3 +1,4 @@
+// Judges a case: runs its kernel as written and after the passes, and compares the values and reports.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -203,8 +204,8 @@ class Judge {
     return error_of(ordered);
   }
 
-  /// Arithmetic on tiles of i64 may wrap. Passes make scalar arithmetic of it where all elements are equal, and the
-  /// simulator reports scalars that wrap, since it takes them for indices: then the values decide.
+  /// Arithmetic on tiles of i64 may wrap. Passes make scalar arithmetic of it where all elements are equal. The
+  /// simulator reports scalars that wrap, since it takes them for indices. Then the values decide.
   static bool only_wraps(sim::Result const& result) {
     return std::all_of(result.reports.begin(), result.reports.end(),
                        [](sim::Report const& report) { return report.kind == sim::ReportKind::index_overflow; });

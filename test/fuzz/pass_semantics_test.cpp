@@ -1,5 +1,5 @@
-// Runs random kernels through random pipelines: the simulator gives the same bits before and after, and running the
-// same pipeline again changes nothing it could see. Every second kernel gets numbers of any bits: subnormal, huge, NaN.
+// Runs random kernels through random pipelines. The simulator gives the same bits before and after; running the same
+// pipeline again changes nothing it could see. Every second kernel gets numbers of any bits: subnormal, huge, NaN.
 //
 // TEGULA_FUZZ_KERNELS sets how many kernels run, TEGULA_FUZZ_SEED the first seed; a failure prints seed, pipeline and
 // kernel.

@@ -1,3 +1,4 @@
+// Makes cases of random kernels and options, and writes and reads them as text.
 #include "fuzz/pipeline_case.hpp"
 
 #include <fmt/format.h>

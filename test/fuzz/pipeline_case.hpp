@@ -1,5 +1,5 @@
-// One kernel with all that a run of it through the cuda pipeline needs, as text, and the judgement. The simulator runs
-// the kernel as written and after the passes; both must leave the same values in every tensor.
+// Provides cases for the fuzzer: one kernel as text, with all that a run through the cuda pipeline needs. Judges them:
+// the simulator runs the kernel as written and after the passes; both must leave the same values in every tensor.
 #pragma once
 
 #include <functional>
@@ -61,8 +61,8 @@ struct Judgement {
 };
 
 struct JudgeOptions {
-  /// Runs what every pass changed, if the simulator takes it, and every pass again, which must change nothing; else the
-  /// last pass' text is run only.
+  /// Runs the text behind every pass that changed it, if the simulator takes it. Runs every pass again, which must
+  /// change nothing. Else runs only the last pass' text.
   bool each_pass = false;
   int schedules = 1;  ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
   /// Elements that one text computes in a whole sweep, and each copy that a thread holds. Texts beyond it run as the

@@ -1,3 +1,4 @@
+// Forks the processes, hands jobs to them and collects the results.
 #include "fuzz/processes.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,13 @@
-// Makes random kernels of attention's form: a product, masks, a softmax whose reference and sum are carried, a second
-// product on top of a scaled accumulator. The form varies in all properties that passes look for: the reference and its
-// start, the masks and their order, the results of the loop, further uses of its carried values. Sums may be kept in 16
-// bits. The factor may be used twice, or elsewhere than in scaling. Scales, also from an argument, may be large. Inputs
-// may hold NaN and infinities. Executors may take other references and round elsewhere, so results have bounds of error
-// instead of bits; with `exact` NaN and infinities stay where they are.
+// Makes random kernels of attention's form: a product, masks, a softmax, and a second product on top of a scaled
+// accumulator. The softmax carries its reference and sum. The form varies in all properties that passes look for:
+// - the reference and its start,
+// - the masks and their order,
+// - the results of the loop,
+// - further uses of its carried values.
+//
+// Sums may be kept in 16 bits. The factor may be used twice, or elsewhere than in scaling. Scales, also from an
+// argument, may be large. Inputs may hold NaN and infinities. Executors may take other references and round elsewhere,
+// so results have bounds of error instead of bits. With `exact` NaN and infinities stay where they are.
 #pragma once
 
 #include <algorithm>

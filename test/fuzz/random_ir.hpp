@@ -1,9 +1,9 @@
-#pragma once
-// Random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
+// Makes random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
 //
 // Some ops are left out, so that results are comparable bit by bit. Minima and maxima of zeros of different sign may
 // give either. So no op here tells zeros apart: floats are divided by constants alone, and there is no rsqrt and no
 // bitcast of floats.
+#pragma once
 
 #include <algorithm>
 #include <cstdint>

@@ -11,14 +11,14 @@
 //                every place; offsets below 0 and far outside, constant and from arguments
 //   aliases      functions that get one tensor twice
 //
-// One in seven has no products and no stages, so that its functions stay; as many have stages without products. Values
+// One in seven has no products and no stages, so that its functions stay. As many have stages without products. Values
 // are such that executors must agree bit by bit:
 //
 //   whole        numbers that every element holds exactly
 //   wild         of all sizes, NaN and infinities, for ops that round in one way: elementwise ones, casts, min and max,
 //                sums of order = pairwise. Before other ops they become whole numbers again
-//   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products: their sums
-//                are exact in every order, as all terms of the kernel together are less than f32's 2^24 whole numbers
+//   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products. Their sums
+//                are exact in every order: all terms of the kernel together are less than f32's 2^24 whole numbers
 //
 // Results of exp2 or a division are followed with a bound of their error instead.
 #pragma once

@@ -91,7 +91,7 @@ class TileProducts : protected TileMemory {
                 sum.bound + count * a.bound * b.bound,
                 sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
   }
-  /// Counts terms of scaled products and the number that each sum begins with, in units of the least: false where f32
+  /// Counts terms of scaled products and the number that each sum begins with, in units of the least. False where f32
   /// may not hold all partial sums of the kernel's terms in every order.
   bool holds_terms(std::int64_t terms) {
     std::int64_t const max = units_ + terms * scaled_bound * scaled_bound + scaled_bound;

@@ -8,7 +8,7 @@
 //   tegula-fuzz --pass circular-buffer --count 100       passes up to this one, each text that the simulator takes
 //   tegula-fuzz --replay failure.txt                     one case, as a failure leaves it
 //
-// Wrong results are shrunk, one for each pass and kind of failure, and printed with their seeds and the first pass
+// Wrong results are shrunk, one for each pass and kind of failure. They are printed with their seeds and the first pass
 // after which they show. A crash or a kernel that takes too long is a wrong result too. At the end: how many were
 // right, refused and why, wrong. Exit status: 0, 1 for a wrong result, 2 for bad arguments. TEGULA_FUZZ_KERNELS and
 // TEGULA_FUZZ_SEED stand for --count and --seed.

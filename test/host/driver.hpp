@@ -220,7 +220,7 @@ inline void run_on_host(ir::Module const& module, HostArguments const& arguments
 }
 
 /// Runs the text on the host in every variant (three CPUs, with and without facts) and compares each written array with
-/// the simulator: bit for bit, or within `tolerance` relative to the largest magnitude of the array.
+/// the simulator. Bits are equal, or within `tolerance` relative to the largest magnitude of the array.
 inline void check_against_simulator(std::string const& text, HostArguments const& arguments, double tolerance = 0) {
   ir::Module const module = parse(text);
   std::vector<Array> initial;

@@ -1,4 +1,4 @@
-// Tests what a launch does besides its work: a prepared one does not allocate or look anything up, and a typed one with
+// Tests the cost of a launch besides its work. A prepared one does not allocate or look anything up; a typed one with
 // the arguments of an earlier one does not allocate.
 #include "jit/kernel_cache.hpp"
 #include "support/catch.hpp"

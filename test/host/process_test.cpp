@@ -1,5 +1,5 @@
-// Tests launches where a process is not whole: in a child of fork(), while static objects and threads end, and of
-// kernels whose library is unloaded.
+// Tests launches where a process is not whole: in a child of fork(), and while static objects and threads end. Tests
+// kernels whose library is unloaded, too.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Proves by deletion that the passes' synchronising ops are needed in kernels of the fuzzer: in the kept ones, and in
-// random ones from TEGULA_FUZZ_SEED on, TEGULA_FUZZ_DELETIONS of them (100).
+// Proves by deletion that the passes' synchronising ops are needed in kernels of the fuzzer. These are the kept ones
+// and TEGULA_FUZZ_DELETIONS (100) random ones from TEGULA_FUZZ_SEED on.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Tests offsets that lie before a tensor, or beyond the 32 bits of a coordinate: the passes keep the meaning of tiles,
+// Tests offsets that lie before a tensor, or beyond the 32 bits of a coordinate. The passes keep the meaning of tiles,
 // and the simulator reports copies that do not.
 #include <limits>
 

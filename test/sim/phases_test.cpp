@@ -1,5 +1,5 @@
 // Tests the source of the phase of each wait. There are no token variables: stage and parity are calculated from a
-// loop-carried counter, so that SSA keeps it alive from the first arrive to the last wait.
+// loop-carried counter. So SSA keeps it alive from the first arrive to the last wait.
 #include <algorithm>
 #include <filesystem>
 #include <set>

@@ -1,5 +1,5 @@
-// Tests that rings hold the values that the loop would have loaded: tiles of several uses, converted operands of
-// products, and reductions of products and loads in any layout.
+// Tests that rings hold the values that the loop would have loaded. Cases are tiles of several uses, converted operands
+// of products, and reductions of products and loads in any layout.
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "ir/text.hpp"

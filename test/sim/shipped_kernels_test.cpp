@@ -1,5 +1,5 @@
-// Tests every kernel of samples/ on the CPU, three ways: compiled for the host, as tiles in the simulator, and warp by
-// warp after the passes for the GPU. All agree within the error that the sample states. For the GPU they compile
+// Tests every kernel of samples/ on the CPU, compiled for the host and as tiles in the simulator. Tests it warp by warp
+// after the passes for the GPU, too. All agree within the error that the sample states. For the GPU they compile
 // without spills.
 #include <array>
 

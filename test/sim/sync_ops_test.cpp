@@ -38,8 +38,8 @@ std::string with(std::string text, std::string const& from, std::string const& t
   return text;
 }
 
-/// OWN and OTHER are tiles of 64 floats in two warps, LANES and TURNED of one warp: one thread reads the bytes that
-/// another one writes.
+/// Fills the types of tiles in. OWN and OTHER are tiles of 64 floats in two warps, LANES and TURNED of one warp. One
+/// thread reads the bytes that another one writes.
 std::string spelled(std::string text) {
   std::pair<char const*, char const*> const tiles[] = {
       {"OWN", "tile<64xf32, [lane (1) (2) (4) (8) (16), warp (32)]>"},

@@ -31,8 +31,8 @@ std::string shown(Extents const& shape) {
   return text;
 }
 
-/// Runs on one CTA, where every trip count is the greatest; on as many as the kernel asks for; on more than there is
-/// work for.
+/// Runs on one CTA, where every trip count is the greatest. Runs on as many as the kernel asks for, and on more than
+/// there is work for.
 void small_shapes_are_right(std::string_view name) {
   Target const& target = target_of(name);
   auto const module = module_of(target);

@@ -1,5 +1,5 @@
+// Provides Catch2, version 2 or 3, to the tests. No other file names its headers.
 #pragma once
-// The only file that names Catch2's headers, so that both Catch2 2 and 3 serve.
 
 #if TEGULA_CATCH2_MAJOR >= 3
 #include <catch2/catch_all.hpp>

@@ -1,5 +1,5 @@
-// Defines a loop whose two products read one copied tile, once as trans(k) and once as k, as attention backward and
-// latent attention do: S = Q K^T, O += S K.
+// Defines a loop whose two products read one copied tile, once as trans(k) and once as k: S = Q K^T, O += S K.
+// Attention backward and latent attention do so.
 #pragma once
 
 #include <string>

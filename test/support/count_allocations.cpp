@@ -1,3 +1,4 @@
+// Replaces operator new by one that counts.
 #include "support/count_allocations.hpp"
 
 #include <cstdlib>

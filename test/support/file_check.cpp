@@ -1,3 +1,4 @@
+// Reads directives and finds their patterns in the text.
 #include "support/file_check.hpp"
 
 #include <algorithm>

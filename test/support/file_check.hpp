@@ -1,6 +1,6 @@
-#pragma once
 // Checks text against FileCheck's syntax: CHECK, -NEXT, -SAME, -EMPTY, -NOT, -DAG, -LABEL and -COUNT-n, with
 // {{regex}}, [[NAME:regex]] and [[NAME]]. Runs of blanks match runs of blanks. Regular expressions are ECMAScript's.
+#pragma once
 
 #include <string>
 #include <string_view>

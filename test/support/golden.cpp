@@ -1,3 +1,4 @@
+// Compares text with golden files, and rewrites them if the switch says so.
 #include "support/golden.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
+// Compares text with golden files: expected bytes that one switch rewrites, for review as a diff.
 #pragma once
-// Golden text: expected bytes in a file, rewritten by one switch and reviewed as a diff.
 
 #include <string>
 #include <string_view>

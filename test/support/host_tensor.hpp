@@ -1,5 +1,5 @@
-// Holds tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides,
-// read back as doubles or integers.
+// Holds tensors of any element in host memory, for tests of the executors. They are filled from bits, viewed with any
+// strides, and read back as doubles or integers.
 #pragma once
 
 #include <algorithm>

@@ -42,8 +42,8 @@ double error_in_ulp(T found, long double exact) {
   long double const unit = std::ldexp(1.0L, std::max(exponent - format.mantissa - 1, min));
   return static_cast<double>(std::abs(static_cast<long double>(value) - exact) / unit);
 }
-/// Gives the bound of a row for T: half a unit more, since the C library rounds too, and on devices the hardware's
-/// approximations.
+/// Gives the bound of a row for T, with half a unit more, since the C library rounds too. On devices it adds the error
+/// of the hardware's approximations.
 template <class T>
 double bound_of(double bound_f32, double bound_f64, Executor on) {
   if (sizeof(T) == 2) return 0.52;

@@ -1,4 +1,4 @@
-// Kernels of pairwise sums, compared bit by bit with the tree that their contract states.
+// Checks kernels of pairwise sums bit by bit against the tree that their contract states.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Makes random kernels as IR text, with their arguments, which differential and fuzz tests run on several executors.
 //
-// Kernels of kind `exact` hold only ops whose results every executor must agree on bit by bit: no sums of floats in an
-// unstated order, no products of matrices, no visible bits of NaN. A zero of either sign from min or max becomes
-// positive before its use. Kernels of kind `matrix` hold dots and sums in any order and compare within a bound.
+// Kernels of kind `exact` hold only ops whose results every executor must agree on bit by bit. They have no sums of
+// floats in an unstated order, no products of matrices, no visible bits of NaN. A zero of either sign from min or max
+// becomes positive before its use. Kernels of kind `matrix` hold dots and sums in any order and compare within a bound.
 #pragma once
 
 #include <algorithm>

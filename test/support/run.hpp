@@ -1,3 +1,4 @@
+// Provides the entry of a test program.
 #pragma once
 
 namespace tegula::test {

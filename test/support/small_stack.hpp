@@ -1,4 +1,4 @@
-// Threads with small stacks, for work that must not recurse deeply.
+// Runs threads with small stacks, for work that must not recurse deeply.
 #pragma once
 
 #include <pthread.h>

@@ -17,8 +17,8 @@ enum class Choice : std::uint8_t { automatic, off, on };
 
 /// Selects checks that are compiled into a kernel as asserts with the source line (see lib/doc/debugging.md).
 struct Checks {
-  /// An index of gather, scatter, an atomic or a load of one element lies outside of the tensor; or the whole box of a
-  /// load or store does. -1 as an index of gather, scatter or an atomic leaves the element out, as masks do. A load
+  /// An index of gather, scatter, an atomic or a load of one element lies outside of the tensor. So does the whole box
+  /// of a load or store. -1 as an index of gather, scatter or an atomic leaves the element out, as masks do. A load
   /// that states its pad is not checked: it may lie anywhere.
   bool bounds = false;
   bool overflow = false;  ///< an i32 or i64 number from which indices or bounds of loops follow wraps

@@ -21,8 +21,8 @@ inline constexpr Memory<ir::MemoryOrder::release> release;
 inline constexpr Memory<ir::MemoryOrder::acq_rel> acq_rel;
 }  // namespace order
 
-/// Names the threads for which an atomic is one step, and that its order reaches: those of its own CTA, of the device
-/// (the default), or of all devices and the host.
+/// Names the threads for which an atomic is one step, and that its order reaches. They are those of its own CTA, of the
+/// device (the default), or of all devices and the host.
 namespace scope {
 template <ir::AtomicScope of>
 struct Memory {
@@ -103,9 +103,10 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
 
 }  // namespace detail
 
-// Atomics take (inout tensor, value, indices..., mask(m), order::..., scope::...), are statements, and give the old
-// elements: a tile of the shape of the tiles of indices, or a scalar where no index is a tile; then the CTA makes the
-// change once. Places outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any order.
+// Atomics take (inout tensor, value, indices..., mask(m), order::..., scope::...) and are statements. They give the old
+// elements in a tile of the shape of the tiles of indices. Where no index is a tile, they give a scalar, and the CTA
+// makes the change once. Places outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any
+// order.
 
 /// Adds to elements atomically; f16 and bf16 round after each sum.
 template <class P, class V, class... Rest>

@@ -48,7 +48,7 @@ auto rotated(A&& a, N&& amount, bool left, location where) {
 
 }  // namespace detail
 
-/// Rotates the bits of each element to the left, or to the right, by a number or by a tile of integers of its shape; of
+/// Rotates the bits of each element to the left, or to the right, by a number or by a tile of integers of its shape. Of
 /// the amount the lowest 5 bits count, of 64-bit elements 6.
 template <detail::IntegerTile A, class N>
 requires(detail::Integer<N> || detail::IntegerTile<N>) auto rotate_left(A&& a, N&& amount,

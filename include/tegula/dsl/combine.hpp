@@ -2,8 +2,8 @@
 //
 // Elements are joined in the order of Order::pairwise: adjacent pairs first, an odd last one carried up. A scan joins
 // groups of four one after another, and their totals by pairs. So a combiner has to be associative and may depend on
-// the order of its arguments. Few steps exchange elements between threads: pairs and groups of a thread are parted by
-// shape ops, and the rest trades places by butterflies, which leave the elements where they are.
+// the order of its arguments. Few steps exchange elements between threads: shape ops part the pairs and groups of a
+// thread. The rest trades places by butterflies, which leave the elements where they are.
 #pragma once
 
 #include "tegula/dsl/control.hpp"

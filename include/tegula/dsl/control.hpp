@@ -200,7 +200,7 @@ struct Recorded {
   }
 };
 
-/// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars; everything else stays as it
+/// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars. Everything else stays as it
 /// is.
 template <class X>
 constexpr auto bound(X&& x, [[maybe_unused]] location where) {
@@ -302,8 +302,8 @@ requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...)
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
-/// carried to the next iteration. After the last one it is given as a tile or scalar, as the struct or tuple of tiles
-/// that it is or, for carry(...), as several for structured bindings. Compile options override these hints:
+/// carried to the next iteration. After the last one it is given as the tile, scalar, struct or tuple of tiles that it
+/// is. For carry(...) it is given as several values for structured bindings. Compile options override these hints:
 /// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit,
 /// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
@@ -404,10 +404,10 @@ requires(!detail::Carryable<detail::bare<Body>> &&
 }
 
 /// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
-/// gives the carried values of the next iteration. Both take one argument for each value of `init`: a tile, a scalar, a
-/// number, a struct or tuple of tiles and scalars, or carry(...) of them. The condition is tested before each
-/// iteration; after it fails, the carried values are the result. A loop that ends early carries the scalar that decides
-/// it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
+/// gives the carried values of the next iteration. Both take one argument for each value of `init`. A value is a tile,
+/// a scalar, a number, or a struct or tuple of tiles and scalars; carry(...) holds several. The condition is tested
+/// before each iteration; after it fails, the carried values are the result. A loop that ends early carries the scalar
+/// that decides it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
 template <class Init, class Condition, class Body>
 requires(detail::Carryable<detail::bare<Init>> ||
          detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,
@@ -450,8 +450,8 @@ requires(detail::Carryable<detail::bare<Init>> ||
 }
 
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
-/// return values (one, a struct or tuple of tiles, or carry(...)) of the same elements and shapes, which the statement
-/// gives.
+/// return values of the same elements and shapes, which the statement gives. The values are one, a struct or tuple of
+/// tiles, or carry(...).
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
@@ -498,7 +498,7 @@ void if_(C const& condition, Then&& then_branch, location where = location::curr
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }
 
-/// Names an intermediate value in generic code: records a recipe, or those of carry(...) for structured bindings;
+/// Names an intermediate value in generic code. Records a recipe, or those of carry(...) for structured bindings;
 /// passes tiles, scalars and host values on.
 template <class X>
 constexpr auto let(X&& x, [[maybe_unused]] location where = location::current()) {

@@ -196,9 +196,9 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
 ///
 /// - `tf32`: of each element at least the upper 10 bits of the fraction count. The host keeps the others, Hopper and
 ///   the simulator drop them.
-/// - `tf32x3`: three such products make up one: of the upper bits of both elements, and of the upper bits of each with
-///   the lower bits of the other. An element's relative error is at most 2^-19. Where an operand is infinite, a result
-///   may be NaN in place of infinity.
+/// - `tf32x3`: three such products make up one. They multiply the upper bits of both elements, and the upper bits of
+///   each with the lower bits of the other. An element's relative error is at most 2^-19. Where an operand is infinite,
+///   a result may be NaN in place of infinity.
 ///
 /// Sums are f32. Without a name, products of float keep all bits everywhere and do not run on tensor cores.
 template <detail::TileLike A, detail::TileLike B, detail::PrecisionName P>

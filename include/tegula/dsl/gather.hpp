@@ -164,8 +164,8 @@ constexpr auto mask(M&& m) {
 }
 
 /// Gathers gather(tensor, indices..., mask(m), pad(x)): element e of the result is the tensor's element at the indices'
-/// elements e, one index per axis of the tensor. Indices are tiles of integers, which broadcast to one shape, or single
-/// index expressions; all count elements. Places outside the tensor give pad, by default 0. A recipe, as load.
+/// elements e. Each axis of the tensor has one index. Indices are tiles of integers, which broadcast to one shape, or
+/// single index expressions; all count elements. Places outside the tensor give pad, by default 0. A recipe, as load.
 template <class P, class... Rest>
 class gather : public detail::Recipe<typename detail::TensorElement<P>::type, detail::places_shape<Rest...>> {
   using facts = detail::TensorElement<P>;
@@ -240,7 +240,7 @@ constexpr bool check_value() {
 
 }  // namespace detail
 
-/// Scatters scatter(tensor, value, indices..., mask(m)), a statement: writes each element of the value (a tile, or a
+/// Scatters scatter(tensor, value, indices..., mask(m)), a statement. It writes each element of the value (a tile, or a
 /// number in every element) at the indices' elements, as for gather. Places outside the tensor are dropped. Of several
 /// elements that go to one place, one stays.
 template <class P, class V, class... Rest>

@@ -160,7 +160,7 @@ constexpr auto cbrt(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::CbrtOp>(a, where);
 }
 
-/// Computes a to the power of b, element by element, with C's special cases: x^0 and 1^x are 1, a negative number to a
+/// Computes a to the power of b, element by element, with C's special cases. x^0 and 1^x are 1; a negative number to a
 /// power that is not an integer is NaN.
 template <class A, class B>
 requires detail::TracedPair<A, B>

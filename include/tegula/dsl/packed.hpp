@@ -38,7 +38,7 @@ auto four_bits(tile<T, S> const& bytes, int shift, location where) {
 
 }  // namespace detail
 
-/// Unpacks a tile of bytes (std::int8_t or std::uint8_t) along an axis, the last one unless another is named: the low
+/// Unpacks a tile of bytes (std::int8_t or std::uint8_t) along an axis, the last one unless another is named. The low
 /// half of byte n is element 2 n, the high half element 2 n + 1. `unpack<i4>(load(w, shape<64, 32>, k, n))` gives 64 x
 /// 64 elements of std::int8_t, unpack<u4> of std::uint8_t.
 template <detail::Packed4 P, detail::TileLike A, int along>
@@ -61,7 +61,7 @@ auto unpack(A&& bytes, location where = location::current()) {
   return unpack<P>(static_cast<A&&>(bytes), Axis<-1>(), where);
 }
 
-/// Packs the low 4 bits of integers into bytes, the reverse of unpack: elements 2 n and 2 n + 1 along the axis become
+/// Packs the low 4 bits of integers into bytes, the reverse of unpack. Elements 2 n and 2 n + 1 along the axis become
 /// byte n. Values beyond -8 to 7, or 0 to 15, lose their high bits.
 template <detail::Packed4 P, detail::TileLike A, int along>
 auto pack(A&& elements, Axis<along>, location where = location::current()) {

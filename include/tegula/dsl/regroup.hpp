@@ -131,7 +131,7 @@ constexpr auto two_invalid() {
 }  // namespace detail
 
 /// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
-/// stay in their registers, unless an odd factor moves past a power of two, as from 48 x 4 to 16 x 12. Then they go
+/// stay in their registers, unless an odd factor moves past a power of two. Then, as from 48 x 4 to 16 x 12, they go
 /// through shared memory.
 template <detail::TileLike A, std::int64_t... extents>
 constexpr auto reshape(A&& a, Shape<extents...>, location where = location::current()) {
@@ -163,7 +163,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
     return detail::sliced<S, A>(a, Offset<at...>::list, where);
 }
 
-/// Puts two tiles one behind the other along an axis, the only one in which they may differ: 8 x 32 and 8 x 16 along
+/// Puts two tiles one behind the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
 /// axis<1> give 8 x 48.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location::current()) {
@@ -183,7 +183,7 @@ constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location:
         E::axis, detail::stored(a), detail::stored(b), where);
 }
 
-/// Joins two tiles of one shape along a new axis of extent 2, the last one unless another is named:
+/// Joins two tiles of one shape along a new axis of extent 2, the last one unless another is named.
 /// `join(re, im)` of 8 x 32 gives 8 x 32 x 2.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto join(A&& a, B&& b, Axis<along>, location where = location::current()) {
@@ -209,7 +209,7 @@ constexpr auto join(A&& a, B&& b, location where = location::current()) {
   return join(static_cast<A&&>(a), static_cast<B&&>(b), Axis<-1>(), where);
 }
 
-/// Takes a tile apart along an axis of extent 2, the last one unless another is named, which goes:
+/// Takes a tile apart along an axis of extent 2, the last one unless another is named. The axis goes:
 /// `auto [re, im] = split(x)` of 8 x 32 x 2 gives two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto split(A&& a, Axis<along>, location where = location::current()) {
@@ -261,7 +261,7 @@ constexpr auto interleave(A&& a, B&& b, location where = location::current()) {
   return interleave(static_cast<A&&>(a), static_cast<B&&>(b), Axis<-1>(), where);
 }
 
-/// Gives the elements at even and those at odd places along an axis, the last one unless another is named:
+/// Gives the elements at even and those at odd places along an axis, the last one unless another is named.
 /// `auto [even, odd] = deinterleave(x)` of 8 x 64 gives two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto deinterleave(A&& a, Axis<along>, location where = location::current()) {

@@ -38,7 +38,7 @@ constexpr auto scan(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-/// Leaves the element itself out of its result of a scan; the first result is the start: 0, 1, -inf or inf, and the
+/// Leaves the element itself out of its result of a scan. The first result is the start: 0, 1, -inf or inf, and the
 /// lowest or highest integer.
 inline constexpr detail::Exclusive exclusive;
 /// Scans from the last element to the first.

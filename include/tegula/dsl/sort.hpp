@@ -59,8 +59,8 @@ inline trace::Id elements_of(AxisSteps const& steps, trace::Id key, Element elem
   return type == keys ? key : recorder.emit(ir::CastOp{}, {key}, type, steps.where);
 }
 
-/// Records a bitonic network that sorts tiles whose extent along the axis is a power of two, by the first tile, or by
-/// the first two where `places` tells equal ones apart. The others follow.
+/// Records a bitonic network that sorts tiles whose extent along the axis is a power of two. It sorts by the first
+/// tile, or by the first two where `places` tells equal ones apart. The others follow.
 template <int count>
 Bundle<count> bitonic(AxisSteps const& steps, Bundle<count> tiles) {
   trace::Recorder& recorder = steps.recorder;

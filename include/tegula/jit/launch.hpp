@@ -172,8 +172,8 @@ simulation debug(Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
-/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements, code, and the path of each
-/// load, store and product with the reason. Compiles if need be.
+/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of
+/// each load, store and product with the reason. Compiles if need be.
 template <class F, class... X>
 [[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
@@ -212,8 +212,8 @@ template <class F>
   return jit::facts(jit::reference(kernel), options);
 }
 
-/// Gives the path of each load, store and product in the code for the host: vectors or single elements, contraction or
-/// not, each with the reason. Without facts in the options all tensors are taken as dense.
+/// Gives the path of each load, store and product in the code for the host, each with the reason. A path is vectors or
+/// single elements, contraction or not. Without facts in the options all tensors are taken as dense.
 template <class F>
 [[nodiscard]] KernelPaths host_paths(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::host_paths(jit::reference(kernel), options);

@@ -68,7 +68,7 @@ constexpr V atan_of(V y, V x, Split2 right_angle, double const (&terms)[count]) 
 }
 
 /// Computes atan2 of y >= 0, from the magnitudes a of y and b of x. Numbers above `limit` are scaled down by `factor`,
-/// lest sums overflow; those whose reciprocals are above it are scaled up, lest products be rounded as subnormal
+/// lest sums overflow. Numbers whose reciprocals are above it are scaled up, lest products be rounded as subnormal
 /// numbers are.
 template <int count, class V>
 constexpr V atan2_of(V x, V a, V b, double limit, double factor, Split2 right_angle, double const (&terms)[count]) {

@@ -1,5 +1,5 @@
-// Defines the functions that follow from exponentials and logarithms, as elementary.hpp defines the other rows of
-// elementary.def: exp10, expm1, log10, log1p, sinh, cosh, sigmoid, cbrt, pow; and the remainder fmod.
+// Defines the functions that follow from exponentials and logarithms, and the remainder fmod. They are exp10, expm1,
+// log10, log1p, sinh, cosh, sigmoid, cbrt and pow. elementary.hpp defines the other rows of elementary.def.
 #pragma once
 
 #include "tegula/math/circular.hpp"

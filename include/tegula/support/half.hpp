@@ -59,7 +59,7 @@ constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16
 constexpr double f16_value(std::uint16_t bits) { return widen_float<5, 10>(bits); }
 constexpr double bf16_value(std::uint16_t bits) { return widen_float<8, 7>(bits); }
 
-// Formats of 8 bits follow the OCP's specification and the conversions of PTX (.satfinite): values beyond the maximum
+// Formats of 8 bits follow the OCP's specification and the conversions of PTX (.satfinite). Values beyond the maximum
 // become the maximum, infinities too; NaN is 0x7F. e4m3 does not have infinities, so its uppermost exponent is an
 // ordinary one.
 inline constexpr double e4m3_greatest = 448, e5m2_greatest = 57344;

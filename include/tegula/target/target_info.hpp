@@ -9,8 +9,8 @@
 
 namespace tegula {
 
-/// Gives the shape of one matrix instruction: `rows` x N x K, N a multiple of `column_step` up to `max_columns`, K of
-/// `depth_bytes` bytes of the operands' elements.
+/// Gives the shape of one matrix instruction: `rows` x N x K. N is a multiple of `column_step` up to `max_columns`; K
+/// fills `depth_bytes` bytes of the operands' elements.
 struct MatrixInstruction {
   int rows = 0;  ///< 0: the architecture lacks the instruction
   int column_step = 0;

@@ -1,5 +1,5 @@
 // Names the rules of TMA copies, each with its remedy. The sentence for a broken rule begins with the name:
-// "tma: stride: the stride of the tensor's rows is known to be a multiple of 4 bytes, not of 16".
+//   tma: stride: the stride of the tensor's rows is known to be a multiple of 4 bytes, not of 16
 #pragma once
 
 #include <cstdint>

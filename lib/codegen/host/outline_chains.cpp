@@ -13,7 +13,7 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// The length from which a run is outlined, and the length of its parts: even without optimisation, LLVM takes
+/// The length from which a run is outlined, and the length of its parts. Even without optimisation, LLVM takes
 /// quadratic time to choose registers of one block.
 constexpr int long_run = 256, max_part = 2048;
 

@@ -85,8 +85,8 @@ class Plan {
   std::vector<ir::Value const*> written_;
 };
 
-/// Finds the dependences of a value; nothing if it depends on more than grid axes, `index` and launch values (for a
-/// value that is not null).
+/// Finds the dependences of a value; gives nothing if it depends on more than grid axes, `index` and launch values.
+/// `index` may be null.
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 
 template <class T>

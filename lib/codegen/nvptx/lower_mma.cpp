@@ -32,9 +32,9 @@ Registers operand_words(Emitter& e, Element element, Registers const& registers)
   return words;
 }
 
-/// Gives the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90, and reads the upper
-/// half of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot
-/// know: the upper half of the number of multiprocessors.
+/// Gives the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper half
+/// of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot know:
+/// the upper half of the number of multiprocessors.
 Registers mma_words(Emitter& e, ir::Value const& operand) {
   Element const element = operand.type().element();
   Registers words = operand_words(e, element, e.get(operand));

@@ -9,7 +9,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Relabels: the result's layout is the operand's up to a relabelling that `seen` states; only registers may be
+/// Relabels: the result's layout is the operand's up to a relabelling that `seen` states. Only registers may be
 /// permuted.
 void relabel(ir::Op const& op, layout::Layout const* seen, Emitter& e) {
   std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);

@@ -1,4 +1,4 @@
-// Lowers shared memory: buffers and views are addresses; tiles move by stmatrix and ldmatrix where the layouts allow,
+// Lowers shared memory. Buffers and views are addresses; tiles move by stmatrix and ldmatrix where the layouts allow,
 // else by the widest vectors.
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"

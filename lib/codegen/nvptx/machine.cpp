@@ -35,8 +35,8 @@ constexpr int max_index_arithmetic = 300;
 constexpr int max_bounds = 32;
 /// Limit both in a function whose sums, and minima and maxima, are reassociated.
 constexpr int max_reassociated = 4096, max_reassociated_bounds = 512;
-/// Limits the product of a function's blocks and its instructions where it is prepared for code generation, and the
-/// product of blocks and index arithmetic where sums are reassociated: both passes start again after many changes.
+/// Limits the product of a function's blocks and its instructions where it is prepared for code generation. Where sums
+/// are reassociated, limits the product of blocks and index arithmetic. Both passes start again after many changes.
 constexpr std::ptrdiff_t max_prepared = 4'000'000, max_reassociated_of_blocks = 500'000;
 
 bool is_index_arithmetic(llvm::Instruction const& instruction) {
@@ -56,10 +56,11 @@ bool is_bound(llvm::Instruction const& instruction) { return llvm::isa<llvm::Min
 
 /// Disables straight-line strength reduction in functions with much index arithmetic, such as unrolled loads. It
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
-/// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined (LLVM
-/// 22: 4 s for 100 sums and maxima). N-ary reassociation takes quadratic time in longer chains of either (12 s for 2500
-/// maxima), or where blocks are many. So does the preparation for code generation (2 s for 400 loads, each with two
-/// branches), which only sinks casts here. The passes run by the target's own list, so only LLVM's gate reaches them.
+/// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined. For
+/// 100 sums and maxima that takes 4 s (LLVM 22). N-ary reassociation takes quadratic time in longer chains of either
+/// (12 s for 2500 maxima), or where blocks are many. So does the preparation for code generation (2 s for 400 loads,
+/// each with two branches), which only sinks casts here. The passes run by the target's own list, so only LLVM's gate
+/// reaches them.
 class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(llvm::Module const& module) {

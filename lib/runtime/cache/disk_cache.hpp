@@ -22,7 +22,7 @@ struct CacheCounters {
 CacheCounters& cache_counters();
 
 /// Is a folder of entries "<kernel>-<hash of key>.<kind>". Making one does not access the disk. All members are safe to
-/// call from any thread and never throw for the contents of the disk: a problem is a warning and a miss.
+/// call from any thread. They never throw for the contents of the disk: a problem is a warning and a miss.
 class DiskCache {
  public:
   /// Finds the folder: TEGULA_CACHE_DIR, else XDG_CACHE_HOME/tegula, else ~/.cache/tegula; TEGULA_CACHE turns it on or

@@ -52,7 +52,7 @@ struct Driver {
   std::string unusable;  ///< why the driver cannot be used; empty if it can
 };
 
-/// Opens the library at the first call (thread-safe); never throws for a machine without a GPU: see `unusable`.
+/// Opens the library at the first call (thread-safe). Never throws for a machine without a GPU: see `unusable`.
 Driver const& driver_or_reason();
 
 /// Gives the driver. Throws UserError with the reason if it cannot be used.

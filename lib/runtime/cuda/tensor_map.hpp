@@ -1,5 +1,5 @@
 // Describes tensor maps: the 128-byte descriptors that TMA copies take by value. A tensor, a box and a swizzle become
-// the driver's arguments here, after a check of every rule of cuTensorMapEncodeTiled; this does not need a driver. The
+// the driver's arguments here, after a check of every rule of cuTensorMapEncodeTiled. This does not need a driver. The
 // call itself is cuda::encode (backend.hpp).
 #pragma once
 

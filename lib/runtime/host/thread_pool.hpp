@@ -13,7 +13,7 @@ int thread_count();
 /// the pool. Returns when all have ended. The caller gets the first exception; ranges not begun by then are dropped.
 /// May be called from several threads at once and from inside a body. Does not allocate once warm.
 ///
-/// At the exit of the process the threads of the pool end; destructors of static objects that come later run their
+/// At the exit of the process the threads of the pool end. Destructors of static objects that come later run their
 /// launches on their own thread. A child of fork() makes a separate pool.
 using RangeBody = void (*)(void* context, std::int64_t first, std::int64_t last);
 void parallel_for(std::int64_t total, RangeBody body, void* context);

@@ -121,7 +121,7 @@ void check_tensor(Op const& op, Tensor const& tensor) {
          " elements of " + std::to_string(size) + " bytes, not a multiple of 16 bytes from 0 to below 2^40");
 }
 
-/// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address); address null
+/// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address). The address is null
 /// outside.
 template <class Visit>
 void each_run(Agent& agent, Op const& op, BoxCopy const& copy, Visit const& visit) {
@@ -164,8 +164,10 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
   return result;
 }
 
-/// Checks the rules of PTX: a box starts at a multiple of 16 bytes, at coordinates of 32 bits, and a copy out of shared
-/// memory at none below 0.
+/// Checks the rules of PTX for the start of a box:
+/// - it lies at a multiple of 16 bytes,
+/// - its coordinates have 32 bits,
+/// - those of a copy out of shared memory are not below 0.
 void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)

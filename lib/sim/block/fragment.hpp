@@ -39,7 +39,7 @@ class Fragments {
   std::map<std::pair<layout::Layout const*, int>, std::unique_ptr<Fragment>> fragments_;
 };
 
-/// Describes the part of a matrix that one warp's fragment covers: its distinct rows and columns, and each element's
+/// Describes the part of a matrix that one warp's fragment covers. It has distinct rows and columns; each element has a
 /// place in the dense block of those.
 struct MatrixPart {
   std::vector<std::int32_t> rows;

@@ -1,4 +1,4 @@
-// Maps the global memory of a launch to the machine's spaces: one per run of bytes that arguments reach, so that
+// Maps the global memory of a launch to the machine's spaces. Each run of bytes that arguments reach has one, so that
 // tensors which overlap share their history.
 #pragma once
 

@@ -1,5 +1,8 @@
-// Plans a kernel before it runs: the ops' places in the text, the values' last uses, the values that tensor cores
-// touch, and the places of shared buffers.
+// Plans a kernel before it runs. A plan holds:
+// - the ops' places in the text,
+// - the values' last uses,
+// - the values that tensor cores touch,
+// - the places of shared buffers.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Runs a kernel's block IR on the CPU, warp by warp, under schedules, and reports errors of order: races, deadlocks,
-// wrong byte counts, misused barriers (lib/doc/memory_model.md). The driver of sim/machine from IR: it gives each op
-// its bytes and its values; the machine knows the rules. Kernels of tile ops with layouts run here too.
+// Runs a kernel's block IR on the CPU, warp by warp, under schedules. Reports errors of order: races, deadlocks, wrong
+// byte counts, misused barriers (lib/doc/memory_model.md). The driver of sim/machine from IR: it gives each op its
+// bytes and its values; the machine knows the rules. Kernels of tile ops with layouts run here too.
 //
 // The kernel must be verified (ir/verifier.hpp). Tiles are fragments: each warp holds the elements that the layout
 // gives its lanes.
@@ -23,8 +23,8 @@ struct Options {
   std::optional<bool>
       dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all
-  /// run() only: so many CTAs at a time, each batch in a machine of its own, up to the first that is not clean; 0: all
-  /// at once. Accesses of CTAs of different batches are not compared. A multiple of the cluster.
+  /// run() only: so many CTAs at a time, 0 for all at once. Batches run, each in a machine of its own, up to the first
+  /// that is not clean. Accesses of CTAs of different batches are not compared. A multiple of the cluster.
   int batch = 0;
   Precision precision = Precision::exact;
   bool print = true;        ///< device_print writes to standard output

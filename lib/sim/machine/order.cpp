@@ -6,7 +6,7 @@
 namespace tegula::sim::machine {
 namespace {
 
-/// Tells whether a lane's own accesses are ordered: by its program; across proxies only its own fence does it.
+/// Tells whether a lane's own accesses are ordered. Its program orders them; across proxies only its own fence does.
 bool own_order(WarpClocks::LaneClass const& c, Plane plane, std::uint32_t time) {
   return plane == Plane::order || c.fenced[static_cast<std::size_t>(plane)] >= time;
 }

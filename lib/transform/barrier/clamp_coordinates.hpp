@@ -11,9 +11,9 @@ namespace tegula::transform {
 ///                                                                %clamped = min %least, 2146435072
 ///                                                                tma_load %map, %buffer, %full, %clamped, %at
 ///
-/// The bound is the greatest extent that tensor maps take, so a copy that begins there finds nothing, like one that
+/// The bound is the greatest extent that tensor maps take. So a copy that begins there finds nothing, like one that
 /// begins before its negative. Where axis facts prove a side, it costs nothing. Runs last: analyses of accesses should
-/// see the offsets as they are written. Needs: no-fetches.  Leaves: coordinates that fit.
+/// see the offsets as they are written. Needs: no-fetches. Leaves: coordinates that fit.
 PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

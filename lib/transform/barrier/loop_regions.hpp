@@ -59,8 +59,8 @@ enum class Tail : std::uint8_t {
 /// loop. A known trip count needs no tests.
 class LoopPipeline {
  public:
-  /// Takes the listed ops in the `order` in which a turn of the main loop runs them; ops of one stage in their order in
-  /// the body.
+  /// Takes the listed ops in the `order` in which a turn of the main loop runs them. Ops of one stage keep their order
+  /// in the body.
   LoopPipeline(ir::Op& loop, std::vector<StagedOp> order);
 
   /// Explains why the stages cannot be taken apart; empty: they can.

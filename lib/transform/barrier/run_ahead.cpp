@@ -18,7 +18,7 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// Tells whether all readers release the stage that this fills in the iteration that fills it: the ring is then
+/// Tells whether all readers release the stage that this fills in the iteration that fills it. The ring is then
 /// released once in the loop, at no lag and without a condition.
 bool released_here(ir::ElectOp const& fill, Op const& loop) {
   int here = 0, elsewhere = 0;
@@ -98,8 +98,8 @@ bool is_empty(Op const& op) {
   return empty;
 }
 
-/// Takes out the ops that give a stage back: the arrival, the region around it, and the barrier that makes a warp's
-/// reads known to its elected lane.
+/// Takes out the ops that give a stage back: the arrival and the region around it. The barrier that makes a warp's
+/// reads known to its elected lane goes too.
 void erase_release(Op& arrive) {
   Op* around = arrive.parent_op();
   ir::erase_with_operands(arrive);

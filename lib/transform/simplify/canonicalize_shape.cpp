@@ -98,7 +98,7 @@ Value* expand_dims(Site& site) {
   return nullptr;
 }
 
-/// Loads a box at a place of a loaded tile alone, where the load stands; a tile of lower rank takes one element of each
+/// Loads a box at a place of a loaded tile alone, where the load stands. A tile of lower rank takes one element of each
 /// leading axis. Null where the whole tile is used too.
 Value* load_of_box(Op& load, Extents const& at, Type const& box) {
   auto const& attributes = load.as<ir::LoadOp>();

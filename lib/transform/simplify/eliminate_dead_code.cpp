@@ -82,7 +82,7 @@ class Liveness {
   std::vector<Value*> work_;
 };
 
-/// Erases users before definitions, so that an op's results are unused when its turn comes; interfaces of kept loops
+/// Erases users before definitions, so that an op's results are unused when its turn comes. Interfaces of kept loops
 /// and branches first lose the yields that hold dead values.
 bool sweep(Block& block, Liveness const& liveness) {
   bool changed = false;

@@ -18,16 +18,19 @@ bool is_expanded(ir::OpKind kind);
 ///                                                  ... multiplications, sums, selects, shifts, bitcasts ...
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
-/// Needs: tile ops without layouts. Leaves: no op that is_expanded; e4m3 and e5m2 only where their bits move; f16 and
-/// bf16 only in load, store, select, dot, shape ops, control flow and casts from and to f32. Casts of f64 and integers
-/// to them round once, through f32 rounded to odd. Exact functions, min, max and casts between float and integer stay:
-/// every target has exact instructions for them. Runs after the last canonicalisation that might fold calls of
-/// constants; its output profits from one more CSE.
+/// Needs: tile ops without layouts. Leaves:
+/// - no op that is_expanded,
+/// - e4m3 and e5m2 only where their bits move,
+/// - f16 and bf16 only in load, store, select, dot, shape ops, control flow and casts from and to f32.
+///
+/// Casts of f64 and integers to them round once, through f32 rounded to odd. Exact functions, min, max and casts
+/// between float and integer stay: every target has exact instructions for them. Runs after the last canonicalisation
+/// that might fold calls of constants; its output profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
-/// Does the same for Hopper, which has fast instructions of its own: expands only functions that it cannot compute to a
-/// few units in the last place. That is every function of f64, and those whose instruction is coarser or is none (near
-/// 1 that of logarithms loses all digits): rows of tegula/math/elementary.def say which.
+/// Does the same for Hopper, which has fast instructions of its own. Expands only functions that it cannot compute to a
+/// few units in the last place. That is every function of f64, and those without an instruction or with a coarser one.
+/// Near 1 the instruction of logarithms loses all digits. Rows of tegula/math/elementary.def say which.
 ///
 ///   before: %y = log %x : tile<64xf32>      after: arithmetic, selects and bitcasts as above
 ///   unchanged: exp and exp2 of f32, f16, bf16

@@ -9,9 +9,10 @@
 
 namespace tegula::transform {
 
-/// Computes the value of an elementwise op on constants; `result` is the element of its result. Gives nothing for
-/// ops that are not elementwise, for elementary functions, whose value is each target's own, and for NaN results, whose
-/// bits differ between targets.
+/// Computes the value of an elementwise op on constants; `result` is the element of its result. Gives nothing for:
+/// - ops that are not elementwise,
+/// - elementary functions, whose value is each target's own,
+/// - NaN results, whose bits differ between targets.
 std::optional<ir::Constant> fold(ir::Op const& op, std::span<ir::Constant const> operands, Element result);
 
 }  // namespace tegula::transform

@@ -11,8 +11,8 @@ namespace tegula::transform {
 /// only calls of functions that remain.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
-/// Does the same for all calls, for kernels of which passes make rings, roles of warps and products of tensor cores:
-/// their loops must be seen whole. Leaves: no-calls.
+/// Does the same for all calls, for kernels of which passes make rings, roles of warps and products of tensor cores.
+/// Those passes must see loops whole. Leaves: no-calls.
 PassResult inline_all_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

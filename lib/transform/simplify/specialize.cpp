@@ -57,7 +57,7 @@ bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) 
 }
 
 /// Applies the options in place of the written values. A distance that was written for more stages than there are now
-/// becomes the greatest that is left; one that the options ask for has to fit.
+/// becomes the greatest that is left. One that the options ask for has to fit.
 bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnostics& diagnostics) {
   auto& loop = op.as<ir::ForOp>();
   ir::ForOp const before = loop;

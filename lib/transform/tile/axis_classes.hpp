@@ -11,8 +11,11 @@ namespace tegula::transform {
 
 /// Parts the axes of all tiles of a function into classes: axes whose extent can only change together. A product's
 /// rows, columns and K are three classes; a reduction's operand and result share all axes but one. A class is fixed if
-/// some op needs this very extent: an axis of extent 1 that is inserted, dropped or repeated, a call, a change of
-/// shape, a tile with a layout.
+/// some op needs this very extent:
+/// - an axis of extent 1 that is inserted, dropped or repeated,
+/// - a call,
+/// - a change of shape,
+/// - a tile with a layout.
 class AxisClasses {
  public:
   explicit AxisClasses(ir::Function& function);

@@ -23,8 +23,8 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-/// Tells whether an operand of such a product is made of this value, by ops that a product can look through or that
-/// keep it in registers.
+/// Tells whether an operand of such a product is made of this value. Only ops that a product can look through, or that
+/// keep it in registers, lie between.
 template <class Wanted>
 bool feeds(Value const& value, Wanted const& wanted) {
   return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {

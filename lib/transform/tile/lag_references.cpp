@@ -39,7 +39,7 @@ enum class Role : std::uint8_t {
   old_multiple,  ///< a carried multiple before it meets the factor: proportional to b^-r0
 };
 
-/// Describes the role of a value, and which axis of the reference each of its axes follows; -1: none, every element of
+/// Describes the role of a value, and which axis of the reference each of its axes follows. -1: none, every element of
 /// that axis has the same reference.
 struct Dependence {
   Role role = Role::reference;

@@ -5,9 +5,9 @@
 
 namespace tegula::transform {
 
-/// Gives an axis the next extent with an odd factor of at most 7, where its own factor is above 15: 1000 becomes 1024,
-/// and 131 becomes 160. Loads and stores access the part that was there. Reductions and scans take the neutral element
-/// behind it, and indices there are outside the tensor.
+/// Gives an axis the next extent with an odd factor of at most 7, where its own factor is above 15. So 1000 becomes
+/// 1024, and 131 becomes 160. Loads and stores access the part that was there. Reductions and scans take the neutral
+/// element behind it, and indices there are outside the tensor.
 ///
 ///   before: %x = load %A, %row, %zero : tile<1x1000xf32>
 ///           %m = reduce %x {axis = 1, combine = max} : tile<1x1xf32>

@@ -59,8 +59,8 @@ bool on_grid(Op const& load) {
   return !axes_behind({offsets.begin(), offsets.end()}).empty();
 }
 
-/// True if every CTA would read the data of the previous one again: tiles that do not depend on its place, at least
-/// half as large together as the others. A persistent CTA keeps them in registers.
+/// True if every CTA would read the data of the previous one again. Such data are tiles that do not depend on its
+/// place, at least half as large together as the others. A persistent CTA keeps them in registers.
 bool reads_again(ir::Function& function) {
   std::int64_t kept = 0, own = 0;
   if (holds_a_loop(function.body())) return false;

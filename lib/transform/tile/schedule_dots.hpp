@@ -25,16 +25,16 @@ namespace tegula::transform {
 /// An accumulator that only the loop and its product touch stays pending over the loop's iterations: product i runs
 /// while product i + 1 is issued. The wait in the loop leaves as many groups open as one iteration commits. Other
 /// products are waited for before the first op that needs them done. A product that adds to the previous one, whose
-/// result nothing else reads, joins its group (PTX: products of one shape on the same accumulators need no wait
-/// between).
+/// result nothing else reads, joins its group. PTX needs no wait between products of one shape on the same
+/// accumulators.
 ///
 /// Operands are read in place: fetched tiles (transposed ones too) from shared memory, other left operands from
-/// registers in the layout wgmma_a. A computed right operand is stored to a buffer of its own, swizzled as
-/// wgmma reads it, if one fits beside the rings; its product is waited for in the same iteration. Tiles without a
-/// layout meet those of products at convert_layout. The number of warps is 4 per 64 rows of the products, up to 16, or
-/// the options' number. A product that wgmma does not support becomes an mma of registers, warp by warp. One that
-/// neither supports becomes multiply-adds of lanes, an element of K at a time: f64, f32 in full, rows, columns or a K
-/// that fill no instruction. Needs: no-calls.  Leaves: no-dots.
+/// registers in the layout wgmma_a. A computed right operand is stored to a buffer of its own, swizzled as wgmma reads
+/// it, if one fits beside the rings. Its product is waited for in the same iteration. Tiles without a layout meet those
+/// of products at convert_layout. The number of warps is 4 per 64 rows of the products, up to 16, or the options'
+/// number. A product that wgmma does not support becomes an mma of registers, warp by warp. One that neither supports
+/// becomes multiply-adds of lanes, an element of K at a time. Such are products of f64, of f32 in full, and of rows,
+/// columns or a K that fill no instruction. Needs: no-calls. Leaves: no-dots.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

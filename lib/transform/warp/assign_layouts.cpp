@@ -388,7 +388,7 @@ class Assignment {
                        [&](Value const* value) { return reaches_shared(*value, layout); });
   }
 
-  /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data; null for
+  /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data. Null for
   /// ops that do not change the shape.
   static Layout const* operand_layout(Op const& op, Layout const* result) {
     switch (op.kind()) {
@@ -544,8 +544,8 @@ class Assignment {
     for (int i = 0; i < 2; ++i) take_as(op, i, parts[i]);
   }
 
-  /// Notes the elements that each access can take at once, as long as the facts know its operands: free ones are copied
-  /// for their users later.
+  /// Notes the elements that each access can take at once, as long as the facts know its operands. Free operands are
+  /// copied for their users later.
   void note_widest_accesses() {
     ir::walk(function_, [&](Op& op) {
       if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
@@ -587,8 +587,8 @@ int wanted_warps(ir::Module const& module) {
     });
   }
   if (given != 0) return given;
-  // 8 elements per thread hide latency in small tiles. In larger ones a wide CTA costs more than 16 or 32 per thread
-  // (on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
+  // 8 elements per thread hide latency in small tiles. In larger ones a wide CTA costs more than 16 or 32 per thread.
+  // On an H200 rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16.
   std::int64_t const per_thread = max >= 8192 ? 32 : max >= 4096 ? 16 : 8;
   std::int64_t const wanted = max / (lanes_per_warp * per_thread);
   int warps = 1;

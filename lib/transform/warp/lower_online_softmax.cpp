@@ -39,7 +39,7 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
-/// Gives the differences between `scores` and the same for each row; empty: there are none, or something else than they
+/// Gives the differences between `scores` and the same for each row. Empty: there are none, or something else than they
 /// and the maximum sees the scores.
 std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;

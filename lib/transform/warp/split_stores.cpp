@@ -188,8 +188,8 @@ class Split {
     store.erase();
   }
 
-  /// Groups that a lane committed after the one that reads this chunk's buffer now; -1: nothing reads it, or a wait of
-  /// this turn has seen to it.
+  /// Counts the groups that a lane committed after the one that reads this chunk's buffer now. -1: nothing reads it, or
+  /// a wait of this turn has seen to it.
   static std::int64_t groups_since(Op const& store, Cut const& cut, std::int64_t chunk) {
     if (chunk >= cut.buffers()) return cut.buffers() - 1;
     bool repeats = false;

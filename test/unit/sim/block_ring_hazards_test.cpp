@@ -6,8 +6,8 @@ using namespace tegula::test;
 
 namespace {
 
-/// Runs a ring of two stages between a producer warp and one warpgroup: C (64 x 32) = A (64 x K) * B (K x 32), for a
-/// number of tiles along M. Each warp of the consumers gives stages back.
+/// Runs a ring of two stages between a producer warp and one warpgroup. For a number of tiles along M it computes C (64
+/// x 32) = A (64 x K) * B (K x 32). Each warp of the consumers gives stages back.
 constexpr auto ring =
     R"(kernel @ring(%a: in tensor<?x?xbf16>, %b: in tensor<?x?xbf16>, %c: out tensor<?x?xf32>) warps = 8 {
   %0 = constant {value = 0 : i64} : i64

@@ -33,8 +33,8 @@ Wide exact(HostTensor const& a, std::int64_t i) {
 /// Gives an element's value from a double that holds the exact or once-rounded result.
 ir::Constant of(Element element, double value) { return ir::make_constant(element, value); }
 
-/// The result of an f32 or f64 operation of doubles: for f16, bf16 and f32 the double result of +, -, * and / rounds to
-/// the same as the direct one (53 >= 2 * 24 + 2).
+/// Compares an f32 or f64 operation with one of doubles. For f16, bf16 and f32 the double result of +, -, * and /
+/// rounds to the same as the direct one (53 >= 2 * 24 + 2).
 void check_float_binary(std::string const& op, std::function<double(double, double)> const& f) {
   for (Element element : floats) {
     INFO(op << " of " << name(element));

@@ -1,5 +1,5 @@
-// Descriptors decoded back into the bytes that the hardware reads, core matrix by core matrix, against where a tile's
-// elements lie; and their fields against the reference's tables.
+// Tests descriptors, decoded back into the bytes that the hardware reads, against the places of a tile's elements, core
+// matrix by core matrix. Tests their fields against the reference's tables.
 #include <algorithm>
 
 #include "target/wgmma_operand.hpp"

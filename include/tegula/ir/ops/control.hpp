@@ -81,8 +81,8 @@ struct ReturnOp : OpDefaults {
 };
 
 /// Calls: `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the
-/// call's. Shared-memory allocation decides `virtual` (-1: not decided, or none needed): the bytes of shared memory
-/// that the callee uses, the same at each of its calls. The last argument says where they begin.
+/// call's. Shared-memory allocation decides `virtual`, the bytes of shared memory that the callee uses (-1: not
+/// decided, or none needed). They are the same at each of its calls. The last argument says where they begin.
 struct CallOp : OpDefaults {
   static constexpr std::string_view mnemonic = "call";
   static constexpr auto operands = names("arguments");

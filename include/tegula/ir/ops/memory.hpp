@@ -75,8 +75,8 @@ struct ScatterOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("vector", &ScatterOp::vector, bounds::vector)); }
 };
 
-/// States what an atomic orders besides its own element. A release makes the accesses that the CTA made before it
-/// visible to whoever acquires from it: an acquire of the same element that sees its value or a later one.
+/// States what an atomic orders besides its own element. A release makes earlier accesses of its CTA visible to an
+/// acquire that reads from it. Such an acquire is of the same element, and sees its value or a later one.
 enum class MemoryOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
 template <>
 inline constexpr std::array enum_names<MemoryOrder>{"relaxed"sv, "acquire"sv, "release"sv, "acq_rel"sv};

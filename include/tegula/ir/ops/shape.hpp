@@ -66,8 +66,8 @@ struct ConcatenateOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &ConcatenateOp::axis, bounds::axis)); }
 };
 /// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
-/// `uniform`: all elements along the axes that the box cuts to extent 1 are equal, so that each thread may take one of
-/// its own; the simulator checks it. `scratch` as for reduce.
+/// `uniform` states that all elements along the axes that the box cuts to extent 1 are equal. So each thread may take
+/// one of its own; the simulator checks it. `scratch` as for reduce.
 struct ExtractOp : OpDefaults {
   static constexpr std::string_view mnemonic = "extract";
   static constexpr auto operands = names("tile");

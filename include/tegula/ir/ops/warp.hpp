@@ -28,8 +28,8 @@ struct WarpSpecializeOp : OpDefaults {
   }
 };
 
-/// Names the role of an elected region: `producer` regions fill stages of rings, and warp specialisation gives them
-/// their own warps; `consumer` regions release stages that their warp has read.
+/// Names the role of an elected region. `producer` regions fill stages of rings, and warp specialisation gives them
+/// their own warps. `consumer` regions release stages that their warp has read.
 enum class Role : std::uint8_t { none, producer, consumer };
 template <>
 inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv, "consumer"sv};

@@ -37,7 +37,7 @@ void prefetch_tensor_map(Builder& b, llvm::Value* map);
 void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
                LoadOptions options = {});
 void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Value* bytes);
-/// Reduces into global memory; `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
+/// Reduces into global memory. `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
 void bulk_reduce(Builder& b, BulkReduce operation, std::string const& type, llvm::Value* global, llvm::Value* source,
                  llvm::Value* bytes);
 void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes);
