@@ -30,9 +30,7 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
   }
   abi::for_each_pass_option(
       options, [&](std::string_view name, std::string_view, auto value) { key.add(name, abi::to_text(value)); });
-  key.add("asserts", abi::to_text(options.asserts))
-      .add("ranges", abi::to_text(options.ranges))
-      .add("pipeline", options.pipeline);
+  key.add("asserts", abi::to_text(options.asserts)).add("pipeline", options.pipeline);
   key.add("facts", facts_text(options.facts)).add("ir", ir_text);
   return std::move(key).str();
 }
