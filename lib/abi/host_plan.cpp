@@ -24,12 +24,11 @@ std::string unknown_extents(int rank) {
 std::string tensor_text(ArgumentPlan const& argument) {
   ParameterInfo const& type = argument.type;
   std::string const facts = to_string(type.facts);
-  return fmt::format("{}{} {}x{}{}; facts used: {}", name(type.direction),
-                     argument.name.empty() ? "" : " %" + argument.name,
-                     argument.extents.empty() ? unknown_extents(type.rank) : joined(argument.extents, "x"),
-                     name(type.element),
-                     argument.strides.empty() ? "" : " strides (" + joined(argument.strides, ", ") + ")",
-                     facts.empty() ? "none" : facts);
+  return fmt::format(
+      "{}{} {}x{}{}; facts used: {}", name(type.direction), argument.name.empty() ? "" : " %" + argument.name,
+      argument.extents.empty() ? unknown_extents(type.rank) : joined(argument.extents, "x"), name(type.element),
+      argument.strides.empty() ? "" : " strides (" + joined(argument.strides, ", ") + ")",
+      facts.empty() ? "none" : facts);
 }
 
 std::string descriptor_text(HostPlan const& plan, int number) {

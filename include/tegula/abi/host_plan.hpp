@@ -11,19 +11,20 @@ namespace tegula {
 
 /// Describes one descriptor (tensor map) that the host makes at a launch.
 struct DescriptorPlan {
-  TensorMapInfo map;   ///< parameter, box and swizzle
-  int equal_to = -1;   ///< number of an earlier descriptor of the same launch with equal contents; encoded once
+  TensorMapInfo map;  ///< parameter, box and swizzle
+  int equal_to = -1;  ///< number of an earlier descriptor of the same launch with equal contents; encoded once
   friend bool operator==(DescriptorPlan const&, DescriptorPlan const&) = default;
 };
 
 /// Describes one argument of a kernel.
 struct ArgumentPlan {
-  std::string name;      ///< in the IR: "in0"
-  ParameterInfo type;    ///< element, rank, and the facts that the code uses
-  Extents extents;       ///< at a launch; else empty
-  Extents strides;       ///< in elements; at a launch
-  std::vector<int> descriptors;      ///< numbers in HostPlan::descriptors
-  std::vector<std::string> pointer;  ///< why the code also, or only, takes the address; empty: it takes it by descriptor
+  std::string name;              ///< in the IR: "in0"
+  ParameterInfo type;            ///< element, rank, and the facts that the code uses
+  Extents extents;               ///< at a launch; else empty
+  Extents strides;               ///< in elements; at a launch
+  std::vector<int> descriptors;  ///< numbers in HostPlan::descriptors
+  std::vector<std::string>
+      pointer;  ///< why the code also, or only, takes the address; empty: it takes it by descriptor
   friend bool operator==(ArgumentPlan const&, ArgumentPlan const&) = default;
 };
 
