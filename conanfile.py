@@ -5,7 +5,7 @@ from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 
 
 class TegulaConan(ConanFile):
-    """Library, headers and tegula_opt. LLVM 19 or later and fmt are the system's: no recipe offers LLVM as a library."""
+    """Library, headers and tools. LLVM 19 or later and fmt are the system's: no recipe offers LLVM as a library."""
 
     name = "tegula"
     version = "0.1.0"

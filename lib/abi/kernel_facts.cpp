@@ -30,7 +30,7 @@ std::string known(std::int64_t value) { return value < 0 ? "unknown" : std::to_s
 }  // namespace
 
 std::string KernelFacts::str() const {
-  std::string text = paths_text();
+  std::string text = paths_text() + plan.str();
   for (MemoryAccessFacts const& access : accesses)
     text += fmt::format("{} {}: {} bytes a thread, {} {} a warp, minimum {}{}\n", name(access.kind), access.memory,
                         access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.min,

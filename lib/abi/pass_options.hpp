@@ -34,6 +34,7 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("split", "CTAs of a cluster that share a product's loop", options.split);
   visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly);
   visit("exact", "every rounding as written", options.exact);
+  visit("ranges", "a GPU checks stated ranges of loaded scalars", options.ranges);
   visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue);
   visit("persistence", "CTAs are persistent", options.persistence);
   visit("specialization", "copies run in separate warps", options.specialization);

@@ -86,8 +86,9 @@ class Paths {
       ring(op);
   }
 
-  static AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) {
+  [[nodiscard]] AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) const {
     AccessPath row;
+    if (tensor.owner_block() == &lowered_.kernel().body()) row.parameter = tensor.index();
     row.kind = kind;
     row.path = path;
     row.memory = name_of_memory(tensor);
@@ -154,7 +155,9 @@ class Paths {
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
   }
   void by_bulk_copy(Op const& op, Kind kind, Type const& view) {
-    abi::add_once(abi::rows_of(paths_, kind), start(op, kind, Path::tma, *op.in("tensor"), view.shape()));
+    AccessPath row = start(op, kind, Path::tma, *op.in("tensor"), view.shape());
+    row.reason = "a bulk copy, which takes the address";
+    abi::add_once(abi::rows_of(paths_, kind), std::move(row));
   }
   void copied_by_threads(Op const& op) {
     Type const& view = op.in<ir::CpAsyncOp>("destination")->type();

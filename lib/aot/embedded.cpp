@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "abi/tensor_facts.hpp"
+#include "abi/host_plan.hpp"
 #include "aot/cpu.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cache/serialize.hpp"
+#include "runtime/explain.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "runtime/prepared_state.hpp"
 #include "tegula/aot/launch.hpp"
@@ -181,19 +182,12 @@ std::string explain(device const* where, KernelTable const& kernel, call::Argume
   Found const found = find(kernel, span_of(arguments), grid, target);
   runtime::PreparedLaunch const launch(found.loaded.kernel, span_of(arguments), grid, found.loaded.require_sites);
   CompiledKernel const& compiled = found.loaded.kernel->compiled;
-  std::string text = fmt::format("kernel {} on {} ({}): embedded, configuration {} of {}\n", kernel.name, target.str(),
-                                 compiled.architecture, found.configuration - kernel.configurations + 1, kernel.count);
-  for (std::size_t i = 0; i < compiled.parameters.size(); ++i) {
-    ParameterInfo const& parameter = compiled.parameters[i];
-    if (parameter.kind == ParameterKind::scalar) {
-      text += fmt::format("  argument {}: scalar {}\n", i + 1, name(parameter.element));
-    } else {
-      std::string const facts = to_string(parameter.facts);
-      text += fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1, name(parameter.direction),
-                          name(parameter.element), facts.empty() ? "none" : facts);
-    }
-  }
-  return text + fmt::format("  grid: {} x {} x {} blocks\n", launch.grid(0), launch.grid(1), launch.grid(2));
+  std::string const text =
+      fmt::format("kernel {} on {} ({}): embedded, configuration {} of {}\n", kernel.name, target.str(),
+                  compiled.architecture, found.configuration - kernel.configurations + 1, kernel.count);
+  HostPlan plan = abi::host_plan(compiled);
+  runtime::add_arguments(plan, compiled, span_of(arguments));
+  return text + plan.str(2) + runtime::grid_text(launch, grid.given);
 }
 
 }  // namespace tegula::aot

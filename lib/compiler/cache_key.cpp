@@ -2,11 +2,14 @@
 
 #include <compiler_source_hash.hpp>
 
+#include <set>
+
 #include "codegen/host/target.hpp"
 #include "codegen/version.hpp"
 #include "support/key_text.hpp"
 #include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
+#include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
 namespace {
@@ -15,6 +18,28 @@ std::string facts_text(std::vector<TensorFacts> const& facts) {
   std::string text;
   for (TensorFacts const& of_one : facts) text += (text.empty() ? "{" : " {") + to_string(of_one) + "}";
   return text;
+}
+
+/// Lists the constants of an IR text once each, in its order: values that a lambda captured are among them.
+std::string constants_of(std::string_view ir_text) {
+  constexpr std::string_view begin = "constant {value = ";
+  std::string text;
+  std::set<std::string_view> seen;
+  for (std::size_t at = ir_text.find(begin); at != std::string_view::npos; at = ir_text.find(begin, at)) {
+    at += begin.size();
+    std::string_view const value = ir_text.substr(at, ir_text.find('}', at) - at);
+    if (seen.insert(value).second) text += (text.empty() ? "" : ", ") + std::string(value);
+  }
+  return text;
+}
+
+/// Names the passes that a target runs, one line for each of its pipelines: a kernel takes one of them.
+std::string passes_of(CompileOptions const& options) {
+  if (!options.pipeline.empty()) return options.pipeline;
+  if (options.target == Target::host) return transform::to_string(transform::host_pipeline());
+  return transform::to_string(transform::cuda_pipeline()) + "\n" +
+         transform::to_string(transform::cuda_block_pipeline()) + "\n" +
+         transform::to_string(transform::block_pipeline());
 }
 
 }  // namespace
@@ -30,10 +55,9 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
   }
   abi::for_each_pass_option(
       options, [&](std::string_view name, std::string_view, auto value) { key.add(name, abi::to_text(value)); });
-  key.add("asserts", abi::to_text(options.asserts))
-      .add("ranges", abi::to_text(options.ranges))
-      .add("pipeline", options.pipeline);
-  key.add("facts", facts_text(options.facts)).add("ir", ir_text);
+  key.add("asserts", abi::to_text(options.asserts)).add("passes", passes_of(options));
+  key.add("facts", facts_text(options.facts)).add("constants", constants_of(ir_text));
+  key.add("ir_hash", support::hash_hex(ir_text)).add("ir", ir_text);
   return std::move(key).str();
 }
 

@@ -9,12 +9,14 @@
 namespace tegula::compiler {
 
 /// Gives lines "field=value" (see support/key_text.hpp):
-/// - versions of Tegula (a hash of its sources) and LLVM,
-/// - every compile option, the architecture with the CPU's features,
-/// - facts per parameter,
-/// - the canonical IR without locations.
+/// - versions of Tegula (a hash of its sources) and LLVM;
+/// - the architecture with the CPU's features;
+/// - every compile option, and the passes of the target;
+/// - facts per parameter;
+/// - the constants of the kernel, captured values among them;
+/// - hash and text of the canonical IR without locations.
 ///
-/// Equal keys mean equal binaries up to source locations.
+/// Equal keys mean equal binaries up to source locations. tegula-cache compares keys field by field.
 std::string cache_key(std::string_view ir_text, CompileOptions const& options);
 
 }  // namespace tegula::compiler

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "jit/kernel_cache.hpp"
 #include "jit/staging.hpp"
 #include "runtime/argument_check.hpp"
 #include "sim/stepper.hpp"
@@ -109,7 +110,7 @@ class DebugExecutor final : public trace::Eager {
     if (stepper_) return *stepper_;
     runtime::check_arguments(kernel_.name, parameters_, given_, device_of(given_));
     sim::Options options;
-    options.check_asserts = support::options().asserts;
+    options.check_asserts = support::options().asserts && chosen_options(kernel_).asserts;
     stepper_ = std::make_unique<sim::Stepper>(function_, arguments_, options);
     stepper_->begin_block(0);
     return *stepper_;

@@ -1,4 +1,5 @@
 // Implements facts(kernel) and budget(kernel): lowers a kernel for a GPU and inspects it, without a GPU.
+#include "abi/host_plan.hpp"
 #include "analysis/budget.hpp"
 #include "analysis/kernel_facts.hpp"
 #include "analysis/kernel_paths.hpp"
@@ -64,6 +65,15 @@ KernelPaths paths_of(Traced const& source, CompileOptions const& options) {
                                         : analysis::kernel_paths(lowered, target::gpu_target(options), module);
 }
 
+HostPlan plan_of(Traced const& source, CompiledKernel const& compiled, KernelPaths const& paths) {
+  HostPlan plan = abi::host_plan(compiled);
+  ir::Function const& kernel = trace::module(source.kernel).kernel();
+  for (std::size_t i = 0; i < plan.arguments.size(); ++i)
+    plan.arguments[i].name = kernel.parameter(static_cast<int>(i))->name();
+  if (compiled.image_kind != ImageKind::host_object) abi::add_paths(plan, paths);
+  return plan;
+}
+
 KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
   std::shared_ptr<Traced const> const source = traced(kernel);
   ir::Module const lowered = lowered_for(Target::cuda, *source, options);
@@ -72,6 +82,7 @@ KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
   static_cast<KernelPaths&>(result) =
       analysis::kernel_paths(lowered, target::gpu_target(options), trace::module(source->kernel));
   CompiledKernel const compiled = compiler::emit(lowered, options);
+  result.plan = plan_of(*source, compiled, result);
   result.shared_bytes = compiled.shared_bytes;
   support::Options const& environment = support::options();
   if (runtime::cuda::find_ptxas(environment).empty()) return result;

@@ -93,12 +93,6 @@ std::shared_ptr<Traced const> variant_of(Traced const& traced) {
   return std::make_shared<Traced const>(with_stated_grid(traced.kernel));
 }
 
-/// Gives the options that a call states.
-CompileOptions const& chosen_options(KernelRef const& kernel) {
-  static CompileOptions const none;
-  return kernel.options != nullptr ? *kernel.options : none;
-}
-
 /// Remembers the trace of one captureless kernel type.
 class Memo {
  public:
@@ -318,28 +312,43 @@ std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> con
 
 Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), sites(sites_of(kernel)) {}
 
-Checks checks_of_launches() {
-  support::Options const& environment = support::options();
-  return {environment.check_bounds, environment.check_overflow, environment.check_nan};
+CompileOptions const& chosen_options(KernelRef const& kernel) {
+  static CompileOptions const none;
+  return kernel.options != nullptr ? *kernel.options : none;
 }
 
-CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts) {
+namespace {
+
+/// Joins the options of the call with those of the environment that serve every target.
+CompileOptions options_of_call(KernelRef const& kernel, Target target, std::vector<TensorFacts> facts) {
+  support::Options const& environment = support::options();
   CompileOptions options = chosen_options(kernel);
   if (options.target != Target::host || !options.architecture.empty() || !options.facts.empty())
     throw UserError(fmt::format(
         "{}: with(options): target, architecture and facts follow from the call; leave them out", kernel.name));
-  options.target = where.is_host() ? Target::host : Target::cuda;
-  options.asserts = options.asserts && support::options().asserts;
-  options.ranges = options.ranges || support::options().ranges;
-  options.lines = options.lines || support::options().lines;
-  if (!options.checks.any()) options.checks = checks_of_launches();
-  if (where.is_cuda()) {
-    options.architecture = where.architecture();
-    options.exact = options.exact || support::options().exact;
-  } else {
-    options.architecture = support::options().host_cpu;
-  }
+  options.target = target;
+  options.asserts = options.asserts && environment.asserts;
+  options.ranges = options.ranges || environment.ranges;
+  options.lines = options.lines || environment.lines;
+  if (!options.checks.any())
+    options.checks = {environment.check_bounds, environment.check_overflow, environment.check_nan};
   options.facts = std::move(facts);
+  return options;
+}
+
+}  // namespace
+
+CompileOptions gpu_launch_options(KernelRef const& kernel, std::string architecture, std::vector<TensorFacts> facts) {
+  CompileOptions options = options_of_call(kernel, Target::cuda, std::move(facts));
+  options.architecture = std::move(architecture);
+  options.exact = options.exact || support::options().exact;
+  return options;
+}
+
+CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts) {
+  if (where.is_cuda()) return gpu_launch_options(kernel, where.architecture(), std::move(facts));
+  CompileOptions options = options_of_call(kernel, Target::host, std::move(facts));
+  options.architecture = support::options().host_cpu;
   return options;
 }
 

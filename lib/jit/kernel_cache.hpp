@@ -39,13 +39,15 @@ struct FoundKernel {
   Origin origin = Origin::memory;
 };
 
-/// Gives the checks that TEGULA_CHECKS asks for.
-Checks checks_of_launches();
+/// Gives the options of the call, or the compiler's own choices.
+CompileOptions const& chosen_options(KernelRef const& kernel);
 
 /// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter). Joins those of the
 /// kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
 /// call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
+/// The same for a launch on a GPU of an architecture, which need not be there.
+CompileOptions gpu_launch_options(KernelRef const& kernel, std::string architecture, std::vector<TensorFacts> facts);
 
 /// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
 enum class GridFrom : std::uint8_t { kernel, launch };
@@ -68,6 +70,9 @@ CompiledKernel compile(Traced const& traced, CompileOptions const& options);
 
 /// Gives the path of each load, store and product under these options. Runs the passes; nothing is cached.
 KernelPaths paths_of(Traced const& traced, CompileOptions const& options);
+
+/// Gives the way of each tensor to the kernel's code, as far as no launch decides it.
+HostPlan plan_of(Traced const& traced, CompiledKernel const& compiled, KernelPaths const& paths);
 
 /// Gives the key of a kernel, as the disk cache has it.
 std::string key_of(Traced const& traced, CompileOptions const& options);

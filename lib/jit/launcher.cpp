@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "abi/pass_options.hpp"
-#include "abi/tensor_facts.hpp"
 #include "jit/debug.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
@@ -11,7 +10,7 @@
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
-#include "runtime/cuda/tensor_map.hpp"
+#include "runtime/explain.hpp"
 #include "runtime/launch_program.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "runtime/prepared_state.hpp"
@@ -97,23 +96,6 @@ CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {
 
 namespace {
 
-std::string facts_text(TensorFacts facts) {
-  if (facts.unit_inner_stride && facts.aligned_16) return "unit inner stride, 16-byte aligned";
-  if (facts.unit_inner_stride) return "unit inner stride";
-  if (facts.aligned_16) return "16-byte aligned";
-  return "none";
-}
-
-std::string tensor_text(Argument const& argument) {
-  std::string extents;
-  std::string strides;
-  for (int axis = 0; axis < argument.rank; ++axis) {
-    extents += fmt::format("{}{}", axis == 0 ? "" : "x", argument.extents[axis]);
-    strides += fmt::format("{}{}", axis == 0 ? "" : ", ", argument.strides[axis]);
-  }
-  return fmt::format("{}x{} strides ({})", extents, name(argument.element), strides);
-}
-
 /// Lists the options of a call that differ from the compiler's own choices.
 std::string options_text(CompileOptions const* options) {
   if (options == nullptr) return "";
@@ -157,18 +139,15 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   CompiledKernel const& compiled = found.loaded->compiled;
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
                                  origin_text(found.origin));
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i].kind == ParameterKind::scalar) {
-      text += fmt::format("  argument {}: scalar {}\n", i + 1, name(given[i].element));
-    } else {
-      text += fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1, name(compiled.parameters[i].direction),
-                          tensor_text(given[i]), facts_text(compiled.parameters[i].facts));
-    }
-  }
+  std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
+  KernelPaths const paths = paths_of(*source, launch_options(kernel, target, runtime::facts_of(call.arguments())));
+  HostPlan plan = plan_of(*source, compiled, paths);
+  runtime::add_arguments(plan, compiled, call.arguments());
+  plan.arguments.resize(given.size());  // without the grid
+  text += plan.str(2);
   if (std::string const options = options_text(kernel.options); !options.empty())
     text += fmt::format("  options: {}\n", options);
-  text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
-                      grid.given ? ", given in the launch" : "");
+  text += runtime::grid_text(launch, grid.given);
   std::vector<std::int64_t> const values =
       runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);
   for (Requirement const& requirement : compiled.launch.requirements)
@@ -185,9 +164,6 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
         "memory\n",
         compiled.image_kind == ImageKind::cubin ? "cubin" : "PTX", compiled.threads_per_cta,
         found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
-    for (TensorMapInfo const& map : compiled.tensor_maps)
-      text += fmt::format("  tensor map: {}\n", runtime::cuda::to_string(runtime::cuda::describe(
-                                                    compiled.name, map, compiled.parameters, call.arguments())));
     if (compiled.cluster > 1)
       text += fmt::format("  clusters of {} CTAs; the device holds {} at once\n", compiled.cluster,
                           found.loaded->function.active_clusters);
@@ -195,8 +171,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
          runtime::cuda::parse_assembly_log(found.loaded->function.assembly_log).notes)
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
-  std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
-  text += paths_of(*source, launch_options(kernel, target, runtime::facts_of(call.arguments()))).paths_text(2);
+  text += paths.paths_text(2);
   return text;
 }
 

@@ -18,19 +18,6 @@
 namespace tegula::jit {
 namespace {
 
-/// Gives the options of a launch on the GPU with these arguments.
-CompileOptions gpu_options(std::span<Argument const> arguments) {
-  CompileOptions options;
-  options.target = Target::cuda;
-  options.architecture = gpu_targets.front()->architecture;
-  options.exact = support::options().exact;
-  options.asserts = support::options().asserts;
-  options.ranges = support::options().ranges;
-  options.checks = checks_of_launches();
-  for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
-  return options;
-}
-
 /// Gives the kernel as the passes transform it for the GPU. Throws UserError with the compiler's reason if it is
 /// refused.
 ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options) {
@@ -58,6 +45,7 @@ Simulation::Simulation(KernelRef const& kernel, std::span<Argument const> argume
     arguments_ = with_grid_arguments(traced_->kernel, arguments, grid, kind);
     traced_ = traced(kernel, GridFrom::launch);
   }
+  options_ = gpu_launch_options(kernel, std::string(gpu_targets.front()->architecture), runtime::facts_of(arguments_));
   for (Argument const& argument : arguments_) {
     if (argument.allocation == nullptr) continue;
     detail::retain(argument.allocation);
@@ -71,8 +59,7 @@ Simulation::Found Simulation::find() const {
   Staging staging(arguments_);
   sim::Arguments const arguments = sim_arguments(arguments_, staging);
   ir::Module const& module = trace::module(traced_->kernel);
-  CompileOptions const options = gpu_options(arguments_);
-  CompileOptions of_tiles = options;
+  CompileOptions of_tiles = options_;
   of_tiles.target = Target::host;  // which checks stated ranges
   ir::Module const checked = compiler::with_checks(module, of_tiles);
   sim::Options tiles;
@@ -83,7 +70,7 @@ Simulation::Found Simulation::find() const {
     staging.write_back();
     return found;
   }
-  ir::Module const lowered = lowered_for_warps(*traced_, options);
+  ir::Module const lowered = lowered_for_warps(*traced_, options_);
   sim::block::Options warps;
   warps.print = by_hand;  // else the run of the tiles prints
   // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
@@ -107,8 +94,9 @@ Simulation::Found Simulation::find() const {
   found.result.steps = result.values.steps;
   found.result.report = result.clean() ? std::string() : result.str();
   found.result.executor = tegula::simulation::Executor::warps;
-  found.result.pipeline = transform::to_string(compiler::default_pipeline(module, options));
-  found.result.exact = options.exact;
+  found.result.pipeline = options_.pipeline.empty() ? transform::to_string(compiler::default_pipeline(module, options_))
+                                                    : options_.pipeline;
+  found.result.exact = options_.exact;
   staging.write_back();
   return found;
 }

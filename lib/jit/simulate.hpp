@@ -39,6 +39,7 @@ class Simulation {
   std::vector<Argument> arguments_;
   std::vector<detail::Handle<detail::Allocation>> buffers_;
   std::string schedule_;
+  CompileOptions options_;  ///< of the same launch on the GPU
 };
 
 }  // namespace tegula::jit

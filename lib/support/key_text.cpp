@@ -82,6 +82,12 @@ std::vector<KeyDifference> key_differences(std::string_view a, std::string_view 
   return result;
 }
 
+std::optional<std::string_view> key_field(std::string_view key, std::string_view field) {
+  std::vector<Field> const fields = fields_of(key);
+  Field const* const found = find(fields, field);
+  return found != nullptr ? std::optional(found->lines.front()) : std::nullopt;
+}
+
 std::string explain_difference(std::string_view a, std::string_view b) {
   std::string text;
   for (KeyDifference const& difference : key_differences(a, b))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct KeyDifference {
 };
 
 std::vector<KeyDifference> key_differences(std::string_view a, std::string_view b);
+
+/// Gives the first line of a field, or nothing if the key lacks it.
+std::optional<std::string_view> key_field(std::string_view key, std::string_view field);
 
 /// Prints one line per differing field, "architecture: sm_90a | sm_100a"; "the keys are equal" if none differs.
 std::string explain_difference(std::string_view a, std::string_view b);

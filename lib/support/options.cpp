@@ -46,6 +46,8 @@ constexpr EnvironmentVariable table[] = {
      "(lib/doc/debugging.md)"},
     {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
     {"TEGULA_CACHE", "on | off | read-only", "on: compiled kernels are kept on disk"},
+    {"TEGULA_CACHE_LIMIT", "<bytes>[K | M | G] | none",
+     "bytes of compiled kernels on disk, 1G if not given; those used least recently are removed"},
     {"TEGULA_ASSEMBLER", "auto | driver | ptxas",
      "the program that turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},
@@ -178,6 +180,21 @@ std::string environment_help() {
   return text;
 }
 
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  if (text == "none") return UINT64_MAX;
+  std::uint64_t number = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view const unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  constexpr std::string_view units = "KMG";
+  if (error != std::errc() || unit.size() > 1) return std::nullopt;
+  if (unit.empty()) return number;
+  std::size_t const power = units.find(unit[0]);
+  if (power == std::string_view::npos) return std::nullopt;
+  std::uint64_t const factor = std::uint64_t{1} << 10 * (power + 1);
+  if (number > UINT64_MAX / factor) return std::nullopt;
+  return number * factor;
+}
+
 Options read_options() {
   Options result;
   result.dump = dump_items(value_of("TEGULA_DUMP"));
@@ -208,6 +225,11 @@ Options read_options() {
   result.cache =
       one_of<CacheMode>("TEGULA_CACHE", CacheMode::on,
                         {{"on", CacheMode::on}, {"off", CacheMode::off}, {"read-only", CacheMode::read_only}});
+  if (std::string const limit = value_of("TEGULA_CACHE_LIMIT"); !limit.empty()) {
+    std::optional<std::uint64_t> const bytes = parse_bytes(limit);
+    if (!bytes) refuse("TEGULA_CACHE_LIMIT", limit);
+    result.cache_limit = *bytes;
+  }
   result.assembler =
       one_of<Assembler>("TEGULA_ASSEMBLER", Assembler::automatic,
                         {{"auto", Assembler::automatic}, {"driver", Assembler::driver}, {"ptxas", Assembler::ptxas}});

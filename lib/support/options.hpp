@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,7 @@ struct Options {
   bool debug = false;     ///< every launch runs on the debug device; best() is the host
   std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
+  std::uint64_t cache_limit = std::uint64_t{1} << 30;  ///< bytes of the cache on disk
   Assembler assembler = Assembler::automatic;
   std::string ptxas;                             ///< path of ptxas; empty: searched in PATH
   NotePolicy ptxas_notes = NotePolicy::error;    ///< wgmma serialised or setmaxnreg ignored
@@ -67,6 +69,10 @@ struct Options {
   /// True if compiling must happen although a cache has the result: to dump or to replace something.
   [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }
 };
+
+/// Reads a number of bytes, "4096", "64K", "512M" or "2G" (powers of 1024); "none" is the largest number. Nothing for
+/// any other text.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// Reads the environment. Throws UserError naming variable, value and grammar for a value that does not parse.
 Options read_options();

@@ -91,6 +91,8 @@ TEST_CASE("a launch takes the configuration for its extents, and any alignment",
   buffer<float, 2> c(device::host(), 64, 64), d(device::host(), 128, 64);
   buffer<bf16, 2> tall(device::host(), 128, 64);
   CHECK_THAT(explain(aot_kernels::product, a, b, c), test::ContainsSubstring("embedded, configuration 1 of 2"));
+  CHECK_THAT(explain(aot_kernels::product, a, b, c),
+             test::ContainsSubstring("-> pointer -> ") && test::ContainsSubstring("  grid: "));
   CHECK_THAT(explain(aot_kernels::product, tall, b, d), test::ContainsSubstring("embedded, configuration 2 of 2"));
 }
 

@@ -5,6 +5,7 @@
 
 #include "jit/kernel_cache.hpp"
 #include "launch_support.hpp"
+#include "runtime/cuda/tensor_map.hpp"
 #include "support/catch.hpp"
 #include "tegula/runtime/counters.hpp"
 #include "tegula/tegula.hpp"
@@ -143,4 +144,53 @@ TEST_CASE("launches are counted, and make no copy") {
   for (int i = 0; i < 3; ++i) launch(host_stream(), doubled, view(x, 4, 4), view(y, 4, 4));
   CHECK(launch_counters().launches - before.launches == 3);
   CHECK(launch_counters().copies_to_device == before.copies_to_device);
+}
+
+namespace {
+
+/// Gives the arguments of the driver's encoding for a box of a tensor.
+template <class T, int rank>
+runtime::cuda::TensorMapRequest request_of(tensor_view<T, rank> const& tensor, Extents const& box) {
+  Argument argument;
+  call::Given<tensor_view<T, rank> const>::fill(argument, tensor);
+  ParameterInfo const parameter{ParameterKind::tensor, Direction::in, argument.element, rank, {}};
+  TensorMapInfo map;
+  map.box = box;
+  return runtime::cuda::describe("k", map, {&parameter, 1}, {&argument, 1});
+}
+
+}  // namespace
+
+TEST_CASE("1-D and 2-D tensors are described with an element size derived or given, and both agree", "[H7]") {
+  alignas(16) float values[6 * 8] = {};
+  std::iota(values, values + 48, 0.0F);
+  void* const untyped = values;
+  device const host = device::host();
+
+  tensor_view const line = tensor_1d(values, 48);
+  tensor_view const stated_line = tensor_1d<float>(host, untyped, 48, element_size(4));
+  static_assert(std::is_same_v<decltype(line), decltype(stated_line)>);
+  CHECK(request_of(line, {16}) == request_of(stated_line, {16}));
+  CHECK(request_of(line, {16}).extents[0] == 48);
+
+  tensor_view const dense = tensor_2d(values, 6, 8);
+  CHECK(request_of(dense, {2, 8}) == request_of(tensor_2d<float>(host, untyped, 6, 8, element_size(4)), {2, 8}));
+  CHECK(request_of(dense, {2, 8}) == request_of(tensor_2d(host, values, 6, 8), {2, 8}));
+  tensor_view const left = tensor_2d(values, 6, 4, 8);  // of each row of 8
+  CHECK(request_of(left, {2, 4}) == request_of(tensor_2d<float>(host, untyped, 6, 4, 8, element_size(4)), {2, 4}));
+  CHECK(request_of(left, {2, 4}).strides[0] == 8 * sizeof(float));
+  CHECK(left.has_tma());
+  CHECK_FALSE(tensor_2d(values, 6, 7, 7).has_tma());
+
+  std::vector<float> out(48), half(24);
+  launch(host_stream(), negated, stated_line, out);
+  CHECK(out[47] == -47);
+  launch(host_stream(), doubled, tensor_2d<float const>(host, untyped, 6, 4, 8, element_size(4)),
+         view(half.data(), 6, 4));
+  CHECK(half[5] == 18);  // row 1, column 1
+
+  CHECK_THROWS_WITH(tensor_1d<float>(host, untyped, 48, element_size(2)),
+                    ContainsSubstring("tensor_1d: elements of 2 bytes are stated, but the view's type has 4"));
+  CHECK_THROWS_WITH(tensor_2d<double>(host, untyped, 3, 8, element_size(4)),
+                    ContainsSubstring("tensor_2d: elements of 4 bytes are stated, but the view's type has 8"));
 }

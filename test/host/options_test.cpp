@@ -42,6 +42,9 @@ TEST_CASE("explain lists the options of a call") {
   options.asserts = false;
   options.unroll = 2;
   CHECK_THAT(explain(with(options), guarded, x, y), ContainsSubstring("options: unroll = 2, asserts = 0\n"));
+  options.ranges = true;
+  CHECK_THAT(explain(with(options), guarded, x, y),
+             ContainsSubstring("options: unroll = 2, ranges = 1, asserts = 0\n"));
   CHECK_THAT(explain(with({}), guarded, x, y), !ContainsSubstring("options:"));
   CHECK_THAT(explain(guarded, x, y), !ContainsSubstring("options:"));
 }
@@ -52,4 +55,34 @@ TEST_CASE("options that follow from the call are refused") {
   options.target = Target::cuda;
   CHECK_THROWS_WITH(launch(host_stream(), with(options), guarded, x, y),
                     ContainsSubstring("target, architecture and facts follow from the call"));
+}
+
+TEST_CASE("a simulated launch takes the options of the call") {
+  std::vector<float> x(64, -1), y(64, 0);
+  CompileOptions options;
+  options.asserts = false;
+  with const silent(options);
+  CHECK(simulate(silent, guarded, x, y).clean);
+  CHECK_THAT(simulate(guarded, x, y).report, ContainsSubstring("a negative number"));
+  simulation const warps = simulate(silent, guarded, x, y, schedule::seed(3));
+  CHECK(warps.clean);
+  CHECK(warps.executor == simulation::Executor::warps);
+  CHECK_FALSE(warps.exact);
+  options.exact = true;
+  CHECK(simulate(with(options), guarded, x, y, schedule::seed(3)).exact);
+
+  for (bool const by_lambda : {false, true}) {
+    support::Options environment = support::options();
+    environment.simulate = !by_lambda;
+    environment.debug = by_lambda;
+    support::ScopedOptions const scope(environment);
+    y.assign(64, 0);
+    launch(host_stream(), silent, guarded, x, y);
+    CHECK(y == x);
+    prepare(silent, guarded, x, y)(host_stream());
+    CHECK_THROWS_WITH(launch(host_stream(), guarded, x, y), ContainsSubstring("a negative number"));
+    options.architecture = "sm_90a";
+    if (!by_lambda)
+      CHECK_THROWS_WITH(launch(host_stream(), with(options), guarded, x, y), ContainsSubstring("leave them out"));
+  }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tegula/abi/host_plan.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 #include "tegula/support/location.hpp"
 
@@ -34,6 +35,7 @@ struct MemoryAccessFacts {
 /// `CHECK(facts(k).dots[0].path == Path::wgmma)`. Figures assume of global memory that rows lie sectors apart and that
 /// a tile begins at a sector. Tensors without unit inner stride cost a sector an element.
 struct KernelFacts : KernelPaths {
+  HostPlan plan;                            ///< the way of each tensor to the kernel: by descriptor or by pointer
   std::vector<MemoryAccessFacts> accesses;  ///< in the order of the code
   /// Waits inside loops for work that the same iteration started, with no other work between.
   int exposed_waits = 0;
@@ -55,7 +57,7 @@ struct KernelFacts : KernelPaths {
       if (access.global() && (result == 0 || access.bytes < result)) result = access.bytes;
     return result;
   }
-  /// Gives a line for each path, each access and the rest.
+  /// Gives a line for each path, each argument's plan, each access and the rest.
   [[nodiscard]] std::string str() const;
 
  private:

@@ -31,6 +31,7 @@ struct AccessPath {
   Kind kind = Kind::load;
   Path path = Path::pointer;
   std::string memory;  ///< name of the tensor
+  int parameter = -1;  ///< GPU: number of the kernel's parameter; -1: of a function's
   std::string tile;    ///< shape and element that the code accesses, "128x64xbf16"
   location where;      ///< in the user's source
   int bytes = 0;       ///< that an instruction of a thread moves; 0 of copies by TMA

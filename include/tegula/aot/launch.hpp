@@ -46,45 +46,41 @@ class embedded {
 template <class Stream, class... P, class... X>
 requires std::derived_from<Stream, stream>
 void launch(Stream const& order, embedded<P...> const& kernel, X&&... arguments) {
-  using Call = call::FindingOf<call::stream_kind<Stream>(), detail::TypeList<P...>, std::remove_reference_t<X>...>;
-  if constexpr (call::check<Call>()) {
-    auto const packed = call::pack(detail::TypeList<P...>(), kernel.name(), arguments...);
-    aot::launch(order, kernel.table(), packed.list(), packed.grid);
-  }
+  call::checked<call::CallOf<call::stream_kind<Stream>(), embedded<P...>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) { aot::launch(order, kernel.table(), list, grid); },
+      arguments...);
 }
 
 /// Prepares a launch of an embedded kernel; see prepare(kernel, arguments...).
 template <class... P, class... X>
 [[nodiscard]] prepared prepare(embedded<P...> const& kernel, X&&... arguments) {
-  using Call = call::FindingOf<call::StreamKind::any, detail::TypeList<P...>, std::remove_reference_t<X>...>;
-  if constexpr (call::check<Call>()) {
-    auto const packed = call::pack(detail::TypeList<P...>(), kernel.name(), arguments...);
-    return prepared(aot::prepare(nullptr, kernel.table(), packed.list(), packed.grid));
-  } else {
-    return prepared(nullptr);
-  }
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, embedded<P...>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return aot::prepare(nullptr, kernel.table(), list, grid);
+      },
+      arguments...));
 }
 template <class... P, class... X>
 [[nodiscard]] prepared prepare(device where, embedded<P...> const& kernel, X&&... arguments) {
-  using Call = call::FindingOf<call::StreamKind::any, detail::TypeList<P...>, std::remove_reference_t<X>...>;
-  if constexpr (call::check<Call>()) {
-    auto const packed = call::pack(detail::TypeList<P...>(), kernel.name(), arguments...);
-    return prepared(aot::prepare(&where, kernel.table(), packed.list(), packed.grid));
-  } else {
-    return prepared(nullptr);
-  }
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, embedded<P...>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return aot::prepare(&where, kernel.table(), list, grid);
+      },
+      arguments...));
 }
 
-/// Explains, as text, a launch of an embedded kernel: configuration, form, facts used, grid.
+/// Explains, as text, a launch of an embedded kernel: configuration, form, facts used, the plan of its arguments, grid.
 template <class... P, class... X>
 [[nodiscard]] std::string explain(embedded<P...> const& kernel, X&&... arguments) {
-  using Call = call::FindingOf<call::StreamKind::any, detail::TypeList<P...>, std::remove_reference_t<X>...>;
-  if constexpr (call::check<Call>()) {
-    auto const packed = call::pack(detail::TypeList<P...>(), kernel.name(), arguments...);
-    return aot::explain(nullptr, kernel.table(), packed.list(), packed.grid);
-  } else {
-    return {};
-  }
+  return call::checked<call::CallOf<call::StreamKind::any, embedded<P...>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return aot::explain(nullptr, kernel.table(), list, grid);
+      },
+      arguments...);
 }
 
 }  // namespace tegula

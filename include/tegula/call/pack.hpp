@@ -87,4 +87,37 @@ auto pack(Parameters parameters, char const* kernel, First& first, X&... x) {
   }
 }
 
+/// Finds the first mistake in a call of a kernel object or an embedded kernel K with arguments of types X.
+template <StreamKind stream, class K, class... X>
+using CallOf = FindingOf<stream, typename K::parameters, std::remove_reference_t<X>...>;
+
+/// Packs the arguments of a call and gives run(list, grid). A mistake of the call is stated and does not compile; the
+/// types of Call, which the compiler prints, show the argument, the type found and the type expected. Then the result
+/// is empty, so that one mistake gives one error.
+template <class Call, class K, class Run, class... X>
+auto checked(K const& kernel, Run const& run, X&... x) {
+  constexpr Mistake mistake = Call::mistake;
+  static_assert(unlike<mistake, Mistake::count>,
+                "launch: the number of arguments differs from the number of the kernel's parameters");
+  static_assert(unlike<mistake, Mistake::not_a_tensor>,
+                "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
+  static_assert(unlike<mistake, Mistake::not_a_number>,
+                "launch: the kernel takes a number here, but the argument is not a number");
+  static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::constant>,
+                "launch: the kernel writes this argument, but its elements are const");
+  static_assert(unlike<mistake, Mistake::host_on_cuda>,
+                "launch: host memory on a CUDA stream; copy it to a buffer on the device");
+  static_assert(unlike<mistake, Mistake::cuda_on_host>,
+                "launch: device memory on a host stream; copy it to a buffer on the host");
+  if constexpr (mistake == Mistake::none) {
+    auto const packed = pack(typename K::parameters(), kernel.name(), x...);
+    return run(packed.list(), packed.grid);
+  } else {
+    return decltype(run(ArgumentList(), GridOverride()))();
+  }
+}
+
 }  // namespace tegula::call

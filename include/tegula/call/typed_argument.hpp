@@ -252,29 +252,6 @@ auto find_mistake() {
 template <Mistake a, Mistake b>
 inline constexpr bool unlike = a != b;
 
-/// States the mistake of a call; true if there is none. The types show the argument, the type found and the type
-/// expected.
-template <class Call>
-constexpr bool check() {
-  constexpr Mistake mistake = Call::mistake;
-  static_assert(unlike<mistake, Mistake::count>,
-                "launch: the number of arguments differs from the number of the kernel's parameters");
-  static_assert(unlike<mistake, Mistake::not_a_tensor>,
-                "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
-  static_assert(unlike<mistake, Mistake::not_a_number>,
-                "launch: the kernel takes a number here, but the argument is not a number");
-  static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::constant>,
-                "launch: the kernel writes this argument, but its elements are const");
-  static_assert(unlike<mistake, Mistake::host_on_cuda>,
-                "launch: host memory on a CUDA stream; copy it to a buffer on the device");
-  static_assert(unlike<mistake, Mistake::cuda_on_host>,
-                "launch: device memory on a host stream; copy it to a buffer on the host");
-  return mistake == Mistake::none;
-}
-
 /// Gives the bits of a number in the parameter's type. Throws UserError for an integer that does not fit.
 template <class T, class X>
 std::int64_t scalar_slot(char const* kernel, int number, X x) {

@@ -8,34 +8,47 @@
 namespace tegula {
 namespace jit {
 
-using call::check;
-using call::stream_kind;
-using call::StreamKind;
-
+/// Refers to a kernel object, with the options that a call states.
 template <class F>
-KernelRef reference(Kernel<F> const& kernel) {
+KernelRef reference(Kernel<F> const& kernel, CompileOptions const* options = nullptr) {
   KernelRef result;
   result.name = kernel.name();
   if constexpr (Kernel<F>::captureless) result.identity = &Kernel<F>::identity;
   result.kernel = &kernel;
   result.trace = [](void const* of) { return static_cast<Kernel<F> const*>(of)->trace(); };
+  result.options = options;
   return result;
 }
-
-/// Finds the first mistake in a call with arguments of types X (references removed).
-template <StreamKind stream, class F, class... X>
-using FindingOf = call::FindingOf<stream, typename Kernel<F>::parameters, X...>;
 
 template <class F, class... X>
-auto pack(Kernel<F> const& kernel, X&... x) {
-  return call::pack(typename Kernel<F>::parameters(), kernel.name(), x...);
+simulation simulate_in_order(schedule::order const& order, CompileOptions const* options, Kernel<F> const& kernel,
+                             X&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](ArgumentList list, GridOverride const& grid) {
+        return jit::simulate(reference(kernel, options), list, grid, order.text);
+      },
+      arguments...);
 }
 
-template <class F>
-KernelRef reference(Kernel<F> const& kernel, CompileOptions const& options) {
-  KernelRef result = reference(kernel);
-  result.options = &options;
-  return result;
+template <class... X>
+inline constexpr bool ends_with_order = false;
+template <class Last>
+inline constexpr bool ends_with_order<Last> = std::is_same_v<std::remove_cvref_t<Last>, schedule::order>;
+template <class First, class Next, class... X>
+inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next, X...>;
+
+template <class F, class... X>
+simulation simulate_typed(CompileOptions const* options, Kernel<F> const& kernel, X&... arguments) {
+  if constexpr (ends_with_order<X...>) {
+    auto const all = std::tie(arguments...);
+    return [&]<std::size_t... at>(std::index_sequence<at...>) {
+      return simulate_in_order(std::get<sizeof...(X) - 1>(all), options, kernel, std::get<at>(all)...);
+    }
+    (std::make_index_sequence<sizeof...(X) - 1>());
+  } else {
+    return simulate_in_order({}, options, kernel, arguments...);
+  }
 }
 
 }  // namespace jit
@@ -62,22 +75,24 @@ class with {
 template <class Stream, class F, class... X>
 requires std::derived_from<Stream, stream>
 void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::stream_kind<Stream>(), F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    jit::launch(order, jit::reference(kernel), packed.list(), packed.grid);
-  }
+  call::checked<call::CallOf<call::stream_kind<Stream>(), Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        jit::launch(order, jit::reference(kernel), list, grid);
+      },
+      arguments...);
 }
 
 /// Runs a kernel with compile options of the caller's.
 template <class Stream, class F, class... X>
 requires std::derived_from<Stream, stream>
 void launch(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::stream_kind<Stream>(), F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    jit::launch(order, jit::reference(kernel, chosen.options()), packed.list(), packed.grid);
-  }
+  call::checked<call::CallOf<call::stream_kind<Stream>(), Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        jit::launch(order, jit::reference(kernel, &chosen.options()), list, grid);
+      },
+      arguments...);
 }
 
 /// Prepares a launch that can run again and again without checks, look-ups or allocation:
@@ -85,60 +100,35 @@ void launch(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&
 /// device::best().
 template <class F, class... X>
 [[nodiscard]] prepared prepare(Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return prepared(jit::prepare(nullptr, jit::reference(kernel), packed.list(), packed.grid));
-  } else {
-    return prepared(nullptr);
-  }
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::prepare(nullptr, jit::reference(kernel), list, grid);
+      },
+      arguments...));
 }
 
 /// Prepares a launch with compile options of the caller's.
 template <class F, class... X>
 [[nodiscard]] prepared prepare(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return prepared(jit::prepare(nullptr, jit::reference(kernel, chosen.options()), packed.list(), packed.grid));
-  } else {
-    return prepared(nullptr);
-  }
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::prepare(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
+      },
+      arguments...));
 }
 
 /// Prepares a launch for a device that the caller names.
 template <class F, class... X>
 [[nodiscard]] prepared prepare(device where, Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return prepared(jit::prepare(&where, jit::reference(kernel), packed.list(), packed.grid));
-  } else {
-    return prepared(nullptr);
-  }
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::prepare(&where, jit::reference(kernel), list, grid);
+      },
+      arguments...));
 }
-
-namespace jit {
-
-template <class F, class... X>
-simulation simulate_under(schedule::order const& order, Kernel<F> const& kernel, X&... arguments) {
-  using Call = FindingOf<StreamKind::any, F, X...>;
-  if constexpr (check<Call>()) {
-    auto const packed = pack(kernel, arguments...);
-    return simulate(reference(kernel), packed.list(), packed.grid, order.text);
-  } else {
-    return {};
-  }
-}
-
-template <class... X>
-inline constexpr bool ends_with_order = false;
-template <class Last>
-inline constexpr bool ends_with_order<Last> = std::is_same_v<std::remove_cvref_t<Last>, schedule::order>;
-template <class First, class Next, class... X>
-inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next, X...>;
-
-}  // namespace jit
 
 /// Runs a kernel in the simulator: slow and exact; it reports races and other errors of any order. With arguments alone
 /// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps,
@@ -146,15 +136,13 @@ inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next,
 /// and barrier.
 template <class F, class... X>
 simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
-  if constexpr (jit::ends_with_order<X...>) {
-    auto const all = std::tie(arguments...);
-    return [&]<std::size_t... at>(std::index_sequence<at...>) {
-      return jit::simulate_under(std::get<sizeof...(X) - 1>(all), kernel, std::get<at>(all)...);
-    }
-    (std::make_index_sequence<sizeof...(X) - 1>());
-  } else {
-    return jit::simulate_under({}, kernel, arguments...);
-  }
+  return jit::simulate_typed(nullptr, kernel, arguments...);
+}
+
+/// Simulates with compile options of the caller's, which decide the code of the warps.
+template <class F, class... X>
+simulation simulate(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
+  return jit::simulate_typed(&chosen.options(), kernel, arguments...);
 }
 
 /// Runs a kernel on the debug device: block by block, in order, on this thread. The lambda is called for each block,
@@ -163,38 +151,33 @@ simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
 /// (lib/doc/debugging.md). TEGULA_DEVICE=debug sends every launch() here.
 template <class F, class... X>
 simulation debug(Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return jit::debug(jit::reference(kernel), packed.list(), packed.grid);
-  } else {
-    return {};
-  }
+  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) { return jit::debug(jit::reference(kernel), list, grid); },
+      arguments...);
 }
 
 /// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of
 /// each load, store and product with the reason. Compiles if need be.
 template <class F, class... X>
 [[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return jit::explain(nullptr, jit::reference(kernel), packed.list(), packed.grid);
-  } else {
-    return {};
-  }
+  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::explain(nullptr, jit::reference(kernel), list, grid);
+      },
+      arguments...);
 }
 
 /// Explains a launch with compile options of the caller's; those that differ from the compiler's own are listed.
 template <class F, class... X>
 [[nodiscard]] std::string explain(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return jit::explain(nullptr, jit::reference(kernel, chosen.options()), packed.list(), packed.grid);
-  } else {
-    return {};
-  }
+  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::explain(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
+      },
+      arguments...);
 }
 
 /// Compiles without running: for tests, and for code that keeps binaries by itself. Does not look into a cache.

@@ -12,6 +12,11 @@ namespace detail {
 /// axis has unit stride.
 bool tma_copies(void const* address, int element_bytes, int rank, std::int64_t const* extents,
                 std::int64_t const* strides);
+/// Throws UserError if a stated size of elements is not that of their type.
+void check_element_size(char const* word, int stated, int of_type);
+
+template <class T>
+using untyped = std::conditional_t<std::is_const_v<T>, void const*, void*>;
 
 }  // namespace detail
 
@@ -103,5 +108,66 @@ template <class T, int Rank>
 tensor_view(view<T, Rank> const&) -> tensor_view<T, Rank>;
 template <class T, int Rank>
 tensor_view(device, device_view<T, Rank> const&) -> tensor_view<T, Rank>;
+
+/// States the bytes of an element of memory without a type: `tensor_1d<float>(where, address, n, element_size(4))`.
+class element_size {
+ public:
+  explicit constexpr element_size(int in_bytes) : bytes_(in_bytes) {}
+  [[nodiscard]] constexpr int in_bytes() const { return bytes_; }
+
+ private:
+  int bytes_;
+};
+
+/// Describes `n` adjacent elements on a device (the host if none is named). The size of an element follows from T.
+template <class T>
+tensor_view<T, 1> tensor_1d(device where, T* data, std::int64_t n, location made = location::current()) {
+  return tensor_view<T, 1>(where, device_view<T, 1>(data, n), made);
+}
+template <class T>
+tensor_view<T, 1> tensor_1d(T* data, std::int64_t n, location made = location::current()) {
+  return tensor_1d(device::host(), data, n, made);
+}
+/// Describes memory without a type. Throws UserError if T has another size than stated.
+template <class T>
+tensor_view<T, 1> tensor_1d(device where, detail::untyped<T> data, std::int64_t n, element_size size,
+                            location made = location::current()) {
+  detail::check_element_size("tensor_1d", size.in_bytes(), sizeof(T));
+  return tensor_1d(where, static_cast<T*>(data), n, made);
+}
+
+/// Describes a matrix of rows x columns whose columns are adjacent, on a device (the host if none is named).
+/// `row_stride`: elements from one row to the next; `columns` if not given.
+template <class T>
+tensor_view<T, 2> tensor_2d(device where, T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                            location made = location::current()) {
+  return tensor_view<T, 2>(where, device_view<T, 2>(data, {rows, columns}, {row_stride, 1}), made);
+}
+template <class T>
+tensor_view<T, 2> tensor_2d(device where, T* data, std::int64_t rows, std::int64_t columns,
+                            location made = location::current()) {
+  return tensor_2d(where, data, rows, columns, columns, made);
+}
+template <class T>
+tensor_view<T, 2> tensor_2d(T* data, std::int64_t rows, std::int64_t columns, location made = location::current()) {
+  return tensor_2d(device::host(), data, rows, columns, columns, made);
+}
+template <class T>
+tensor_view<T, 2> tensor_2d(T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                            location made = location::current()) {
+  return tensor_2d(device::host(), data, rows, columns, row_stride, made);
+}
+/// Describes memory without a type. Throws UserError if T has another size than stated.
+template <class T>
+tensor_view<T, 2> tensor_2d(device where, detail::untyped<T> data, std::int64_t rows, std::int64_t columns,
+                            element_size size, location made = location::current()) {
+  return tensor_2d<T>(where, data, rows, columns, columns, size, made);
+}
+template <class T>
+tensor_view<T, 2> tensor_2d(device where, detail::untyped<T> data, std::int64_t rows, std::int64_t columns,
+                            std::int64_t row_stride, element_size size, location made = location::current()) {
+  detail::check_element_size("tensor_2d", size.in_bytes(), sizeof(T));
+  return tensor_2d(where, static_cast<T*>(data), rows, columns, row_stride, made);
+}
 
 }  // namespace tegula

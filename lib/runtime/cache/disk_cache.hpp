@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/cache/cache_file.hpp"
 #include "support/options.hpp"
 
 namespace tegula::runtime {
@@ -21,8 +22,9 @@ struct CacheCounters {
 };
 CacheCounters& cache_counters();
 
-/// Is a folder of entries "<kernel>-<hash of key>.<kind>". Making one does not access the disk. All members are safe to
-/// call from any thread. They never throw for the contents of the disk: a problem is a warning and a miss.
+/// Is a folder of entries "<kernel>-<hash of key>.<kind>". Their bytes stay below TEGULA_CACHE_LIMIT: a store removes
+/// the entries used least recently. Making one does not access the disk. All members are safe to call from any thread.
+/// They never throw for the contents of the disk: a problem is a warning and a miss.
 class DiskCache {
  public:
   /// Finds the folder: TEGULA_CACHE_DIR, else XDG_CACHE_HOME/tegula, else ~/.cache/tegula; TEGULA_CACHE turns it on or
@@ -40,15 +42,12 @@ class DiskCache {
   [[nodiscard]] std::string const& folder() const { return folder_; }
 
  private:
-  std::string folder_;  ///< empty: off
+  std::string folder_;       ///< empty: off
+  std::uint64_t limit_ = 0;  ///< bytes of all entries
   bool writable_ = false;
 };
 
-/// Holds key and payload of an entry's file, if it is whole. Reads any file name; for tools that compare keys.
-struct CacheEntry {
-  std::string key;
-  std::string payload;
-};
+/// Gives key and payload of a file, if it is whole. Reads any file name; for tools that compare keys.
 std::optional<CacheEntry> read_cache_entry(std::string const& path);
 
 }  // namespace tegula::runtime

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/host_plan.hpp"
+#include "runtime/explain.hpp"
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"
@@ -59,7 +61,7 @@ TEST_CASE("paths: loads and stores of vectors go through pointers, with the widt
     CHECK(access.bytes == 16);
     CHECK(access.tile == "1024xf32");
     CHECK_THAT(access.where.file(), ContainsSubstring("paths_test.cpp"));
-    CHECK(access.where.line() == 17);
+    CHECK(access.where.line() == 19);
     CHECK_THAT(access.reason, !ContainsSubstring("at once"));
   }
   CHECK(dense.loads[0].memory != dense.loads[1].memory);
@@ -176,5 +178,80 @@ TEST_CASE("paths: explain says how the host does a launch", "[N14]") {
   std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
   std::string const text = explain(vadd, a, b, c);
   CHECK_THAT(text, ContainsSubstring("vector of 1024xf32"));
-  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:17"));
+  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:19"));
+}
+
+namespace {
+
+/// Gives a bf16 matrix at an address.
+Argument matrix(std::int64_t rows, std::int64_t columns, Element element, std::uintptr_t address) {
+  Argument argument;
+  argument.element = element;
+  argument.space = DeviceKind::cuda;
+  argument.rank = 2;
+  argument.address = reinterpret_cast<void*>(address);
+  argument.extents[0] = rows;
+  argument.extents[1] = argument.strides[0] = columns;
+  argument.strides[1] = 1;
+  return argument;
+}
+
+}  // namespace
+
+TEST_CASE("plan: tensors reach a kernel through descriptors or by pointer, with the reason", "[H3]") {
+  HostPlan const product = facts(gemm<bf16, 128, 128, 64, 4>).plan;
+  CHECK(product.kernel == "gemm");
+  REQUIRE(product.arguments.size() == 3);
+  REQUIRE(product.descriptors.size() == 3);
+  for (ArgumentPlan const& argument : product.arguments) {
+    CHECK(argument.descriptors.size() == 1);
+    CHECK(argument.pointer.empty());
+    CHECK(argument.type.rank == 2);
+  }
+  CHECK(product.descriptors[0].map.box == Extents{128, 64});
+  CHECK(product.descriptors[0].map.swizzle == Swizzle::b128);
+  CHECK_THAT(product.str(), ContainsSubstring("argument 1: in %in0 ?x?xbf16; facts used: unit_inner, aligned_16\n"
+                                              "  -> descriptor 1: box 128x64, swizzle of 128 bytes -> gemm\n"));
+  CHECK_THAT(facts(gemm<bf16, 128, 128, 64, 4>).str(), ContainsSubstring("-> descriptor 1"));
+
+  HostPlan const strided_product = facts(gemm<bf16, 64, 64, 64, 3>, strided(3)).plan;
+  CHECK(strided_product.descriptors.empty());
+  REQUIRE(strided_product.arguments[0].pointer.size() == 1);
+  CHECK_THAT(strided_product.arguments[0].pointer[0], ContainsSubstring("contiguous"));
+
+  HostPlan const counted = facts(histogram).plan;
+  CHECK_THAT(counted.arguments.at(1).pointer.at(0), ContainsSubstring("indices of its own"));
+  CHECK_THAT(counted.str(),
+             ContainsSubstring("argument 2: in %in1 ?xf32") && ContainsSubstring("-> pointer -> histogram: "));
+}
+
+TEST_CASE("plan: a launch shows the tensors, and the descriptors that share an encoding", "[H3]") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.facts.assign(3, {true, true});
+  CompiledKernel const compiled = compile(gemm<bf16, 64, 64, 64, 4>, options);
+  HostPlan const before = abi::host_plan(compiled);
+  Argument const square = matrix(512, 512, Element::bf16, 0x1000);
+  Argument const shifted = matrix(512, 512, Element::bf16, 0x1000 + 128);
+  Argument const out = matrix(512, 512, Element::f32, 0x200000);
+  auto const plan_with = [&](Argument const& a, Argument const& b) {
+    HostPlan plan = before;
+    Argument const arguments[] = {a, b, out};
+    runtime::add_arguments(plan, compiled, arguments);
+    return plan;
+  };
+  HostPlan const same = plan_with(square, square);
+  REQUIRE(same.descriptors.size() >= 2);
+  CHECK(same.descriptors[0].equal_to == -1);
+  CHECK(same.descriptors[1].equal_to == 0);  // equal tensor, box and swizzle
+  CHECK_THAT(same.str(2), ContainsSubstring("  argument 2: in 512x512xbf16 strides (512, 1); facts used: unit_inner, "
+                                            "aligned_16\n    -> descriptor 2: box 64x64, swizzle of 128 bytes, shares "
+                                            "the encoding of descriptor 1 -> gemm\n"));
+  CHECK(plan_with(square, shifted).descriptors[1].equal_to == -1);
+}
+
+TEST_CASE("plan: explain shows the host's tensors by pointer", "[H3]") {
+  std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
+  CHECK_THAT(explain(vadd, a, b, c), ContainsSubstring("argument 3: out %out2 100xf32 strides (1); facts used: ") &&
+                                         ContainsSubstring("\n    -> pointer -> vadd: the host has no TMA\n"));
 }

@@ -1,6 +1,10 @@
 // Tests the disk cache and the bytes of compiled kernels: whole or not at all.
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/cache/cache_folder.hpp"
 #include "runtime/cache/disk_cache.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "support/catch.hpp"
@@ -112,7 +117,7 @@ TEST_CASE("a compiled kernel survives its bytes, and no damage to them is harmfu
   }
 }
 
-TEST_CASE("an entry is found by its whole key, in private files") {
+TEST_CASE("an entry is found by its whole key, in private files", "[N11]") {
   Folder folder;
   DiskCache const cache(folder.options);
   CHECK_FALSE(cache.find("softmax", "kernel", "a=1\n").has_value());
@@ -158,7 +163,7 @@ TEST_CASE("off and read-only caches write nothing") {
   CHECK_FALSE(DiskCache(folder.options).find("k", "kernel", "a=1\n").has_value());
 }
 
-TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning and replaced") {
+TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning and replaced", "[N11]") {
   Folder folder;
   DiskCache const cache(folder.options);
   std::string const payload(3000, 'p');
@@ -198,6 +203,12 @@ TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning
     cache.store("k", "kernel", key, payload);
     CHECK(cache.find("k", "kernel", key) == payload);
   }
+  // A whole file that others may write to is not trusted.
+  ::chmod(path.c_str(), 0620);
+  CHECK_FALSE(cache.find("k", "kernel", key).has_value());
+  cache.store("k", "kernel", key, payload);
+  CHECK(cache.find("k", "kernel", key) == payload);
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
   // A whole file of another key under this name (a collision of hashes): a plain miss.
   cache.store("k", "kernel", "other=1\n", "other");
   fs::rename(cache.path_of("k", "kernel", "other=1\n"), path);
@@ -270,7 +281,7 @@ TEST_CASE("threads that read and write one entry see it whole or not at all", "[
   CHECK(folder.files().size() == 1);
 }
 
-TEST_CASE("keys compare field by field, long fields line by line") {
+TEST_CASE("keys compare field by field, long fields line by line", "[N11]") {
   std::string const a = support::KeyText().add("name", "k").add("warps", 4).add("ir", "one\ntwo\nthree\n").str();
   std::string const b =
       support::KeyText().add("name", "k").add("warps", 8).add("ir", "one\n2\nthree\nfour\n").add("x", "").str();
@@ -278,4 +289,170 @@ TEST_CASE("keys compare field by field, long fields line by line") {
   CHECK(support::explain_difference(a, b) == "warps: 4 | 8\nir:2: two | 2\nx: (absent) | \n");
   CHECK(support::explain_difference(a, a) == "the keys are equal\n");
   CHECK(support::key_differences(a, b).size() == 3);
+  CHECK(support::key_field(a, "ir") == "one");
+  CHECK_FALSE(support::key_field(a, "x").has_value());
+}
+
+namespace {
+
+std::string key_of(int number) { return support::KeyText().add("n", number).str(); }
+
+/// Makes an entry the one used `seconds` ago.
+void used_before(DiskCache const& cache, int number, int seconds) {
+  fs::last_write_time(cache.path_of("k", "kernel", key_of(number)),
+                      fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
+}
+
+/// Runs in a child of fork(); gives its exit status, 255 for a child that dies.
+template <class Function>
+int in_child(Function const& work) {
+  pid_t const child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 255;
+  return WEXITSTATUS(status);
+}
+
+std::string last_warning;
+
+}  // namespace
+
+TEST_CASE("a cache keeps its limit: the entries used least recently are removed", "[N11]") {
+  Folder folder;
+  folder.options.cache_limit = 10000;
+  DiskCache const cache(folder.options);
+  std::string const payload(1800, 'p');  // five fit
+  for (int i = 0; i < 5; ++i) {
+    cache.store("k", "kernel", key_of(i), payload);
+    used_before(cache, i, 100 - i);
+  }
+  REQUIRE(folder.files().size() == 5);
+  CHECK(cache.find("k", "kernel", key_of(0)) == payload);  // now used last
+  cache.store("k", "kernel", key_of(5), payload);
+  CHECK(cache.find("k", "kernel", key_of(0)) == payload);
+  CHECK_FALSE(cache.find("k", "kernel", key_of(1)).has_value());
+  CHECK(cache.find("k", "kernel", key_of(2)) == payload);
+  CHECK(cache.find("k", "kernel", key_of(5)) == payload);
+
+  // A look without writing does not count as a use.
+  folder.options.cache = support::CacheMode::read_only;
+  used_before(cache, 3, 1000);
+  CHECK(DiskCache(folder.options).find("k", "kernel", key_of(3)) == payload);
+  (void)read_cache_entry(cache.path_of("k", "kernel", key_of(3)));
+  CHECK(cache_files(folder.options.cache_dir).front().hash == support::hash_hex(key_of(3)));
+
+  // Whatever is stored, the bytes stay below the limit; files of others stay.
+  fs::path const other = fs::path(folder.options.cache_dir) / "notes.txt";
+  overwrite(other, std::string(20000, 'n'));
+  std::mt19937 random(11);
+  for (int i = 0; i < 200; ++i) {
+    cache.store("k", "kernel", key_of(100 + i), std::string(random() % 3000, 'q'));
+    std::uint64_t total = 0;
+    for (CacheFile const& file : cache_files(folder.options.cache_dir))
+      total += file.kind == CacheFile::Kind::entry ? file.bytes : 0;
+    REQUIRE(total <= folder.options.cache_limit);
+  }
+  CHECK(fs::exists(other));
+  CHECK(folder.warnings == 0);
+  cache.store("k", "kernel", key_of(7), std::string(20000, 'x'));
+  CHECK_FALSE(cache.find("k", "kernel", key_of(7)).has_value());
+  CHECK(folder.warnings == 1);
+
+  Evicted const all = evict(folder.options.cache_dir, 0);
+  CHECK(all.entries > 0);
+  CHECK(folder.files() == std::vector<fs::path>{other});
+}
+
+TEST_CASE("files of a cache folder are told apart by their defects", "[N11]") {
+  Folder folder;
+  DiskCache const cache(folder.options);
+  for (int i = 0; i < 4; ++i) cache.store("k", "kernel", key_of(i), "payload");
+  auto const path = [&](int i) { return cache.path_of("k", "kernel", key_of(i)); };
+  fs::resize_file(path(1), 75);
+  ::chmod(path(2).c_str(), 0666);
+  fs::rename(path(3), cache.path_of("k", "kernel", key_of(9)));
+  fs::path const dead = fs::path(folder.options.cache_dir) / "k-1.kernel.1.1.tmp";
+  overwrite(dead, "x");
+  fs::last_write_time(dead, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  overwrite(fs::path(folder.options.cache_dir) / "k-2.kernel.1.1.tmp", "x");
+  overwrite(fs::path(folder.options.cache_dir) / "notes.txt", "x");
+  std::vector<CacheDefect> found;
+  for (CacheFile const& file : cache_files(folder.options.cache_dir)) found.push_back(defect_of(file));
+  std::sort(found.begin(), found.end());
+  CHECK(found == std::vector<CacheDefect>{CacheDefect::none, CacheDefect::none, CacheDefect::damaged,
+                                          CacheDefect::foreign, CacheDefect::renamed, CacheDefect::abandoned,
+                                          CacheDefect::unknown});
+  CHECK(cache_files(folder.options.cache_dir + "/missing").empty());
+}
+
+TEST_CASE("a full disk is a warning with the reason and a remedy, and leaves no file", "[N11]") {
+  Folder folder;
+  support::set_warning_handler([](std::string_view text) { last_warning = text; });
+  int const status = in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit const small{5000, 5000};  // of a file: writes beyond fail as on a full disk
+    if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return 1;
+    DiskCache const cache(folder.options);
+    cache.store("k", "kernel", "a=1\n", "small");
+    if (!last_warning.empty()) return 2;
+    cache.store("k", "kernel", "b=1\n", std::string(100000, 'b'));
+    if (last_warning.find("File too large; kernels run, but the next process compiles them again; free space") ==
+        std::string::npos)
+      return 3;
+    if (cache.find("k", "kernel", "b=1\n")) return 4;
+    return cache.find("k", "kernel", "a=1\n") == "small" ? 0 : 5;
+  });
+  CHECK(status == 0);
+  CHECK(folder.files().size() == 1);
+}
+
+TEST_CASE("a file system without room is a warning, and entries that fit are kept", "[N11]") {
+  Folder folder;
+  support::set_warning_handler([](std::string_view text) { last_warning = text; });
+  ::mkdir(folder.options.cache_dir.c_str(), 0700);
+  int const status = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", folder.options.cache_dir.c_str(), "tmpfs", 0, "size=64k,mode=0700") != 0)
+      return 100;
+    DiskCache const cache(folder.options);
+    for (int i = 0; i < 8; ++i) cache.store("k", "kernel", key_of(i), std::string(20000, 'p'));
+    if (last_warning.find("No space left on device; kernels run") == std::string::npos) return 1;
+    int kept = 0;
+    for (int i = 0; i < 8; ++i) {
+      auto const found = cache.find("k", "kernel", key_of(i));
+      if (found && *found != std::string(20000, 'p')) return 2;
+      kept += found ? 1 : 0;
+    }
+    return kept >= 1 && kept < 8 && static_cast<int>(folder.files().size()) == kept ? 0 : 3;
+  });
+  if (status == 100) TEGULA_SKIP("file systems cannot be mounted here");
+  CHECK(status == 0);
+}
+
+TEST_CASE("a read-only folder serves what it holds, with one warning", "[N11]") {
+  Folder folder;
+  support::set_warning_handler([](std::string_view text) {
+    last_warning = text;
+    ++Folder::warnings;
+  });
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "kept");
+  int const status = in_child([&] {
+    if (::geteuid() == 0) {  // whom permissions do not stop
+      fs::path const folder_path = folder.options.cache_dir;
+      for (fs::path const& path : {folder_path.parent_path(), folder_path, folder.files().at(0)})
+        if (::chown(path.c_str(), 65534, 65534) != 0) return 100;
+      if (::setresuid(65534, 65534, 65534) != 0) return 100;
+    }
+    ::chmod(folder.options.cache_dir.c_str(), 0500);
+    DiskCache const cache(folder.options);
+    if (cache.find("k", "kernel", "a=1\n") != "kept") return 1;
+    if (Folder::warnings != 0) return 2;
+    for (int i = 0; i < 3; ++i) cache.store("k", "kernel", key_of(i), "x");
+    if (Folder::warnings != 1) return 3;
+    if (last_warning.find("Permission denied") == std::string::npos) return 4;
+    ::chmod(folder.options.cache_dir.c_str(), 0700);
+    return folder.files().size() == 1 ? 0 : 5;
+  });
+  if (status == 100) TEGULA_SKIP("this process cannot become another user");
+  CHECK(status == 0);
 }

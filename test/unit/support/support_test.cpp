@@ -81,7 +81,9 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable f("TEGULA_ARITHMETIC", "exact");
     ScopedVariable g("TEGULA_ASSERTS", "off");
     ScopedVariable h("TEGULA_HOST_CPU", "x86-64-v3");
+    ScopedVariable i("TEGULA_CACHE_LIMIT", "3M");
     Options const parsed = read_options();
+    CHECK(parsed.cache_limit == 3 << 20);
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::Kind::ir_after, "insert-barriers"});
     CHECK(parsed.dump[1] == DumpItem{DumpItem::Kind::ptx, {}});
@@ -97,10 +99,12 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     CHECK(parsed.ptxas_notes == NotePolicy::error);
   }
   std::pair<char const*, char const*> const wrong[] = {
-      {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="}, {"TEGULA_DUMP", "irr"},   {"TEGULA_THREADS", "0"},
-      {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},     {"TEGULA_TIME", "1"},     {"TEGULA_SIMULATE", "true"},
-      {"TEGULA_ARITHMETIC", "1"},   {"TEGULA_DEVICE", "cuda:-1"}, {"TEGULA_DEVICE", "gpu"}, {"TEGULA_CACHE", "no"},
-      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"}, {"TEGULA_ASSERTS", "0"}};
+      {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="}, {"TEGULA_DUMP", "irr"},
+      {"TEGULA_THREADS", "0"},      {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},
+      {"TEGULA_TIME", "1"},         {"TEGULA_SIMULATE", "true"},  {"TEGULA_ARITHMETIC", "1"},
+      {"TEGULA_DEVICE", "cuda:-1"}, {"TEGULA_DEVICE", "gpu"},     {"TEGULA_CACHE", "no"},
+      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"}, {"TEGULA_ASSERTS", "0"},
+      {"TEGULA_CACHE_LIMIT", "-1"}, {"TEGULA_CACHE_LIMIT", "1T"}, {"TEGULA_CACHE_LIMIT", "99999999999G"}};
   for (auto const& [name, value] : wrong) {
     ScopedVariable scoped(name, value);
     std::string const text = message_of([] { read_options(); });
@@ -110,6 +114,14 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
   std::string const help = environment_help();
   for (EnvironmentVariable const& variable : environment_table())
     CHECK_THAT(help, ContainsSubstring(std::string(variable.name)));
+}
+
+TEST_CASE("numbers of bytes have units of powers of 1024") {
+  CHECK(parse_bytes("0") == 0U);
+  CHECK(parse_bytes("17K") == 17U << 10);
+  CHECK(parse_bytes("2G") == std::uint64_t{2} << 30);
+  CHECK(parse_bytes("none") == UINT64_MAX);
+  for (char const* text : {"", "K", "1KB", "1 K", "x", "20000000000G"}) CHECK_FALSE(parse_bytes(text).has_value());
 }
 
 TEST_CASE("scoped options replace and restore") {
