@@ -122,8 +122,9 @@ int prune(std::string const& folder, std::uint64_t limit) {
   std::uint64_t left = 0;
   std::vector<CacheFile> const entries = entries_in(folder);
   for (CacheFile const& file : entries) left += file.bytes;
-  std::cout << fmt::format("removed {} entries with {} bytes and {} abandoned files; {} entries with {} bytes are left\n",
-                           evicted.entries, evicted.bytes, dead, entries.size(), left);
+  std::cout << fmt::format(
+      "removed {} entries with {} bytes and {} abandoned files; {} entries with {} bytes are left\n", evicted.entries,
+      evicted.bytes, dead, entries.size(), left);
   if (left <= limit) return 0;
   throw UserError(fmt::format("{} bytes are left, more than {}; the folder {} does not let entries be removed", left,
                               limit, folder));
@@ -192,7 +193,8 @@ int run(int argc, char** argv) {
   if (folder.empty()) throw UserError("the folder of the cache is not known; name it with --dir");
   if (!limit.empty()) {
     std::optional<std::uint64_t> const bytes = support::parse_bytes(limit);
-    if (!bytes) throw UserError(fmt::format("--limit {}: a number of bytes is expected, such as 4096, 512M or none", limit));
+    if (!bytes)
+      throw UserError(fmt::format("--limit {}: a number of bytes is expected, such as 4096, 512M or none", limit));
     options.cache_limit = *bytes;
   }
   if (to_list->parsed()) return list(folder, options.cache_limit);

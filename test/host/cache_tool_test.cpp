@@ -109,10 +109,12 @@ TEST_CASE("tegula-cache says why a kernel was compiled again", "[N11]") {
              ContainsSubstring("\nunroll: 0 | 2\n"));
   CHECK_THAT(run_tool(fresh.folder(), "why '" + files[1].path + "' '" + files[1].path + "'").text,
              ContainsSubstring("the keys are equal\n"));
-  for (auto const& [arguments, reason] :
-       {std::pair{"why scaled scaled", "scaled names 3 entries: "}, {"why other", "other names 0 entries"},
-        {"why 123 456", "no entry in "}, {"why", "required"}, {"", "subcommand"},
-        {"prune --limit 3x", "--limit 3x: a number of bytes is expected"}}) {
+  for (auto const& [arguments, reason] : {std::pair{"why scaled scaled", "scaled names 3 entries: "},
+                                          {"why other", "other names 0 entries"},
+                                          {"why 123 456", "no entry in "},
+                                          {"why", "required"},
+                                          {"", "subcommand"},
+                                          {"prune --limit 3x", "--limit 3x: a number of bytes is expected"}}) {
     Output const refused = run_tool(fresh.folder(), arguments);
     INFO(refused.text);
     CHECK(refused.status == 1);

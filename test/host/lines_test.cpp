@@ -13,7 +13,8 @@ using test::ContainsSubstring;
 namespace {
 
 constexpr int doubled_line = __LINE__ + 1;
-inline constexpr auto doubled = function("doubled", [](auto x) { return x + x; }, noinline);
+inline constexpr auto doubled = function(
+    "doubled", [](auto x) { return x + x; }, noinline);
 
 constexpr int store_line = __LINE__ + 3;
 inline constexpr auto twice_doubled = kernel("twice_doubled", [](in<float, 1> x, out<float, 1> y) {

@@ -16,9 +16,9 @@ struct CacheFile {
   };
   Kind kind = Kind::other;
   std::string path;
-  std::string kernel;         ///< entries: its name, as far as a file name holds it
-  std::string hash;           ///< entries: 32 hexadecimal digits of the key
-  std::string contents;       ///< entries: "kernel" or "cubin"
+  std::string kernel;    ///< entries: its name, as far as a file name holds it
+  std::string hash;      ///< entries: 32 hexadecimal digits of the key
+  std::string contents;  ///< entries: "kernel" or "cubin"
   std::uint64_t bytes = 0;
   std::int64_t last_use = 0;  ///< in nanoseconds since 1970
 };

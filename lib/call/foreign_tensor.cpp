@@ -1,0 +1,59 @@
+#include "tegula/call/foreign_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::detail {
+namespace {
+
+/// Numbers of DLPack's enums, which are its binary interface; names and members differ between its versions.
+enum Code { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_bool = 6, code_e4m3 = 10, code_e5m2 = 12 };
+enum Place { on_cpu = 1, on_cuda = 2, on_cuda_host = 3, on_cuda_managed = 13 };
+
+std::string text_of(ForeignType type) {
+  for (ElementInfo const& each : element_table)
+    if (foreign_type(each.element) == type) return std::string(each.name);
+  return fmt::format("code {}, {} bits, {} lanes", type.code, type.bits, type.lanes);
+}
+
+int code_of(Element element) {
+  switch (element) {
+    case Element::boolean:
+      return code_bool;
+    case Element::bf16:
+      return code_bfloat;
+    case Element::e4m3:
+      return code_e4m3;
+    case Element::e5m2:
+      return code_e5m2;
+    default:
+      return is_float(element) ? code_float : is_signed(element) ? code_int : code_uint;
+  }
+}
+
+}  // namespace
+
+ForeignType foreign_type(Element element) { return {code_of(element), 8 * bytes(element), 1}; }
+
+void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank) {
+  if (found != foreign_type(element))
+    throw UserError(fmt::format("dlpack: the tensor's elements are {}, but the view's are {}; name the type of the "
+                                "elements in view_dlpack<T, Rank>",
+                                text_of(found), name(element)));
+  if (rank_found != rank)
+    throw UserError(fmt::format("dlpack: the tensor has {} axes, but the view has {}; name them in view_dlpack<T, Rank>",
+                                rank_found, rank));
+  if (device_type != on_cpu && device_type != on_cuda && device_type != on_cuda_host && device_type != on_cuda_managed)
+    throw UserError(fmt::format("dlpack: the tensor is on a device of type {}; copy it to the host (1) or to a CUDA "
+                                "device (2) first",
+                                device_type));
+}
+
+device foreign_device(int device_type, int number) {
+  return device_type == on_cuda || device_type == on_cuda_managed ? device::cuda(number) : device::host();
+}
+
+}  // namespace tegula::detail
