@@ -39,10 +39,16 @@ template <class T, int rank, class... Facts>
 class out;
 template <class T, int rank, class... Facts>
 class inout;
-template <class T>
+template <class T, class... Facts>
 class arg;
 template <std::int64_t n>
 struct multiple_of;
+template <std::int64_t n>
+struct equals;
+template <std::int64_t n>
+struct fixed;
+template <int at_axis, class Fact>
+struct along;
 class elem;
 
 template <class F>

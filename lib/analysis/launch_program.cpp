@@ -48,7 +48,8 @@ class Slice {
         program.requirements.push_back({emit(LaunchOp::eq, rest, zero),
                                         "argument " + std::to_string(i + 1) + ": the extent of axis " +
                                             std::to_string(axis) + " is not a multiple of " + std::to_string(multiple) +
-                                            ", as multiple_of in its type promises",
+                                            ", as multiple_of in its type promises; pad the tensor, or leave the "
+                                            "fact out of the type",
                                         kernel.where.file(), kernel.where.line()});
       }
     }

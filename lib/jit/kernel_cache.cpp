@@ -6,6 +6,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -13,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "abi/tensor_facts.hpp"
 #include "analysis/launch_program.hpp"
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
@@ -20,9 +23,11 @@
 #include "ir/text.hpp"
 #include "jit/recent_launches.hpp"
 #include "jit/stated_grid.hpp"
+#include "runtime/argument_check.hpp"
 #include "runtime/cache/disk_cache.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cache/serialize.hpp"
+#include "runtime/counters.hpp"
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
 #include "support/options.hpp"
@@ -59,6 +64,61 @@ class Entries {
  private:
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
+/// Chooses the facts that each kernel is built for, so that their number is bounded.
+class FactSets {
+ public:
+  using Facts = std::vector<TensorFacts>;
+
+  /// Gives the facts of the build for tensors of which `present` hold: just these, as long as there is room for them;
+  /// else those of the known build that uses the most of them. `kernel` names the kernel, its options and its device.
+  Facts chosen(std::string const& kernel, std::span<TensorFacts const> present) {
+    std::lock_guard lock(mutex_);
+    std::vector<Facts>& known = sets_[kernel];
+    Facts const wanted(present.begin(), present.end());
+    if (std::ranges::find(known, wanted) != known.end()) return wanted;
+    Facts const none(present.size());
+    bool const has_none = std::ranges::find(known, none) != known.end();
+    if (static_cast<int>(known.size()) + (has_none || wanted == none ? 0 : 1) < max_builds)
+      return known.emplace_back(wanted);
+    if (!has_none) known.push_back(none);
+    Facts const* best = nullptr;
+    for (Facts const& set : known)
+      if (holds(set, wanted) && (best == nullptr || strength(set) > strength(*best))) best = &set;
+    return *best;
+  }
+  [[nodiscard]] int count(std::string const& kernel) const {
+    std::lock_guard lock(mutex_);
+    auto const found = sets_.find(kernel);
+    return found == sets_.end() ? 0 : static_cast<int>(found->second.size());
+  }
+  /// Counts the builds of all kernels whose names begin so.
+  [[nodiscard]] int count_of(std::string_view beginning) const {
+    std::lock_guard lock(mutex_);
+    int result = 0;
+    for (auto at = sets_.lower_bound(beginning); at != sets_.end() && at->first.starts_with(beginning); ++at)
+      result += static_cast<int>(at->second.size());
+    return result;
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    sets_.clear();
+  }
+
+ private:
+  static bool holds(Facts const& needed, Facts const& present) {
+    return std::ranges::equal(needed, present, [](TensorFacts n, TensorFacts p) { return runtime::satisfies(p, n); });
+  }
+  static int strength(Facts const& facts) {
+    int result = 0;
+    for (TensorFacts const& of_one : facts)
+      for (TensorFactName const& fact : tensor_fact_names) result += of_one.*fact.flag ? 1 : 0;
+    return result;
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::vector<Facts>, std::less<>> sets_;
 };
 
 /// Takes the first line, without its indentation.
@@ -146,7 +206,8 @@ class Memo {
     CompileOptions const& options = chosen_options(kernel);
     std::unique_lock lock(mutex_);
     for (Variant const& variant : variants_)
-      if (variant.loaded == found.loaded && variant.options == options) return;
+      if (variant.loaded == found.loaded && variant.options == options && std::ranges::equal(variant.facts, facts))
+        return;
     variants_.push_back(
         {grid, std::vector<TensorFacts>(facts.begin(), facts.end()), options, found.loaded, found.require_sites});
   }
@@ -210,6 +271,7 @@ class Memos {
 /// code.
 struct Caches {
   Entries entries;
+  FactSets fact_sets;
   Memos memos;
 };
 constinit std::atomic<Caches*> all_caches = nullptr;
@@ -224,6 +286,7 @@ Caches& caches() {
 }
 
 Entries& entries() { return caches().entries; }
+FactSets& fact_sets() { return caches().fact_sets; }
 Memos& memos() { return caches().memos; }
 
 /// Reads compiled code from disk, if it is there and nothing is to be dumped.
@@ -360,6 +423,7 @@ std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid) {
 
 CompiledKernel compile(Traced const& traced, CompileOptions const& options) {
   ++compile_count;
+  runtime::count(&runtime::CounterCells::kernels_compiled);
   return compiler::compile(trace::module(traced.kernel), options);
 }
 
@@ -367,6 +431,29 @@ std::string key_of(Traced const& traced, CompileOptions const& options) {
   return support::KeyText().add("serial_format", runtime::serial_format).str() +
          compiler::cache_key(options.lines ? ir::print(trace::module(traced.kernel), {.locations = true}) : traced.text,
                              options);
+}
+
+namespace {
+
+/// Begins the names under which the builds of a kernel are counted.
+std::string name_of_kernel(Traced const& traced) { return support::hash_hex(traced.text); }
+
+/// Names a kernel with all that makes a build besides the facts of its tensors.
+std::string name_of_builds(Traced const& traced, CompileOptions const& options, device where) {
+  return name_of_kernel(traced) + " " + where.str() + "\n" + compiler::cache_key("", options);
+}
+
+}  // namespace
+
+int builds_for(KernelRef const& kernel, device where, GridFrom grid) {
+  return fact_sets().count(name_of_builds(*traced(kernel, grid), launch_options(kernel, where, {}), where));
+}
+
+Builds builds(KernelRef const& kernel) {
+  std::shared_ptr<Traced const> const own = traced(kernel, GridFrom::kernel);
+  return {fact_sets().count_of(name_of_kernel(*own)) +
+              fact_sets().count_of(name_of_kernel(*traced(kernel, GridFrom::launch))),
+          max_builds};
 }
 
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {
@@ -377,7 +464,8 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
     return found;
   }
   std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel, grid) : traced(kernel, grid);
-  CompileOptions const options = launch_options(kernel, where, std::vector<TensorFacts>(facts.begin(), facts.end()));
+  CompileOptions options = launch_options(kernel, where, {});
+  options.facts = fact_sets().chosen(name_of_builds(*trace, options, where), facts);
   std::string const key = key_of(*trace, options);
   std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
   {
@@ -409,6 +497,7 @@ std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kern
 
 void clear_memory_cache() {
   memos().clear();
+  fact_sets().clear();
   entries().clear();
 }
 

@@ -116,6 +116,13 @@ std::string options_text(CompileOptions const* options) {
   return text;
 }
 
+/// Gives the facts that the code uses; the arguments may have more.
+std::vector<TensorFacts> facts_of(CompiledKernel const& compiled) {
+  std::vector<TensorFacts> facts;
+  for (ParameterInfo const& parameter : compiled.parameters) facts.push_back(parameter.facts);
+  return facts;
+}
+
 std::string_view origin_text(Origin origin) {
   switch (origin) {
     case Origin::memory:
@@ -140,13 +147,15 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
                                  origin_text(found.origin));
   std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
-  KernelPaths const paths = paths_of(*source, launch_options(kernel, target, runtime::facts_of(call.arguments())));
+  KernelPaths const paths = paths_of(*source, launch_options(kernel, target, facts_of(compiled)));
   HostPlan plan = plan_of(*source, compiled, paths);
   runtime::add_arguments(plan, compiled, call.arguments());
   plan.arguments.resize(given.size());  // without the grid
   text += plan.str(2);
   if (std::string const options = options_text(kernel.options); !options.empty())
     text += fmt::format("  options: {}\n", options);
+  text += fmt::format("  builds: {} of at most {} for this device and these options\n",
+                      builds_for(kernel, target, grid.given ? GridFrom::launch : GridFrom::kernel), max_builds);
   text += runtime::grid_text(launch, grid.given);
   std::vector<std::int64_t> const values =
       runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);

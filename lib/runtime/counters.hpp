@@ -14,6 +14,7 @@ struct CounterCells {
   std::atomic<std::int64_t> maps_shared = 0;
   std::atomic<std::int64_t> copies_to_device = 0;
   std::atomic<std::int64_t> kernels_loaded = 0;
+  std::atomic<std::int64_t> kernels_compiled = 0;
 };
 CounterCells& counter_cells() noexcept;
 

@@ -81,6 +81,27 @@ void Recorder::require(Id condition, char const* message, location where) {
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
 }
 
+void Recorder::require_fact(Handle parameter, int number, char const* fact, std::int64_t n, int axis) {
+  location const where = impl_->where;
+  Id const given = use(parameter, where);
+  Id const value = axis < 0 ? given : extent(given, axis, where);
+  ir::Type const own = type(value);
+  auto const literal = [&](std::int64_t x) { return constant({Literal::Kind::integer, x, 0}, own, where); };
+  bool const multiple = std::string_view(fact) == "multiple_of";
+  Id const compared = multiple ? emit_scalar(ir::RemOp{}, {value, literal(n)}, own, where) : value;
+  Id const condition = emit_scalar(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {compared, literal(multiple ? 0 : n)},
+                                   ir::Type::scalar(Element::boolean), where);
+  std::string const subject = axis < 0 ? std::string("the number") : fmt::format("the extent of axis {}", axis);
+  std::string const expected = multiple ? fmt::format("a multiple of {}", n) : fmt::format("{}", n);
+  require(
+      condition,
+      Symbol(fmt::format("argument {}: {} is not {}, as {}<{}> in its type states; pass {}, or leave the fact out of "
+                         "the type",
+                         number, subject, expected, fact, n, expected))
+          .c_str(),
+      where);
+}
+
 Id Recorder::block_index(int axis, location where) {
   return emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{axis}), {}, ir::Type::index(), where);
 }

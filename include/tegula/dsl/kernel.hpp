@@ -28,36 +28,56 @@ struct Concat<TypeList<A...>, TypeList<B...>, Rest...> {
 
 template <class X>
 inline constexpr bool is_arg = false;
-template <class T>
-inline constexpr bool is_arg<arg<T>> = true;
+template <class T, class... Facts>
+inline constexpr bool is_arg<arg<T, Facts...>> = true;
 
 /// True for in, out, inout and arg.
 template <class X>
 concept LeafParameter = TensorLike<X> || is_arg<X>;
 
-/// Lists a parameter's leaves and makes its symbolic value.
+/// Gives the first mistake in the facts of some parameters.
+template <class P>
+struct Parameter;
+template <class... P>
+constexpr FactMistake first_fact_mistake(TypeList<P...>) {
+  FactMistake result = FactMistake::none;
+  ((result = result == FactMistake::none ? Parameter<P>::fact_mistake : result), ...);
+  return result;
+}
+
+/// Lists a parameter's leaves, makes its symbolic value, and requires the facts in the types of the leaves, of which
+/// `number` come before.
 template <class X>
 struct Parameter {
   static constexpr bool sound = false;
   static constexpr bool has_element = true;
+  static constexpr FactMistake fact_mistake = FactMistake::none;
   using leaves = TypeList<>;
 };
 template <TensorLike X>
 struct Parameter<X> {
   static constexpr bool sound = true;
   static constexpr bool has_element = X::has_element;
+  static constexpr FactMistake fact_mistake = X::fact_mistake;
   using leaves = TypeList<X>;
   static X make(trace::Recorder& recorder) {
     return X(
         recorder.tensor_parameter(element_of<typename X::element>::value, X::tensor_rank, X::direction, X::multiple));
   }
+  static void require_facts(trace::Recorder& recorder, X& x, int& number) { x.require_facts(recorder, ++number); }
 };
-template <class T>
-struct Parameter<arg<T>> {
+template <class T, class... Facts>
+struct Parameter<arg<T, Facts...>> {
   static constexpr bool sound = true;
   static constexpr bool has_element = true;
-  using leaves = TypeList<arg<T>>;
-  static arg<T> make(trace::Recorder& recorder) { return arg<T>(recorder.scalar_parameter(element_of<T>::value)); }
+  static constexpr FactMistake fact_mistake = arg<T, Facts...>::fact_mistake;
+  using leaves = TypeList<arg<T, Facts...>>;
+  static arg<T, Facts...> make(trace::Recorder& recorder) {
+    return arg<T, Facts...>(recorder.scalar_parameter(element_of<T>::value));
+  }
+  static void require_facts(trace::Recorder& recorder, arg<T, Facts...>& x, int& number) {
+    x.require_facts(recorder, ++number);
+  }
 };
 template <class X>
 requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
@@ -79,8 +99,14 @@ requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
   using members = decltype(member_types(std::declval<X&>()));
   static constexpr bool sound = counts_members<X> && all_sound(members());
   static constexpr bool has_element = all_elements(members());
+  static constexpr FactMistake fact_mistake = first_fact_mistake(members());
   using leaves = decltype(flatten(members()));
   static X make(trace::Recorder& recorder) { return make_of(recorder, members()); }
+  static void require_facts(trace::Recorder& recorder, X& x, int& number) {
+    with_members(x, [&]<class... Member>(Member&... member) {
+      (Parameter<Member>::require_facts(recorder, member, number), ...);
+    });
+  }
 };
 
 template <class Member>
@@ -115,10 +141,13 @@ template <class... P>
 struct KernelParameters<TypeList<P...>> {
   static constexpr bool sound = (Parameter<P>::sound && ...);
   static constexpr bool elements = (Parameter<P>::has_element && ...);
+  static constexpr FactMistake fact_mistake = first_fact_mistake(TypeList<P...>());
   using leaves = typename Concat<typename Parameter<P>::leaves...>::type;
   template <class F>
   static void call(F const& f, trace::Recorder& recorder) {
     std::tuple<P...> parameters{Parameter<P>::make(recorder)...};  // braces: left to right
+    int number = 0;
+    std::apply([&](P&... p) { (Parameter<P>::require_facts(recorder, p, number), ...); }, parameters);
     std::apply(f, parameters);
   }
 };
@@ -182,10 +211,22 @@ constexpr auto kernel(char const* name, F function, location where = location::c
       elements,
       "a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, "
       "e4m3, e5m2, f16, bf16, float or double");
+  constexpr detail::FactMistake facts = detail::KernelParameters<typename signature::parameters>::fact_mistake;
+  using detail::FactMistake;
+  static_assert(
+      facts != FactMistake::kind,
+      "kernel: a fact in a parameter's type is multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, "
+      "one of them>");
+  static_assert(facts != FactMistake::axis, "kernel: along<axis, fact> names an axis that the tensor does not have");
+  static_assert(facts != FactMistake::contradiction,
+                "kernel: the facts in a parameter's type contradict one another: no number has all of them");
+  static_assert(facts != FactMistake::element,
+                "kernel: facts are stated of integers: an arg with facts is an int or a std::int64_t");
+  static_assert(facts != FactMistake::range, "kernel: a fact of an int names a number of more than 32 bits");
   static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
   static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
   static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them");
-  if constexpr (typed && returns_nothing && parameters && elements)
+  if constexpr (typed && returns_nothing && parameters && elements && facts == FactMistake::none)
     return Kernel<F>(name, static_cast<F&&>(function), where);
   else
     return detail::NoKernel();

@@ -202,4 +202,12 @@ template <class F>
   return jit::host_paths(jit::reference(kernel), options);
 }
 
+/// Counts the builds of a kernel. Only the facts that explain() lists make more than one for a device and options: unit
+/// inner stride and 16-byte alignment of each tensor. Their number is bounded; tensors beyond the bound take a build
+/// that needs fewer facts. Extents, numbers and addresses never make another build.
+template <class F>
+[[nodiscard]] Builds builds(Kernel<F> const& kernel) {
+  return jit::builds(jit::reference(kernel));
+}
+
 }  // namespace tegula

@@ -30,6 +30,12 @@ struct simulation {
   bool exact = true;                    ///< every rounding as written: always of tiles, of warps under the option
 };
 
+/// Counts the builds of one kernel in this process.
+struct Builds {
+  int count = 0;  ///< for all devices and options; found in a cache on disk or compiled
+  int bound = 0;  ///< at most so many for one device, one set of options, and a grid of the kernel's or of the launch
+};
+
 namespace jit {
 
 /// Refers to a kernel object during one call.
@@ -54,6 +60,7 @@ simulation debug(KernelRef const& kernel, ArgumentList arguments, GridOverride c
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 KernelFacts facts(KernelRef const& kernel, CompileOptions options);
+Builds builds(KernelRef const& kernel);
 KernelPaths host_paths(KernelRef const& kernel, CompileOptions options);
 
 }  // namespace jit

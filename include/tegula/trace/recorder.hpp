@@ -144,6 +144,9 @@ class Recorder {
   /// Refuses an axis that the grid does not have.
   [[noreturn]] void refuse_grid_axis(int axis, int rank);
   void require(Id condition, char const* message, location where);
+  /// Requires what the type of parameter `number` states, `fact` being multiple_of, equals or fixed: of the scalar
+  /// itself (axis -1), or of the tensor's extent along an axis.
+  void require_fact(Handle parameter, int number, char const* fact, std::int64_t n, int axis);
 
   // Tell the host something when the kernel runs.
   /// Records an assert on a bool scalar or tile; nothing where it is known to hold.
