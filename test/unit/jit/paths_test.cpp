@@ -4,16 +4,19 @@
 #include <vector>
 
 #include "abi/host_plan.hpp"
+#include "runtime/argument_check.hpp"
 #include "runtime/explain.hpp"
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 using namespace tegula;
 using test::ContainsSubstring;
 
 namespace {
 
+constexpr std::uint32_t line_of_sum = __LINE__ + 3;
 inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
   auto g = grid_over(c, shape<1024>);
   store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
@@ -61,7 +64,7 @@ TEST_CASE("paths: loads and stores of vectors go through pointers, with the widt
     CHECK(access.bytes == 16);
     CHECK(access.tile == "1024xf32");
     CHECK_THAT(access.where.file(), ContainsSubstring("paths_test.cpp"));
-    CHECK(access.where.line() == 19);
+    CHECK(access.where.line() == line_of_sum);
     CHECK_THAT(access.reason, !ContainsSubstring("at once"));
   }
   CHECK(dense.loads[0].memory != dense.loads[1].memory);
@@ -178,7 +181,7 @@ TEST_CASE("paths: explain says how the host does a launch", "[N14]") {
   std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
   std::string const text = explain(vadd, a, b, c);
   CHECK_THAT(text, ContainsSubstring("vector of 1024xf32"));
-  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:19"));
+  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:" + std::to_string(line_of_sum)));
 }
 
 namespace {
@@ -254,4 +257,27 @@ TEST_CASE("plan: explain shows the host's tensors by pointer", "[H3]") {
   std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
   CHECK_THAT(explain(vadd, a, b, c), ContainsSubstring("argument 3: out %out2 100xf32 strides (1); facts used: ") &&
                                          ContainsSubstring("\n    -> pointer -> vadd: the host has no TMA\n"));
+}
+
+TEST_CASE("a tensor with an extent beyond 2^31 takes a build with 64-bit offsets in place of TMA", "[N9]") {
+  auto const facts_with = [&](std::int64_t rows) {
+    CompileOptions options;
+    Argument const arguments[] = {matrix(rows, 512, Element::bf16, 0x1000), matrix(512, 512, Element::bf16, 0x1000),
+                                  matrix(rows, 512, Element::f32, 0x200000)};
+    options.facts = runtime::facts_of(arguments);
+    return options;
+  };
+  CompileOptions const fits = facts_with(tma_rule::max_extent), beyond = facts_with(tma_rule::max_extent + 1);
+  CHECK(fits.facts[0].aligned_16);
+  CHECK_FALSE(beyond.facts[0].aligned_16);
+  CHECK(beyond.facts[1].aligned_16);
+  HostPlan const by_tma = facts(gemm<bf16, 64, 64, 64, 4>, fits).plan;
+  CHECK(by_tma.arguments[0].descriptors.size() == 1);
+  HostPlan const by_pointer = facts(gemm<bf16, 64, 64, 64, 4>, beyond).plan;
+  CHECK(by_pointer.arguments[0].descriptors.empty());
+  CHECK(by_pointer.arguments[0].pointer.size() == 1);
+  CHECK(by_pointer.arguments[2].descriptors.empty());
+  // The launch never runs the one for the other.
+  CHECK_FALSE(runtime::satisfies(beyond.facts[0], fits.facts[0]));
+  CHECK(runtime::satisfies(fits.facts[0], beyond.facts[0]));
 }

@@ -50,7 +50,7 @@ static_assert(std::is_same_v<decltype(target::TmaCopy::offset), ByteOffset>);
 
 }  // namespace
 
-TEST_CASE("elements become bytes by their size alone", "[tma][B27]") {
+TEST_CASE("elements become bytes by their size alone", "[tma][B27][N9]") {
   CHECK(in_bytes(ElementOffset{24}, 2) == ByteOffset{48});
   CHECK(in_bytes(ElementOffset{24}, 2) - in_bytes(ElementOffset{8}, 4) == ByteOffset{16});
   std::string why;
