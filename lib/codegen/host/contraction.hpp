@@ -19,7 +19,9 @@ struct ContractionLayout {
   std::int64_t depth = 0;       ///< k of one iteration
   std::int64_t iterations = 0;  ///< in a chunk
   Buffer a, b;                  ///< rows of A, panels of B; without address
-  std::int64_t bytes[2] = {0, 0};
+  Step step = Step::one;
+  std::int64_t bytes[2] = {0, 0};  ///< with what the step needs to know of the packed elements
+  std::int64_t known[2] = {0, 0};  ///< the offset of that
 };
 
 /// Finds the kernel's contraction whose operands are packed ahead, if there is one:

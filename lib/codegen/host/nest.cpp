@@ -1,5 +1,6 @@
 // Emits the loops of a nest: chooses the axis that runs in vectors, the clipped loops, and the part without checks.
 #include "codegen/host/nest.hpp"
+#include "codegen/host/packing.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -78,6 +79,7 @@ void Nest::choose() {
                       shape_[axis] >= 4))
       axis_ = axis;
   }
+  if (group_size() > 1) axis_ = 1;  // adjacent k are joined by lanes
   if (axis_ < 0) return;
   std::int64_t const extent = shape_[axis_];
   std::int64_t const native = e_.context.target.vector_bytes / (wide_ ? 8 : 4);
@@ -192,7 +194,7 @@ void Nest::round_targets() {
 void Nest::outer(std::size_t level) {
   if (level == lower_.size()) return row();
   if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
-  e_.loop(lower_[level], upper_[level], e_.i64(1), [&](llvm::Value* i) {
+  e_.loop(lower_[level], upper_[level], e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
     at_[level] = i;
     outer(level + 1);
     at_[level] = e_.i64(0);
@@ -250,7 +252,12 @@ void Nest::row() {
   auto const vector_axis = static_cast<std::size_t>(axis_);
   index[vector_axis] = {nullptr, true};
   std::map<std::pair<ir::Value const*, Index>, bool> seen;
-  for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
+  group_.clear();
+  for (int i = 0; i < group_size(); ++i) group_.push_back(i == 0 ? at_[0] : b_.CreateAdd(at_[0], e_.i64(i)));
+  for (llvm::Value* row : group_) {
+    if (group_.size() > 1) index[0].at = row;
+    for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
+  }
   start_rows();
 
   llvm::Value* safe = b_.getTrue();
@@ -266,6 +273,8 @@ void Nest::row() {
     } else {
       llvm::Value* const at = bound.axis < 0 ? offset : b_.CreateAdd(offset, at_[static_cast<std::size_t>(bound.axis)]);
       safe = b_.CreateAnd(safe, b_.CreateICmpULT(at, extent));
+      if (bound.axis == 0 && group_.size() > 1)
+        safe = b_.CreateAnd(safe, b_.CreateICmpULT(b_.CreateAdd(at, e_.i64(group_size() - 1)), extent));
     }
   }
   if (checks) to = b_.CreateSelect(safe, to, lower_[vector_axis]);
@@ -336,9 +345,20 @@ void Nest::step(llvm::Value* x, int lanes, int unroll, bool checked) {
     Index index;
     for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
     index[vector_axis] = {u == 0 ? x : b_.CreateAdd(x, e_.i64(static_cast<std::int64_t>(u) * lanes)), lanes > 1};
-    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, u);
+    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval_group(*sinks_[i].value, index), index, u);
   }
   known_.pop_back();
+}
+
+/// Evaluates a value, or the word of packed panels that its rows are joined to.
+llvm::Value* Nest::eval_group(ir::Value const& value, Index index) {
+  if (group_.size() == 1) return eval(value, index);
+  std::vector<llvm::Value*> rows;
+  for (llvm::Value* row : group_) {
+    index[0].at = row;
+    rows.push_back(splat(eval(value, index)));
+  }
+  return joined(b_, rows);
 }
 
 void Nest::sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled) {

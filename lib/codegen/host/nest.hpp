@@ -45,6 +45,8 @@ class Nest {
   void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
   void step(llvm::Value* x, int lanes, int unroll, bool checked);
   void sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled);
+  [[nodiscard]] int group_size() const { return sinks_.size() == 1 ? sinks_[0].target.group() : 1; }
+  llvm::Value* eval_group(ir::Value const& value, Index index);
   void start_rows();
   void finish_rows();
   void round_targets();
@@ -59,6 +61,7 @@ class Nest {
   llvm::Value* load(Buffer const& buffer, Index const& index);
   void store(ir::Op const& op, llvm::Value* value, Index const& index);
   void store(Buffer const& buffer, llvm::Value* value, Index const& index);
+  llvm::Value* held(Buffer const& buffer, llvm::Value* value);
   llvm::Value* combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y);
   llvm::Value* identity(ir::Op const& reduce, int lanes);
   llvm::Value* across(ir::Op const& reduce, llvm::Value* vector);
@@ -87,6 +90,7 @@ class Nest {
   int axis_ = -1;  ///< in vectors; -1: none
   int width_ = 1;  ///< lanes of the vectors
   int unroll_ = 1;
+  std::vector<llvm::Value*> group_;  ///< rows whose elements one word holds: only of a single sink of packed panels
   bool scalar_tail_ = false;
   int lanes_ = 1;                ///< of the code being emitted
   bool checked_ = true;          ///< loads being emitted test bounds

@@ -328,9 +328,21 @@ llvm::Value* Nest::load(Buffer const& buffer, Index const& index) {
   }));
 }
 
+/// Gives the value as the buffer holds it.
+llvm::Value* Nest::held(Buffer const& buffer, llvm::Value* value) {
+  if (buffer.element == Element::boolean) return e_.arith.to_memory(Element::boolean, value);
+  if (buffer.packed == 0 || buffer.group() > 1) return value;
+  llvm::Type* const type = value->getType()->getWithNewType(e_.storage_type(buffer));
+  if (value->getType()->isFPOrFPVectorTy())  // a bf16 in f32
+    return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(value, value->getType()->getWithNewType(b_.getInt32Ty())), 16),
+                          type);
+  llvm::Value* const narrow = b_.CreateTrunc(value, type);
+  return buffer.flipped ? b_.CreateXor(narrow, llvm::ConstantInt::get(type, 0x80)) : narrow;
+}
+
 void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
-  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer.element)));
-  llvm::Value* const raw = buffer.element == Element::boolean ? e_.arith.to_memory(Element::boolean, value) : value;
+  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer)));
+  llvm::Value* const raw = held(buffer, value);
   int lane_axis = -1;
   for (std::size_t axis = 0; axis < index.size(); ++axis)
     if (index[axis].lanes) lane_axis = static_cast<int>(axis);
