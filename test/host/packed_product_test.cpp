@@ -2,13 +2,11 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <string>
 #include <vector>
 
-#include "codegen/host/target.hpp"
 #include "../../samples/support/compare.hpp"
 #include "support/catch.hpp"
-#include "support/options.hpp"
+#include "support/cpus.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -39,16 +37,6 @@ constexpr auto transposed = kernel("transposed", [](in<T, 2> A, in<U, 2> B, out<
 struct Size {
   std::int64_t m, n, k;
 };
-
-/// Lists the CPUs of LLVM's names whose code runs here; the first is this machine.
-std::vector<std::string> cpus() {
-  std::vector<std::string> result = {""};
-#if defined(__x86_64__)
-  for (char const* name : {"x86-64-v2", "x86-64-v3", "alderlake", "x86-64-v4", "cascadelake", "znver4"})
-    if (codegen::host::HostTarget::missing_here(name).empty()) result.emplace_back(name);
-#endif
-  return result;
-}
 
 template <class T, class Engine>
 T drawn(Engine& engine) {
@@ -87,7 +75,8 @@ void check(K const& kernel, buffer<T, 2> const& a, buffer<U, 2> const& b, Size s
         magnitude += std::abs(x * y);
       }
       double const got = static_cast<double>(c.data()[i * size.n + j]);
-      double const bound = std::is_integral_v<Sum> ? 0 : (static_cast<double>(size.k) + 2) * 0x1p-24 * magnitude + 0x1p-149;
+      double const bound =
+          std::is_integral_v<Sum> ? 0 : (static_cast<double>(size.k) + 2) * 0x1p-24 * magnitude + 0x1p-149;
       bool const same = std::isnan(expected) ? std::isnan(got) : expected == got || std::abs(got - expected) <= bound;
       if (!same && wrong++ == 0) UNSCOPED_INFO("at " << i << ", " << j << ": " << got << ", expected " << expected);
     }
@@ -111,20 +100,6 @@ void check_all() {
   check_tiles<T, U, Sum, 5, 3, 4>({{13, 10, 43}});
   check_tiles<T, U, Sum, 16, 2, 6>({{33, 7, 50}});
   check_tiles<T, U, Sum, 7, 40, 3>({{14, 50, 20}});
-}
-
-/// Runs on every CPU, each time compiled anew.
-template <class F>
-void on_every_cpu(F const& run) {
-  for (std::string const& cpu : cpus()) {
-    support::Options options = support::options();
-    options.cache = support::CacheMode::off;
-    options.device = "host";
-    options.host_cpu = cpu;
-    support::ScopedOptions const scope(options);
-    CAPTURE(cpu);
-    run();
-  }
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <bit>
 #include <string>
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
@@ -37,7 +39,10 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
   scalars_.emplace_back();
 }
 
-void FunctionEmitter::finish() { b.CreateRetVoid(); }
+void FunctionEmitter::finish() {
+  if (streamed_) b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, llvm::ArrayRef<llvm::Type*>(), {});
+  b.CreateRetVoid();
+}
 
 // --- scalars and slots ---------------------------------------------------------------------------------------
 

@@ -122,6 +122,8 @@ class FunctionEmitter {
   /// Emits a region's ops but for its terminator.
   void block(ir::Block const& block);
   void finish();
+  /// States that the code has stores that bypass the caches: they are complete before the function returns.
+  void set_streamed() { streamed_ = true; }
 
   llvm::IRBuilder<> b;
   ArithLowering arith;
@@ -310,6 +312,7 @@ class FunctionEmitter {
   std::unordered_map<ir::Value const*, Buffer> targets_;  ///< buffer for a value's definition
   std::unordered_map<ir::Op const*, bool> done_;
   std::int64_t scratch_used_ = 0;
+  bool streamed_ = false;
 };
 
 }  // namespace tegula::codegen::host

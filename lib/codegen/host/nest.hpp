@@ -33,6 +33,19 @@ class Nest {
   };
   using Map = std::vector<int>;  ///< nest axis per tile axis, -1: index 0
 
+  /// Holds a comparison that is true for a run of the vector axis: operand `moving` grows by 1 from lane to lane, the
+  /// other one is the same in a row.
+  struct RangeMask {
+    ir::Op const* op;
+    Map map;
+    int moving;
+    ir::Predicate predicate;  ///< with operand `moving` on the left
+  };
+
+  [[nodiscard]] bool varies(ir::Value const& value, Map const& map) const;
+  [[nodiscard]] bool counts(ir::Value const& value, Map const& map) const;
+  void find_range_masks();
+  void limit_to_masks(llvm::Value*& from, llvm::Value*& to);
   void scan(ir::Value const& value, Map const& map);
   void scan_access(ir::Op const& op, Map const& map, std::vector<Bound>& bounds);
   void prefer(ir::Value const& tensor, Map const& map);
@@ -54,13 +67,14 @@ class Nest {
   llvm::Value* eval(ir::Value const& value, Index const& index);
   llvm::Value* evaluate(ir::Value const& value, Index const& index);
   llvm::Value* by_one_instruction(ir::Op const& op, Index const& index);
-  llvm::Value* quotients(llvm::Value* numerators, llvm::Value* divisor);
   llvm::Value* iota(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* gather(ir::Op const& op, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);
   void store(ir::Op const& op, llvm::Value* value, Index const& index);
   void store(Buffer const& buffer, llvm::Value* value, Index const& index);
+  [[nodiscard]] bool may_stream() const;
+  llvm::Value* streamed(llvm::Value* from);
   llvm::Value* held(Buffer const& buffer, llvm::Value* value);
   llvm::Value* combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y);
   llvm::Value* identity(ir::Op const& reduce, int lanes);
@@ -87,8 +101,12 @@ class Nest {
   std::vector<int> contiguous_;                          ///< adjacent accesses, per axis
   bool wide_ = false;                                    ///< some element has 8 bytes
   bool clipped_ = false;
-  int axis_ = -1;  ///< in vectors; -1: none
-  int width_ = 1;  ///< lanes of the vectors
+  std::vector<std::pair<ir::Op const*, Map>> comparisons_;
+  std::vector<RangeMask> range_masks_;
+  bool in_masks_ = false;  ///< range masks hold in the code being emitted
+  bool streams_ = false;   ///< the stores being emitted bypass the caches
+  int axis_ = -1;          ///< in vectors; -1: none
+  int width_ = 1;          ///< lanes of the vectors
   int unroll_ = 1;
   std::vector<llvm::Value*> group_;  ///< rows whose elements one word holds: only of a single sink of packed panels
   bool scalar_tail_ = false;

@@ -25,7 +25,8 @@ unsigned lanes_of(llvm::Value* value) {
 
 /// Gives the words with as many lanes as the narrowest instruction takes.
 llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Value* value, unsigned lanes) {
-  if (lanes_of(value) == 1) value = b.CreateInsertElement(llvm::FixedVectorType::get(value->getType(), 1), value, std::uint64_t{0});
+  if (lanes_of(value) == 1)
+    value = b.CreateInsertElement(llvm::FixedVectorType::get(value->getType(), 1), value, std::uint64_t{0});
   std::vector<int> order(lanes, -1);
   std::iota(order.begin(), order.begin() + lanes_of(value), 0);
   return b.CreateShuffleVector(value, order);
@@ -53,12 +54,15 @@ Step step_of(HostTarget const& target, ir::Type const& left, ir::Type const& rig
 
 int packed_bits(Step step) {
   switch (step) {
-    case Step::one: return 0;
+    case Step::one:
+      return 0;
     case Step::bytes_left:
-    case Step::bytes_right: return 8;
+    case Step::bytes_right:
+      return 8;
     case Step::i16_pairs:
     case Step::bf16_pairs:
-    case Step::bf16_pairs_in_f32: return 16;
+    case Step::bf16_pairs_in_f32:
+      return 16;
   }
   return 0;
 }
@@ -71,12 +75,16 @@ bool flips_left(ir::Type const& left, ir::Type const& right, Step step) {
 
 char const* instruction(Step step) {
   switch (step) {
-    case Step::one: return "";
+    case Step::one:
+      return "";
     case Step::bytes_left:
-    case Step::bytes_right: return "vpdpbusd";
-    case Step::i16_pairs: return "pmaddwd";
+    case Step::bytes_right:
+      return "vpdpbusd";
+    case Step::i16_pairs:
+      return "pmaddwd";
     case Step::bf16_pairs:
-    case Step::bf16_pairs_in_f32: return "vdpbf16ps";
+    case Step::bf16_pairs_in_f32:
+      return "vdpbf16ps";
   }
   return "";
 }
@@ -85,7 +93,8 @@ llvm::Value* multiply_add(llvm::IRBuilder<>& b, HostTarget const& target, Step s
                           llvm::Value* right, llvm::Value* sum) {
   using llvm::Intrinsic::ID;
   auto const fused = [&](llvm::Value* x, llvm::Value* y, llvm::Value* z) -> llvm::Value* {
-    return target.has_fma ? b.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z}) : b.CreateFAdd(b.CreateFMul(x, y), z);
+    return target.has_fma ? b.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z})
+                          : b.CreateFAdd(b.CreateFMul(x, y), z);
   };
   if (step == Step::one)
     return sum->getType()->isFPOrFPVectorTy() ? fused(left, right, sum) : b.CreateAdd(b.CreateMul(left, right), sum);
@@ -106,14 +115,21 @@ llvm::Value* multiply_add(llvm::IRBuilder<>& b, HostTarget const& target, Step s
   auto const by_lanes = [&](ID four, ID eight, ID sixteen) { return wide == 16 ? sixteen : wide == 8 ? eight : four; };
   llvm::Value* result = nullptr;
   if (step == Step::i16_pairs) {
-    result = b.CreateAdd(
-        call(b, by_lanes(llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd, llvm::Intrinsic::x86_avx512_pmaddw_d_512), {left, right}), sum);
+    result = b.CreateAdd(call(b,
+                              by_lanes(llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd,
+                                       llvm::Intrinsic::x86_avx512_pmaddw_d_512),
+                              {left, right}),
+                         sum);
   } else if (step == Step::bf16_pairs) {
-    result = call(b, by_lanes(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
+    result = call(b,
+                  by_lanes(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+                           llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
                   {sum, left, right});
   } else {
     if (step == Step::bytes_right) std::swap(left, right);
-    result = call(b, by_lanes(llvm::Intrinsic::x86_avx512_vpdpbusd_128, llvm::Intrinsic::x86_avx512_vpdpbusd_256, llvm::Intrinsic::x86_avx512_vpdpbusd_512),
+    result = call(b,
+                  by_lanes(llvm::Intrinsic::x86_avx512_vpdpbusd_128, llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                           llvm::Intrinsic::x86_avx512_vpdpbusd_512),
                   {sum, left, right});
   }
   return lanes < 4 ? narrowed(b, result, lanes) : result;

@@ -126,6 +126,7 @@ HostTarget& HostTarget::get(std::string const& architecture) {
     result->has_scale = wide;
     result->has_mask = has("avx2");
     result->has_fma = has("fma");
+    result->has_stream = true;
     result->has_pair_dot = true;
     result->has_byte_dot = wide ? has("avx512vnni") : has("avxvnni");
     result->has_bf16_dot = wide && has("avx512bf16");
