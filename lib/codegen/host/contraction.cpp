@@ -125,11 +125,14 @@ FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, 
     auto const& dependence = context.shared->operand(side);
     if (!dependence) continue;
     llvm::Value* instances = i64(1);
-    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis)
-      if (dependence->axes[axis])
-        instances = b.CreateMul(instances, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+    llvm::Value* uses = i64(1);
+    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis) {
+      llvm::Value*& product = dependence->axes[axis] ? instances : uses;
+      product = b.CreateMul(product, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+    }
     result.offset[side] = offset;
-    result.units[side] = b.CreateMul(instances, trip.chunks);
+    result.many[side] = b.CreateICmpSGT(uses, i64(1));
+    result.units[side] = b.CreateSelect(result.many[side], b.CreateMul(instances, trip.chunks), i64(0));
     offset = b.CreateAdd(offset, b.CreateMul(result.units[side], i64(layout.bytes[side])));
   }
   result.bytes = offset;
@@ -151,6 +154,7 @@ void FunctionEmitter::contract(Contraction const& contraction) {
   if (layout.step != Step::one) how += std::string("; ") + instruction(layout.step);
   record_product(context.paths, *contraction.dot, Path::contraction, how);
   llvm::Value* ready = b.getFalse();
+  llvm::Value* shared_by[2] = {nullptr, nullptr};
   llvm::Value* packed[2] = {nullptr, nullptr};
   if (planned) {
     Shared const ahead = shared(contraction, layout, trip);
@@ -170,6 +174,7 @@ void FunctionEmitter::contract(Contraction const& contraction) {
       llvm::Value* const start =
           b.CreateAdd(ahead.offset[side], b.CreateMul(b.CreateMul(instance, trip.chunks), i64(layout.bytes[side])));
       packed[side] = b.CreateGEP(b.getInt8Ty(), workspace_, start);
+      shared_by[side] = ahead.many[side];
     }
   }
   loop(i64(0), trip.chunks, i64(1), [&](llvm::Value* chunk) {
@@ -180,10 +185,11 @@ void FunctionEmitter::contract(Contraction const& contraction) {
         here();
         continue;
       }
+      llvm::Value* const done = b.CreateAnd(ready, shared_by[side]);
       when(
-          ready, [] {}, here);
+          done, [] {}, here);
       llvm::Value* const there = b.CreateGEP(b.getInt8Ty(), packed[side], b.CreateMul(chunk, i64(layout.bytes[side])));
-      operands[side] = b.CreateSelect(ready, there, own[side]);
+      operands[side] = b.CreateSelect(done, there, own[side]);
     }
     llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
     llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
@@ -260,9 +266,13 @@ SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLay
   for (int side = 0; side < 2; ++side) {
     if (!operands_[side]) continue;
     std::int32_t count = chunks;
-    for (std::size_t axis = 0; axis < grid_.size(); ++axis)
-      if (operands_[side]->axes[axis])
-        count = binary(LaunchOp::mul, count, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+    std::int32_t uses = steps.constant(1);
+    for (std::size_t axis = 0; axis < grid_.size(); ++axis) {
+      std::int32_t& product = operands_[side]->axes[axis] ? count : uses;
+      product = binary(LaunchOp::mul, product, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+    }
+    // What one block alone uses stays in its own cache.
+    count = steps.apply(LaunchOp::select, binary(LaunchOp::le, uses, steps.constant(1)), zero, count);
     units = binary(LaunchOp::add, units, count);
     size = binary(LaunchOp::add, size, binary(LaunchOp::mul, count, steps.constant(layout.bytes[side])));
   }

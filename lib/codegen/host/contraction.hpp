@@ -28,6 +28,7 @@ struct ContractionLayout {
 /// - it is in the outermost block,
 /// - its bounds and the grid are launch expressions,
 /// - an operand does not depend on every grid axis.
+/// A launch whose grid has one block along the other axes packs the operand block by block.
 class SharedOperands {
  public:
   SharedOperands(ir::Function const& kernel, Plan const& plan);

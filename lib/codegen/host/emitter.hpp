@@ -254,6 +254,7 @@ class FunctionEmitter {
   struct Shared {  ///< of the workspace; null: side is not packed ahead
     llvm::Value* offset[2] = {nullptr, nullptr};
     llvm::Value* units[2] = {nullptr, nullptr};
+    llvm::Value* many[2] = {nullptr, nullptr};  ///< more than one block uses the side
     llvm::Value* bytes = nullptr;
   };
   struct Place {  ///< an element of a tensor
