@@ -10,7 +10,15 @@ namespace tegula::detail {
 namespace {
 
 /// Numbers of DLPack's enums, which are its binary interface; names and members differ between its versions.
-enum Code { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_bool = 6, code_e4m3 = 10, code_e5m2 = 12 };
+enum Code {
+  code_int = 0,
+  code_uint = 1,
+  code_float = 2,
+  code_bfloat = 4,
+  code_bool = 6,
+  code_e4m3 = 10,
+  code_e5m2 = 12
+};
 enum Place { on_cpu = 1, on_cuda = 2, on_cuda_host = 3, on_cuda_managed = 13 };
 
 std::string text_of(ForeignType type) {
@@ -40,16 +48,18 @@ ForeignType foreign_type(Element element) { return {code_of(element), 8 * bytes(
 
 void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank) {
   if (found != foreign_type(element))
-    throw UserError(fmt::format("dlpack: the tensor's elements are {}, but the view's are {}; name the type of the "
-                                "elements in view_dlpack<T, Rank>",
-                                text_of(found), name(element)));
+    throw UserError(
+        fmt::format("dlpack: the tensor's elements are {}, but the view's are {}; name the type of the "
+                    "elements in view_dlpack<T, Rank>",
+                    text_of(found), name(element)));
   if (rank_found != rank)
-    throw UserError(fmt::format("dlpack: the tensor has {} axes, but the view has {}; name them in view_dlpack<T, Rank>",
-                                rank_found, rank));
+    throw UserError(fmt::format(
+        "dlpack: the tensor has {} axes, but the view has {}; name them in view_dlpack<T, Rank>", rank_found, rank));
   if (device_type != on_cpu && device_type != on_cuda && device_type != on_cuda_host && device_type != on_cuda_managed)
-    throw UserError(fmt::format("dlpack: the tensor is on a device of type {}; copy it to the host (1) or to a CUDA "
-                                "device (2) first",
-                                device_type));
+    throw UserError(
+        fmt::format("dlpack: the tensor is on a device of type {}; copy it to the host (1) or to a CUDA "
+                    "device (2) first",
+                    device_type));
 }
 
 device foreign_device(int device_type, int number) {

@@ -8,6 +8,7 @@
 #include "runtime/allocation.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/cuda/backend.hpp"
+#include "runtime/host/huge_pages.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 
@@ -95,6 +96,7 @@ Allocation* allocate(device where, std::int64_t bytes) {
     if (where.is_host()) {
       if (bytes <= max_host_bytes)
         allocation->address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
+      runtime::host::prefer_huge_pages(allocation->address, bytes);
       if (allocation->address == nullptr)
         throw UserError(fmt::format("buffer: cannot allocate {} bytes of host memory", bytes));
     } else {

@@ -27,12 +27,11 @@ inline constexpr auto copy_rows = kernel("copy_rows", [](in<float, 2> x, out<flo
   store(y, shape<4, 64>, load(x, shape<4, 64>, g[0], g[1]) + 1, g[0], g[1]);
 });
 
-inline constexpr auto gathered =
-    kernel("gathered", [](in<float, 1> x, in<std::int64_t, 1> at, inout<float, 1> y) {
-      auto g = grid_over(at, shape<128>);
-      tile places = load(at, shape<128>, g[0]);
-      scatter(y, gather(x, places) + 1, places);
-    });
+inline constexpr auto gathered = kernel("gathered", [](in<float, 1> x, in<std::int64_t, 1> at, inout<float, 1> y) {
+  auto g = grid_over(at, shape<128>);
+  tile places = load(at, shape<128>, g[0]);
+  scatter(y, gather(x, places) + 1, places);
+});
 
 /// Compiles for a GPU, with and without the facts of dense and aligned tensors.
 template <class K>

@@ -102,8 +102,8 @@ TEST_CASE("a tensor of DLPack of another element, rank or device is refused with
   tensor.dtype.lanes = 1;
   tensor.device.device_type = static_cast<DLDeviceType>(8);
   CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)), ContainsSubstring("on a device of type 8"));
-  CHECK_THROWS_WITH((dlpack_tensor(nullptr).view<float, 2>()), ContainsSubstring("the tensor has 0 axes") ||
-                                                                   ContainsSubstring("the tensor's elements are"));
+  CHECK_THROWS_WITH((dlpack_tensor(nullptr).view<float, 2>()),
+                    ContainsSubstring("the tensor has 0 axes") || ContainsSubstring("the tensor's elements are"));
 }
 
 #else

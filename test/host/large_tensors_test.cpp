@@ -34,12 +34,11 @@ inline constexpr auto copy_rows = kernel("copy_rows", [](in<std::uint8_t, 2> x, 
   store(y, shape<2, 64>, load(x, shape<2, 64>, g[0], g[1]), g[0], g[1]);
 });
 
-inline constexpr auto gathered =
-    kernel("gathered", [](in<float, 1> x, in<std::int64_t, 1> at, inout<float, 1> y) {
-      auto g = grid_over(at, shape<64>);
-      tile places = load(at, shape<64>, g[0]);
-      scatter(y, gather(x, places) + 1, places);
-    });
+inline constexpr auto gathered = kernel("gathered", [](in<float, 1> x, in<std::int64_t, 1> at, inout<float, 1> y) {
+  auto g = grid_over(at, shape<64>);
+  tile places = load(at, shape<64>, g[0]);
+  scatter(y, gather(x, places) + 1, places);
+});
 
 inline constexpr auto counted = kernel("counted", [](in<std::int64_t, 1> at, inout<std::int32_t, 1> y) {
   auto g = grid_over(at, shape<64>);

@@ -16,16 +16,16 @@ using tegula::test::ContainsSubstring;
 
 namespace {
 
-inline constexpr auto stated = kernel("stated", [](in<float, 2, along<1, fixed<32>>> x, out<float, 2> y,
-                                                   arg<int, fixed<3>> times, arg<std::int64_t, equals<1>> step,
-                                                   arg<int, multiple_of<16>> from) {
-  constexpr auto rows = shape<4, decltype(x.extent(axis<1>))::value>;
-  static_assert(times.constant.value == 3 && x.extent(axis<-1>).value == 32);
-  auto g = grid_over(y, rows);
-  tile sum = zeros<float>(rows);
-  for (int i = 0; i < times.constant; ++i) sum = sum + load(x, rows, g[0] * step, 0);
-  store(y, rows, sum + cast<float>(from) + cast<float>(x.extent(1)), g[0], 0);
-});
+inline constexpr auto stated =
+    kernel("stated", [](in<float, 2, along<1, fixed<32>>> x, out<float, 2> y, arg<int, fixed<3>> times,
+                        arg<std::int64_t, equals<1>> step, arg<int, multiple_of<16>> from) {
+      constexpr auto rows = shape<4, decltype(x.extent(axis<1>))::value>;
+      static_assert(times.constant.value == 3 && x.extent(axis<-1>).value == 32);
+      auto g = grid_over(y, rows);
+      tile sum = zeros<float>(rows);
+      for (int i = 0; i < times.constant; ++i) sum = sum + load(x, rows, g[0] * step, 0);
+      store(y, rows, sum + cast<float>(from) + cast<float>(x.extent(1)), g[0], 0);
+    });
 
 /// Holds facts of members too.
 struct Scaled {
@@ -82,9 +82,10 @@ TEST_CASE("facts in types hold of the code, which is made for them", "[N10]") {
 
 TEST_CASE("a launch against the facts in a type names argument, value and remedy", "[N10]") {
   Memory memory;
-  CHECK_THROWS_WITH(memory.run(40), ContainsSubstring("stated: argument 1: the extent of axis 1 is not 32, as fixed<32> in "
-                                                      "its type states; pass 32, or leave the fact out of the type; "
-                                                      "found 40"));
+  CHECK_THROWS_WITH(memory.run(40),
+                    ContainsSubstring("stated: argument 1: the extent of axis 1 is not 32, as fixed<32> in "
+                                      "its type states; pass 32, or leave the fact out of the type; "
+                                      "found 40"));
   CHECK_THROWS_WITH(memory.run(32, 4), ContainsSubstring("argument 3: the number is not 3, as fixed<3> in its type "
                                                          "states; pass 3") &&
                                            ContainsSubstring("found 4"));

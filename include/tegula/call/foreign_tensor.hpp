@@ -16,8 +16,8 @@ struct ForeignType {
 /// Gives the type of an element. DLPack has booleans since version 0.8, floats of 8 bits since 1.1.
 ForeignType foreign_type(Element element);
 
-/// Throws UserError if a tensor does not have this element and rank, or if its device type (a number of DLDeviceType) is
-/// neither the host nor CUDA.
+/// Throws UserError if a tensor does not have this element and rank, or if its device type (a number of DLDeviceType)
+/// is neither the host nor CUDA.
 void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank);
 /// Gives the device of a tensor that check_foreign took.
 device foreign_device(int device_type, int number);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
 #include "ir/loop.hpp"
 
@@ -54,12 +55,20 @@ ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& cont
   iterations = std::max<std::int64_t>(1, chunk_depth / depth);
   std::int64_t const k = iterations * depth;
   Element const element = contraction.dot->result()->type().element();
-  a = e.rows_layout(element, Extents{left.shape()[0], k});
+  step = step_of(e.context.target, left, right);
+  a = e.rows_layout(step == Step::one ? element : left.element(), Extents{left.shape()[0], k});
   a.strides = Extents{k, 1};
   a.exact = depth % (e.context.target.vector_bytes / 4) != 0;
-  b = e.panels_layout(element, Extents{k, right.shape()[1]});
-  bytes[0] = (left.shape()[0] * k * e.storage_bytes(element) + alignment - 1) / alignment * alignment;
-  bytes[1] = e.buffer_bytes(b);
+  a.packed = packed_bits(step);
+  a.flipped = flips_left(left, right, step);
+  b = e.panels_layout(step == Step::one ? element : right.element(), Extents{k, right.shape()[1]}, packed_bits(step));
+  auto const aligned = [](std::int64_t size) { return (size + alignment - 1) / alignment * alignment; };
+  known[0] = aligned(left.shape()[0] * k * e.storage_bytes(a));
+  known[1] = e.buffer_bytes(b);
+  std::int64_t const columns = (right.shape()[1] + b.panel - 1) / b.panel * b.panel;
+  bool const least = step == Step::bf16_pairs;
+  bytes[0] = known[0] + (least ? alignment : 0);
+  bytes[1] = known[1] + (least ? alignment : a.flipped ? aligned(columns * 4) : 0);
 }
 
 FunctionEmitter::Trip FunctionEmitter::trip(Contraction const& contraction, ContractionLayout const& layout) {
@@ -84,10 +93,26 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
     set_scalar(*ir::Loop(*contraction.loop).counter(), index);
     Buffer target = side == 0 ? layout.a : layout.b;
     std::int64_t const step = layout.depth * (side == 0 ? 1 : layout.b.panel);
-    target.pointer = b.CreateGEP(storage_type(target.element), to, b.CreateMul(i, i64(step)));
+    target.pointer = b.CreateGEP(storage_type(target), to, b.CreateMul(i, i64(step / target.group())));
     target.shape = value.type().shape();
     materialise(value, target);
   });
+  llvm::Value* const words = b.CreateMul(count, i64(layout.depth / group_of(layout.step)));
+  llvm::Value* const known = b.CreateConstGEP1_64(b.getInt8Ty(), to, static_cast<std::uint64_t>(layout.known[side]));
+  if (layout.step == Step::bf16_pairs) {
+    std::int64_t const multiple = layout.depth / 2;
+    if (side == 0) {
+      store_least(to, known, layout.a.shape[0], layout.a.strides[0] / 2, words, multiple);
+    } else {
+      std::int64_t const panels = (layout.b.shape[1] + layout.b.panel - 1) / layout.b.panel;
+      store_least(to, known, panels, layout.b.panel_stride, b.CreateMul(words, i64(layout.b.panel)),
+                  multiple * layout.b.panel);
+    }
+  } else if (side == 1 && layout.a.flipped) {
+    Buffer panels = layout.b;
+    panels.pointer = to;
+    store_starts(panels, words, layout.step, known);
+  }
 }
 
 /// Gives the place of the packed operands of one launch in the workspace.
@@ -100,11 +125,14 @@ FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, 
     auto const& dependence = context.shared->operand(side);
     if (!dependence) continue;
     llvm::Value* instances = i64(1);
-    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis)
-      if (dependence->axes[axis])
-        instances = b.CreateMul(instances, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+    llvm::Value* uses = i64(1);
+    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis) {
+      llvm::Value*& product = dependence->axes[axis] ? instances : uses;
+      product = b.CreateMul(product, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+    }
     result.offset[side] = offset;
-    result.units[side] = b.CreateMul(instances, trip.chunks);
+    result.many[side] = b.CreateICmpSGT(uses, i64(1));
+    result.units[side] = b.CreateSelect(result.many[side], b.CreateMul(instances, trip.chunks), i64(0));
     offset = b.CreateAdd(offset, b.CreateMul(result.units[side], i64(layout.bytes[side])));
   }
   result.bytes = offset;
@@ -121,10 +149,12 @@ void FunctionEmitter::contract(Contraction const& contraction) {
 
   // Packed ahead when this launch has a workspace of the planned size and this block lies in the planned grid.
   bool const planned = context.shared != nullptr && context.shared->contraction() == &contraction;
-  record_product(
-      context.paths, *contraction.dot, Path::contraction,
-      planned ? "operands that blocks share are packed once, ahead of the blocks" : "each block packs its operands");
+  std::string how =
+      planned ? "operands that blocks share are packed once, ahead of the blocks" : "each block packs its operands";
+  if (layout.step != Step::one) how += std::string("; ") + instruction(layout.step);
+  record_product(context.paths, *contraction.dot, Path::contraction, how);
   llvm::Value* ready = b.getFalse();
+  llvm::Value* shared_by[2] = {nullptr, nullptr};
   llvm::Value* packed[2] = {nullptr, nullptr};
   if (planned) {
     Shared const ahead = shared(contraction, layout, trip);
@@ -144,6 +174,7 @@ void FunctionEmitter::contract(Contraction const& contraction) {
       llvm::Value* const start =
           b.CreateAdd(ahead.offset[side], b.CreateMul(b.CreateMul(instance, trip.chunks), i64(layout.bytes[side])));
       packed[side] = b.CreateGEP(b.getInt8Ty(), workspace_, start);
+      shared_by[side] = ahead.many[side];
     }
   }
   loop(i64(0), trip.chunks, i64(1), [&](llvm::Value* chunk) {
@@ -154,23 +185,39 @@ void FunctionEmitter::contract(Contraction const& contraction) {
         here();
         continue;
       }
+      llvm::Value* const done = b.CreateAnd(ready, shared_by[side]);
       when(
-          ready, [] {}, here);
+          done, [] {}, here);
       llvm::Value* const there = b.CreateGEP(b.getInt8Ty(), packed[side], b.CreateMul(chunk, i64(layout.bytes[side])));
-      operands[side] = b.CreateSelect(ready, there, own[side]);
+      operands[side] = b.CreateSelect(done, there, own[side]);
     }
     llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
     llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
+    int const group = group_of(layout.step);
     Panels panels;
+    panels.step = layout.step;
     panels.a = operands[0];
-    panels.lda = layout.a.strides[0];
+    panels.lda = layout.a.strides[0] / group;
     panels.b = operands[1];
     panels.panel = layout.b.panel;
     panels.panel_stride = layout.b.panel_stride;
     panels.c = c;
-    panels.k = b.CreateMul(count, i64(layout.depth));
-    panels.k_multiple = layout.depth;
-    multiply(panels);
+    panels.k = b.CreateMul(count, i64(layout.depth / group));
+    panels.k_multiple = layout.depth / group;
+    auto const known = [&](int side) {
+      return b.CreateConstGEP1_64(b.getInt8Ty(), operands[side], static_cast<std::uint64_t>(layout.known[side]));
+    };
+    if (layout.a.flipped) panels.starts = known(1);
+    if (layout.step != Step::bf16_pairs) return multiply(panels);
+    auto const normal = [&](int side) {
+      return b.CreateICmpUGE(b.CreateAlignedLoad(b.getInt32Ty(), known(side), llvm::Align(4)), b.getInt32(least_bf16));
+    };
+    when(
+        b.CreateAnd(normal(0), normal(1)), [&] { multiply(panels); },
+        [&] {
+          panels.step = Step::bf16_pairs_in_f32;
+          multiply(panels);
+        });
   });
   scratch_used_ = used;
   set_buffer(*contraction.loop->result(), c);
@@ -219,9 +266,13 @@ SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLay
   for (int side = 0; side < 2; ++side) {
     if (!operands_[side]) continue;
     std::int32_t count = chunks;
-    for (std::size_t axis = 0; axis < grid_.size(); ++axis)
-      if (operands_[side]->axes[axis])
-        count = binary(LaunchOp::mul, count, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+    std::int32_t uses = steps.constant(1);
+    for (std::size_t axis = 0; axis < grid_.size(); ++axis) {
+      std::int32_t& product = operands_[side]->axes[axis] ? count : uses;
+      product = binary(LaunchOp::mul, product, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+    }
+    // What one block alone uses stays in its own cache.
+    count = steps.apply(LaunchOp::select, binary(LaunchOp::le, uses, steps.constant(1)), zero, count);
     units = binary(LaunchOp::add, units, count);
     size = binary(LaunchOp::add, size, binary(LaunchOp::mul, count, steps.constant(layout.bytes[side])));
   }

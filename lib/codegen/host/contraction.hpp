@@ -19,13 +19,16 @@ struct ContractionLayout {
   std::int64_t depth = 0;       ///< k of one iteration
   std::int64_t iterations = 0;  ///< in a chunk
   Buffer a, b;                  ///< rows of A, panels of B; without address
-  std::int64_t bytes[2] = {0, 0};
+  Step step = Step::one;
+  std::int64_t bytes[2] = {0, 0};  ///< with what the step needs to know of the packed elements
+  std::int64_t known[2] = {0, 0};  ///< the offset of that
 };
 
 /// Finds the kernel's contraction whose operands are packed ahead, if there is one:
 /// - it is in the outermost block,
 /// - its bounds and the grid are launch expressions,
 /// - an operand does not depend on every grid axis.
+/// A launch whose grid has one block along the other axes packs the operand block by block.
 class SharedOperands {
  public:
   SharedOperands(ir::Function const& kernel, Plan const& plan);

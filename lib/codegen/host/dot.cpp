@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "codegen/host/emitter.hpp"
+#include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
 
 namespace tegula::codegen::host {
@@ -23,7 +23,7 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   if (function != nullptr) return function;
   llvm::LLVMContext& llvm_context = b.getContext();
   llvm::Type* const pointer = b.getPtrTy();
-  llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty()};
+  llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty(), pointer};
   function = llvm::Function::Create(
       llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
       "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
@@ -32,22 +32,37 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   llvm::Value* const b0 = function->getArg(1);
   llvm::Value* const c0 = function->getArg(2);
   llvm::Value* const k = function->getArg(3);
+  llvm::Value* const starts = function->getArg(4);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(llvm_context, "entry", function);
   llvm::BasicBlock* const body = llvm::BasicBlock::Create(llvm_context, "k", function);
   llvm::BasicBlock* const done = llvm::BasicBlock::Create(llvm_context, "done", function);
   llvm::IRBuilder<> at(entry);
   llvm::Type* const scalar = storage_type(shape.element);
-  llvm::Type* const vector =
-      shape.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(shape.lanes));
+  llvm::Type* const word = shape.step == Step::one ? scalar : b.getInt32Ty();
+  auto const vector_of = [&](llvm::Type* type) {
+    return shape.lanes == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(shape.lanes));
+  };
+  llvm::Type* const vector = vector_of(scalar);
   llvm::Align const align(static_cast<std::uint64_t>(storage_bytes(shape.element)));
   auto const c_at = [&](int row, int column) {
     return at.CreateConstGEP1_64(scalar, c0,
                                  static_cast<std::uint64_t>(row * shape.ldc + std::int64_t{column} * shape.lanes));
   };
+  // bf16_pairs would take a subnormal number in C for 0: it adds from 0, and C is added at the end.
+  bool const adds_late = shape.step == Step::bf16_pairs;
   std::vector<llvm::Value*> start;
   for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < shape.vectors; ++column)
+    for (int column = 0; column < shape.vectors; ++column) {
+      if (adds_late) {
+        start.push_back(llvm::Constant::getNullValue(vector));
+        continue;
+      }
       start.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align));
+      if (!shape.starts) continue;
+      llvm::Value* const from = at.CreateConstGEP1_64(
+          scalar, starts, static_cast<std::uint64_t>(column) * static_cast<std::uint64_t>(shape.lanes));
+      start.back() = at.CreateAdd(start.back(), at.CreateAlignedLoad(vector, from, align));
+    }
   at.CreateCondBr(at.CreateICmpSGT(k, at.getInt64(0)), body, done);
 
   at.SetInsertPoint(body);
@@ -66,29 +81,23 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
     std::vector<llvm::Value*> right;
     for (int column = 0; column < shape.vectors; ++column)
       right.push_back(at.CreateAlignedLoad(
-          vector,
-          at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(u * shape.panel + column * shape.lanes)),
+          vector_of(word),
+          at.CreateConstGEP1_64(word, columns, static_cast<std::uint64_t>(u * shape.panel + column * shape.lanes)),
           align));
     for (int row = 0; row < shape.rows; ++row) {
       llvm::Value* element = at.CreateAlignedLoad(
-          scalar, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(row * shape.lda + u)), align);
+          word, at.CreateConstGEP1_64(word, a, static_cast<std::uint64_t>(row * shape.lda + u)), align);
       if (shape.lanes > 1) element = at.CreateVectorSplat(static_cast<unsigned>(shape.lanes), element);
       for (int column = 0; column < shape.vectors; ++column) {
         llvm::Value*& sum = sums[static_cast<std::size_t>(row * shape.vectors + column)];
-        llvm::Value* const factor = right[static_cast<std::size_t>(column)];
-        if (is_integer(shape.element))
-          sum = at.CreateAdd(at.CreateMul(element, factor), sum);
-        else
-          sum = context.target.has_fma ? at.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {element, factor, sum})
-                                       : at.CreateFAdd(at.CreateFMul(element, factor), sum);
+        sum = multiply_add(at, context.target, shape.step, element, right[static_cast<std::size_t>(column)], sum);
       }
     }
   }
   auto const next = [&](llvm::PHINode* node, llvm::Value* value) { node->addIncoming(value, body); };
-  next(a, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(shape.unroll)));
-  next(columns,
-       at.CreateConstGEP1_64(scalar, columns,
-                             static_cast<std::uint64_t>(shape.unroll) * static_cast<std::uint64_t>(shape.panel)));
+  next(a, at.CreateConstGEP1_64(word, a, static_cast<std::uint64_t>(shape.unroll)));
+  next(columns, at.CreateConstGEP1_64(
+                    word, columns, static_cast<std::uint64_t>(shape.unroll) * static_cast<std::uint64_t>(shape.panel)));
   llvm::Value* const rest = at.CreateSub(left, at.getInt64(static_cast<std::uint64_t>(shape.unroll)));
   next(left, rest);
   for (std::size_t i = 0; i < phis.size(); ++i) next(phis[i], sums[i]);
@@ -104,8 +113,11 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
       start[i] = result;
     }
   for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < shape.vectors; ++column)
-      at.CreateAlignedStore(start[static_cast<std::size_t>(row * shape.vectors + column)], c_at(row, column), align);
+    for (int column = 0; column < shape.vectors; ++column) {
+      llvm::Value* result = start[static_cast<std::size_t>(row * shape.vectors + column)];
+      if (adds_late) result = at.CreateFAdd(at.CreateAlignedLoad(vector, c_at(row, column), align), result);
+      at.CreateAlignedStore(result, c_at(row, column), align);
+    }
   at.CreateRetVoid();
   return function;
 }
@@ -119,9 +131,11 @@ void FunctionEmitter::multiply(Panels const& panels) {
   int const lanes = static_cast<int>(std::min<std::int64_t>(
       native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)))));
   int const block_rows = micro_rows(context.target);
+  llvm::Type* const word = panels.step == Step::one ? scalar : b.getInt32Ty();
   auto const offset = [&](llvm::Value* pointer, llvm::Value* elements) {
     return b.CreateGEP(scalar, pointer, elements);
   };
+  auto const packed = [&](llvm::Value* pointer, llvm::Value* words) { return b.CreateGEP(word, pointer, words); };
   MicroKernel shape;
   shape.lanes = lanes;
   shape.panel = panels.panel;
@@ -129,9 +143,12 @@ void FunctionEmitter::multiply(Panels const& panels) {
   shape.lda = panels.lda;
   shape.ldc = panels.c.strides[0];
   shape.element = element;
+  shape.step = panels.step;
+  shape.starts = panels.starts != nullptr;
+  llvm::Value* const no_starts = llvm::ConstantPointerNull::get(b.getPtrTy());
 
   auto const row_block = [&](llvm::Value* first_row, int count) {
-    llvm::Value* const a = offset(panels.a, b.CreateMul(first_row, i64(panels.lda)));
+    llvm::Value* const a = packed(panels.a, b.CreateMul(first_row, i64(panels.lda)));
     llvm::Value* const c = offset(panels.c.pointer, b.CreateMul(first_row, i64(panels.c.strides[0])));
     shape.rows = count;
     std::int64_t const whole = columns / panels.panel;
@@ -139,14 +156,16 @@ void FunctionEmitter::multiply(Panels const& panels) {
       shape.vectors = panels.panel / lanes;
       llvm::Function* const kernel = micro_kernel(shape);
       loop(i64(0), i64(whole), i64(1), [&](llvm::Value* p) {
-        b.CreateCall(kernel, {a, offset(panels.b, b.CreateMul(p, i64(panels.panel_stride))),
-                              offset(c, b.CreateMul(p, i64(panels.panel))), panels.k});
+        llvm::Value* const column = b.CreateMul(p, i64(panels.panel));
+        b.CreateCall(kernel, {a, packed(panels.b, b.CreateMul(p, i64(panels.panel_stride))), offset(c, column),
+                              panels.k, shape.starts ? offset(panels.starts, column) : no_starts});
       });
     }
     if (std::int64_t const rest = columns - whole * panels.panel; rest > 0) {
       shape.vectors = static_cast<int>((rest + lanes - 1) / lanes);
-      b.CreateCall(micro_kernel(shape), {a, offset(panels.b, i64(whole * panels.panel_stride)),
-                                         offset(c, i64(whole * panels.panel)), panels.k});
+      llvm::Value* const column = i64(whole * panels.panel);
+      b.CreateCall(micro_kernel(shape), {a, packed(panels.b, i64(whole * panels.panel_stride)), offset(c, column),
+                                         panels.k, shape.starts ? offset(panels.starts, column) : no_starts});
     }
   };
   std::int64_t const whole = rows / block_rows;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <string>
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "codegen/line_table.hpp"
 #include "tegula/support/error.hpp"
 
@@ -39,7 +41,10 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
   scalars_.emplace_back();
 }
 
-void FunctionEmitter::finish() { b.CreateRetVoid(); }
+void FunctionEmitter::finish() {
+  if (streamed_) b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, llvm::ArrayRef<llvm::Type*>(), {});
+  b.CreateRetVoid();
+}
 
 FunctionEmitter::AtLine::AtLine(FunctionEmitter& emitter, ir::Op const& op)
     : emitter_(emitter), around_(emitter.b.getCurrentDebugLocation()) {
@@ -236,6 +241,15 @@ int FunctionEmitter::storage_bytes(Element element) {
   return element == Element::boolean ? 1 : static_cast<int>(arith.register_type(element)->getPrimitiveSizeInBits() / 8);
 }
 
+llvm::Type* FunctionEmitter::storage_type(Buffer const& buffer) {
+  if (buffer.packed == 0) return storage_type(buffer.element);
+  return b.getIntNTy(static_cast<unsigned>(buffer.packed * buffer.group()));
+}
+
+int FunctionEmitter::storage_bytes(Buffer const& buffer) {
+  return buffer.packed == 0 ? storage_bytes(buffer.element) : buffer.packed * buffer.group() / 8;
+}
+
 std::int64_t FunctionEmitter::padded(std::int64_t extent) const {
   std::int64_t const lanes = context.target.vector_bytes / 4;
   std::int64_t const unit =
@@ -258,12 +272,13 @@ Buffer FunctionEmitter::rows_layout(Element element, Extents const& shape) const
   return layout;
 }
 
-Buffer FunctionEmitter::panels_layout(Element element, Extents const& shape) const {
+Buffer FunctionEmitter::panels_layout(Element element, Extents const& shape, int packed) const {
   Buffer layout = rows_layout(element, shape);
+  layout.packed = packed;
   std::int64_t const lanes = std::min<std::int64_t>(
       native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(shape[1]))));
   layout.panel = static_cast<int>(shape[1] > lanes ? 2 * lanes : lanes);
-  layout.panel_stride = shape[0] * layout.panel;
+  layout.panel_stride = shape[0] / layout.group() * layout.panel;
   return layout;
 }
 
@@ -277,7 +292,7 @@ std::int64_t FunctionEmitter::buffer_bytes(Buffer const& layout) {
       if (layout.shape[axis] > 1) elements = std::max(elements, layout.strides[axis] * padded(layout.shape[axis]));
     }
   }
-  return align_up(elements * storage_bytes(layout.element), scratch_alignment);
+  return align_up(elements * storage_bytes(layout), scratch_alignment);
 }
 
 llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* owner) {
@@ -313,14 +328,16 @@ llvm::Value* FunctionEmitter::address(Buffer const& buffer, Index const& index) 
     llvm::Value* const panel =
         b.CreateLShr(index[1].at, static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(buffer.panel))));
     add(b.CreateMul(panel, i64(buffer.panel_stride)));
-    add(b.CreateMul(index[0].at, i64(buffer.panel)));
+    llvm::Value* const k =
+        b.CreateLShr(index[0].at, static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(buffer.group()))));
+    add(b.CreateMul(k, i64(buffer.panel)));
     add(b.CreateAnd(index[1].at, i64(buffer.panel - 1)));
   } else {
     for (std::size_t axis = 0; axis < index.size(); ++axis)
       if (buffer.shape[static_cast<int>(axis)] != 1)
         add(b.CreateMul(index[axis].at, i64(buffer.strides[static_cast<int>(axis)])));
   }
-  return offset == nullptr ? buffer.pointer : b.CreateGEP(storage_type(buffer.element), buffer.pointer, offset);
+  return offset == nullptr ? buffer.pointer : b.CreateGEP(storage_type(buffer), buffer.pointer, offset);
 }
 
 Buffer const* FunctionEmitter::buffer_of(ir::Value const& value) const {

@@ -35,7 +35,21 @@ struct Buffer {
   Extents strides;
   int panel = 0;
   std::int64_t panel_stride = 0;
-  bool exact = false;  ///< bytes beyond the shape must not be written
+  bool exact = false;    ///< bytes beyond the shape must not be written
+  int packed = 0;        ///< bits of an element; 0: as ArithLowering holds them
+  bool flipped = false;  ///< the sign bits of packed elements are flipped
+  /// Counts the elements of adjacent k in a word of 32 bits of a panel. Strides of such panels count words.
+  [[nodiscard]] int group() const { return panel != 0 && packed != 0 ? 32 / packed : 1; }
+};
+
+/// Lists the ways to multiply the packed elements of one k, or of the adjacent k in a word of 32 bits.
+enum class Step : std::uint8_t {
+  one,                ///< elements as in registers
+  i16_pairs,          ///< 8-bit integers as pairs of i16
+  bytes_left,         ///< four bytes, unsigned on the left and signed on the right
+  bytes_right,        ///< four bytes, signed on the left and unsigned on the right
+  bf16_pairs,         ///< the instruction knows no subnormal numbers
+  bf16_pairs_in_f32,  ///< the same words, in full
 };
 
 /// Holds one coordinate: a scalar i64, or, with lanes, that scalar plus 0, 1, 2 ...
@@ -54,11 +68,13 @@ struct Tensor {
 };
 
 /// Holds a register-blocked matrix product: C (rows x vectors * lanes) += A (rows, k; row stride lda) * B (k; one
-/// panel).
+/// panel). Packed elements are counted in words. With `starts`, a row of numbers is added too.
 struct MicroKernel {
   int rows = 0, vectors = 0, lanes = 0, panel = 0, unroll = 1;
   std::int64_t lda = 0, ldc = 0;
-  Element element = Element::f32;
+  Element element = Element::f32;  ///< of C
+  Step step = Step::one;
+  bool starts = false;
   friend auto operator<=>(MicroKernel const&, MicroKernel const&) = default;
 };
 
@@ -111,6 +127,8 @@ class FunctionEmitter {
   /// Emits a region's ops but for its terminator.
   void block(ir::Block const& block);
   void finish();
+  /// States that the code has stores that bypass the caches: they are complete before the function returns.
+  void set_streamed() { streamed_ = true; }
 
   llvm::IRBuilder<> b;
   ArithLowering arith;
@@ -156,10 +174,13 @@ class FunctionEmitter {
   [[nodiscard]] int native_lanes(Element element) const;
   [[nodiscard]] llvm::Type* storage_type(Element element);
   [[nodiscard]] int storage_bytes(Element element);
+  /// Gives the type that a buffer's strides count: elements, or words of packed panels.
+  [[nodiscard]] llvm::Type* storage_type(Buffer const& buffer);
+  [[nodiscard]] int storage_bytes(Buffer const& buffer);
   /// Pads an extent so that whole vectors may be read and written.
   [[nodiscard]] std::int64_t padded(std::int64_t extent) const;
   [[nodiscard]] Buffer rows_layout(Element element, Extents const& shape) const;
-  [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape) const;
+  [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape, int packed = 0) const;
   [[nodiscard]] std::int64_t buffer_bytes(Buffer const& layout);
   /// Allocates scratch for a buffer; `owner` is named when it does not fit.
   Buffer allocate(Buffer layout, ir::Op const* owner);
@@ -200,7 +221,9 @@ class FunctionEmitter {
   HostFunction function_body();
 
   // --- dots (dot.cpp, contraction.cpp)
-  struct Panels {  ///< one product of packed operands
+  struct Panels {  ///< one product of packed operands; lda, k and its multiple count words
+    Step step = Step::one;
+    llvm::Value* starts = nullptr;  ///< columns of numbers that are added; null: none
     llvm::Value* a = nullptr;
     std::int64_t lda = 0;
     llvm::Value* b = nullptr;
@@ -236,6 +259,7 @@ class FunctionEmitter {
   struct Shared {  ///< of the workspace; null: side is not packed ahead
     llvm::Value* offset[2] = {nullptr, nullptr};
     llvm::Value* units[2] = {nullptr, nullptr};
+    llvm::Value* many[2] = {nullptr, nullptr};  ///< more than one block uses the side
     llvm::Value* bytes = nullptr;
   };
   struct Place {  ///< an element of a tensor
@@ -258,6 +282,11 @@ class FunctionEmitter {
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
                   llvm::Value* chunk, llvm::Value* to);
   llvm::Function* micro_kernel(MicroKernel const& shape);
+  /// Emits the number that `bf16_pairs` needs to be at least least_bf16, behind the packed elements: `runs` of `words`.
+  void store_least(llvm::Value* from, llvm::Value* to, std::int64_t runs, std::int64_t stride, llvm::Value* words,
+                   std::int64_t words_multiple);
+  /// Emits, for each column of the panels, the number that undoes the flipped signs of the left operand.
+  void store_starts(Buffer const& panels, llvm::Value* words, Step step, llvm::Value* to);
   /// Emits a for or a repeat.
   void loop_op(ir::Op const& op);
   void if_op(ir::Op const& op);
@@ -304,6 +333,7 @@ class FunctionEmitter {
   std::unordered_map<ir::Value const*, Buffer> targets_;  ///< buffer for a value's definition
   std::unordered_map<ir::Op const*, bool> done_;
   std::int64_t scratch_used_ = 0;
+  bool streamed_ = false;
 };
 
 }  // namespace tegula::codegen::host

@@ -1,10 +1,19 @@
 // Emits the loops of a nest: chooses the axis that runs in vectors, the clipped loops, and the part without checks.
 #include "codegen/host/nest.hpp"
+#include "codegen/host/packing.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace tegula::codegen::host {
+
+namespace {
+
+constexpr std::int64_t cache_line = 64;
+/// Sets the size of a tensor that is written past the caches: most of the last cache of a desktop CPU.
+constexpr std::int64_t streamed_bytes = std::int64_t{24} << 20;
+
+}  // namespace
 
 Nest::Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks)
     : e_(emitter),
@@ -44,6 +53,7 @@ void Nest::scan(ir::Value const& value, Map const& map) {
   if (e_.panels_of(value) != nullptr) return;
   ir::Op const& op = *value.defining_op();
   if (reads_tensor(op)) reads_.emplace_back(&op, map);
+  if (op.is<ir::CompareOp>()) comparisons_.emplace_back(&op, map);
   if (op.is<ir::LoadOp>()) {
     if (value.type().element() == Element::i64) wide_ = true;
     scan_access(op, map, bounds_);
@@ -78,7 +88,9 @@ void Nest::choose() {
                       shape_[axis] >= 4))
       axis_ = axis;
   }
+  if (group_size() > 1) axis_ = 1;  // adjacent k are joined by lanes
   if (axis_ < 0) return;
+  find_range_masks();
   std::int64_t const extent = shape_[axis_];
   std::int64_t const native = e_.context.target.vector_bytes / (wide_ ? 8 : 4);
   width_ = static_cast<int>(
@@ -192,7 +204,7 @@ void Nest::round_targets() {
 void Nest::outer(std::size_t level) {
   if (level == lower_.size()) return row();
   if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
-  e_.loop(lower_[level], upper_[level], e_.i64(1), [&](llvm::Value* i) {
+  e_.loop(lower_[level], upper_[level], e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
     at_[level] = i;
     outer(level + 1);
     at_[level] = e_.i64(0);
@@ -250,7 +262,12 @@ void Nest::row() {
   auto const vector_axis = static_cast<std::size_t>(axis_);
   index[vector_axis] = {nullptr, true};
   std::map<std::pair<ir::Value const*, Index>, bool> seen;
-  for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
+  group_.clear();
+  for (int i = 0; i < group_size(); ++i) group_.push_back(i == 0 ? at_[0] : b_.CreateAdd(at_[0], e_.i64(i)));
+  for (llvm::Value* row : group_) {
+    if (group_.size() > 1) index[0].at = row;
+    for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
+  }
   start_rows();
 
   llvm::Value* safe = b_.getTrue();
@@ -266,35 +283,53 @@ void Nest::row() {
     } else {
       llvm::Value* const at = bound.axis < 0 ? offset : b_.CreateAdd(offset, at_[static_cast<std::size_t>(bound.axis)]);
       safe = b_.CreateAnd(safe, b_.CreateICmpULT(at, extent));
+      if (bound.axis == 0 && group_.size() > 1)
+        safe = b_.CreateAnd(safe, b_.CreateICmpULT(b_.CreateAdd(at, e_.i64(group_size() - 1)), extent));
     }
   }
   if (checks) to = b_.CreateSelect(safe, to, lower_[vector_axis]);
+  llvm::Value* masks_from = from;
+  llvm::Value* masks_to = to;
+  limit_to_masks(masks_from, masks_to);
   int const vector_step = width_ * unroll_;
   bool const fast = shape_[axis_] >= width_ && width_ > 1;
   bool const slow = checks || clipped_ || shape_[axis_] % vector_step != 0 || !fast;
 
   llvm::AllocaInst* const position = e_.variable(b_.getInt64Ty(), lower_[vector_axis]);
   llvm::BasicBlock* const head = e_.new_block("row");
-  llvm::BasicBlock* const fast_block = e_.new_block("fast");
-  llvm::BasicBlock* const rest = e_.new_block("rest");
   llvm::BasicBlock* const slow_block = e_.new_block("slow");
   llvm::BasicBlock* const after = e_.new_block("after");
   b_.CreateBr(head);
   b_.SetInsertPoint(head);
-  llvm::Value* const x = e_.get(position);
-  auto const unchecked = [&](int unroll, llvm::BasicBlock* block, llvm::BasicBlock* other) {
-    llvm::Value* const next = b_.CreateAdd(x, e_.i64(static_cast<std::int64_t>(width_) * unroll));
-    llvm::Value* const within = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(next, to));
-    b_.CreateCondBr(fast ? within : b_.getFalse(), block, other);
-    b_.SetInsertPoint(block);
-    if (fast) step(x, width_, unroll, false);
-    b_.CreateStore(next, position);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(other);
+  // A tight loop of one branch.
+  auto const unchecked = [&](int unroll, bool streams, bool in_masks) {
+    streams_ = streams;
+    in_masks_ = in_masks;
+    std::int64_t const elements = static_cast<std::int64_t>(width_) * unroll;
+    llvm::Value* const last = b_.CreateSub(in_masks ? masks_to : to, e_.i64(elements));
+    llvm::Value* const start = e_.get(position);
+    llvm::Value* within =
+        b_.CreateAnd(b_.CreateICmpSGE(start, in_masks ? masks_from : from), b_.CreateICmpSLE(start, last));
+    if (streams) within = b_.CreateAnd(within, streamed(start));
+    e_.when(within, [&] {
+      e_.repeat([&] {
+        llvm::Value* const x = e_.get(position);
+        step(x, width_, unroll, false);
+        llvm::Value* const next = b_.CreateAdd(x, e_.i64(elements));
+        b_.CreateStore(next, position);
+        return b_.CreateICmpSLE(next, last);
+      });
+    });
+    streams_ = false;
+    in_masks_ = false;
   };
-  unchecked(unroll_, fast_block, rest);
+  bool const masks = !range_masks_.empty();
+  if (fast && may_stream()) unchecked(unroll_, true, masks);
+  if (fast && masks) unchecked(unroll_, false, true);
+  if (fast) unchecked(unroll_, false, false);
   // The rest may still hold whole vectors.
-  if (slow && fast && unroll_ > 1) unchecked(1, e_.new_block("single"), e_.new_block("rest"));
+  if (slow && fast && unroll_ > 1) unchecked(1, false, false);
+  llvm::Value* const x = e_.get(position);
   b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
   b_.SetInsertPoint(slow_block);
   int const slow_lanes = scalar_tail_ ? 1 : width_;
@@ -304,6 +339,35 @@ void Nest::row() {
   b_.SetInsertPoint(after);
   finish_rows();
   known_.pop_back();
+}
+
+/// True for a nest of one store whose rows are whole cache lines, when the store may bypass the caches.
+bool Nest::may_stream() const {
+  if (!clipped_ || !e_.context.target.has_stream) return false;
+  ir::Value const& tensor = *sinks_[0].op->in<ir::StoreOp>("tensor");
+  std::int64_t const size = bytes(tensor.type().element());
+  return axis_ + 1 == shape_.size() && e_.tensor(tensor).unit_inner && width_ * size >= 16 &&
+         shape_[axis_] * size % (2 * cache_line) == 0 && e_.context.plan.may_stream(tensor);
+}
+
+/// Emits the test whether the row's stores, beginning at `from` on the vector axis, bypass the caches: the tensor is
+/// larger than they are, and the first store begins a cache line. Such stores do not read the lines first, and memory
+/// need not serve the reads of one row between the writes of another.
+llvm::Value* Nest::streamed(llvm::Value* from) {
+  ir::Op const& op = *sinks_[0].op;
+  ir::Value const& value = *op.in<ir::StoreOp>("tensor");
+  Tensor const& tensor = e_.tensor(value);
+  llvm::Value* size = e_.i64(bytes(value.type().element()));
+  for (llvm::Value* extent : tensor.extents) size = b_.CreateMul(size, extent);
+  Index index;
+  for (llvm::Value* at : at_) index.push_back({at, false});
+  index[static_cast<std::size_t>(axis_)].at = from;
+  int lane_axis = -1;
+  llvm::Type* const memory = e_.arith.memory_type(value.type().element());
+  llvm::Value* const first =
+      b_.CreateGEP(memory, tensor.base, tensor_offset(tensor, coordinates(op, index, lane_axis)));
+  llvm::Value* const within = b_.CreateAnd(b_.CreatePtrToInt(first, b_.getInt64Ty()), e_.i64(cache_line - 1));
+  return b_.CreateAnd(b_.CreateICmpSGE(size, e_.i64(streamed_bytes)), b_.CreateICmpEQ(within, e_.i64(0)));
 }
 
 void Nest::hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen) {
@@ -336,9 +400,20 @@ void Nest::step(llvm::Value* x, int lanes, int unroll, bool checked) {
     Index index;
     for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
     index[vector_axis] = {u == 0 ? x : b_.CreateAdd(x, e_.i64(static_cast<std::int64_t>(u) * lanes)), lanes > 1};
-    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, u);
+    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval_group(*sinks_[i].value, index), index, u);
   }
   known_.pop_back();
+}
+
+/// Evaluates a value, or the word of packed panels that its rows are joined to.
+llvm::Value* Nest::eval_group(ir::Value const& value, Index index) {
+  if (group_.size() == 1) return eval(value, index);
+  std::vector<llvm::Value*> rows;
+  for (llvm::Value* row : group_) {
+    index[0].at = row;
+    rows.push_back(splat(eval(value, index)));
+  }
+  return joined(b_, rows);
 }
 
 void Nest::sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled) {

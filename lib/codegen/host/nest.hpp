@@ -33,6 +33,19 @@ class Nest {
   };
   using Map = std::vector<int>;  ///< nest axis per tile axis, -1: index 0
 
+  /// Holds a comparison that is true for a run of the vector axis: operand `moving` grows by 1 from lane to lane, the
+  /// other one is the same in a row.
+  struct RangeMask {
+    ir::Op const* op;
+    Map map;
+    int moving;
+    ir::Predicate predicate;  ///< with operand `moving` on the left
+  };
+
+  [[nodiscard]] bool varies(ir::Value const& value, Map const& map) const;
+  [[nodiscard]] bool counts(ir::Value const& value, Map const& map) const;
+  void find_range_masks();
+  void limit_to_masks(llvm::Value*& from, llvm::Value*& to);
   void scan(ir::Value const& value, Map const& map);
   void scan_access(ir::Op const& op, Map const& map, std::vector<Bound>& bounds);
   void prefer(ir::Value const& tensor, Map const& map);
@@ -45,6 +58,8 @@ class Nest {
   void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
   void step(llvm::Value* x, int lanes, int unroll, bool checked);
   void sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled);
+  [[nodiscard]] int group_size() const { return sinks_.size() == 1 ? sinks_[0].target.group() : 1; }
+  llvm::Value* eval_group(ir::Value const& value, Index index);
   void start_rows();
   void finish_rows();
   void round_targets();
@@ -52,13 +67,15 @@ class Nest {
   llvm::Value* eval(ir::Value const& value, Index const& index);
   llvm::Value* evaluate(ir::Value const& value, Index const& index);
   llvm::Value* by_one_instruction(ir::Op const& op, Index const& index);
-  llvm::Value* quotients(llvm::Value* numerators, llvm::Value* divisor);
   llvm::Value* iota(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* gather(ir::Op const& op, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);
   void store(ir::Op const& op, llvm::Value* value, Index const& index);
   void store(Buffer const& buffer, llvm::Value* value, Index const& index);
+  [[nodiscard]] bool may_stream() const;
+  llvm::Value* streamed(llvm::Value* from);
+  llvm::Value* held(Buffer const& buffer, llvm::Value* value);
   llvm::Value* combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y);
   llvm::Value* identity(ir::Op const& reduce, int lanes);
   llvm::Value* across(ir::Op const& reduce, llvm::Value* vector);
@@ -84,9 +101,14 @@ class Nest {
   std::vector<int> contiguous_;                          ///< adjacent accesses, per axis
   bool wide_ = false;                                    ///< some element has 8 bytes
   bool clipped_ = false;
-  int axis_ = -1;  ///< in vectors; -1: none
-  int width_ = 1;  ///< lanes of the vectors
+  std::vector<std::pair<ir::Op const*, Map>> comparisons_;
+  std::vector<RangeMask> range_masks_;
+  bool in_masks_ = false;  ///< range masks hold in the code being emitted
+  bool streams_ = false;   ///< the stores being emitted bypass the caches
+  int axis_ = -1;          ///< in vectors; -1: none
+  int width_ = 1;          ///< lanes of the vectors
   int unroll_ = 1;
+  std::vector<llvm::Value*> group_;  ///< rows whose elements one word holds: only of a single sink of packed panels
   bool scalar_tail_ = false;
   int lanes_ = 1;                ///< of the code being emitted
   bool checked_ = true;          ///< loads being emitted test bounds

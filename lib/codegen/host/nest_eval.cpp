@@ -1,8 +1,7 @@
 // Evaluates a nest at one index: producers by recursion, memory, reductions of a vector.
 #include "codegen/host/nest.hpp"
 
-#include <bit>
-#include <limits>
+#include <algorithm>
 #include <optional>
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -60,6 +59,9 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     default:
       break;
   }
+  if (in_masks_ &&
+      std::any_of(range_masks_.begin(), range_masks_.end(), [&](RangeMask const& mask) { return mask.op == &op; }))
+    return b_.getTrue();
   if (llvm::Value* const result = by_one_instruction(op, index)) return result;
   std::vector<llvm::Value*> operands;
   bool vectors = false;
@@ -67,9 +69,6 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     operands.push_back(operand->type().is_tile() ? eval(*operand, index) : e_.scalar(*operand));
     vectors = vectors || operands.back()->getType()->isVectorTy();
   }
-  bool const many_by_one = op.is<ir::DivOp>() && vectors && !operands[1]->getType()->isVectorTy();
-  if (many_by_one && operands[1]->getType()->isFloatTy() && e_.context.target.has_fma)
-    return e_.arith.round_to(op.result()->type().element(), quotients(operands[0], operands[1]));
   if (vectors)
     for (llvm::Value*& operand : operands) operand = splat(operand);
   return e_.arith.lower(op, operands);
@@ -97,42 +96,6 @@ llvm::Value* Nest::by_one_instruction(ir::Op const& op, Index const& index) {
     }
   }
   return nullptr;
-}
-
-/// Divides f32 by one divisor with the bits of a division, in less than half its time. With the divisor's correctly
-/// rounded reciprocal, one corrected product is within an ulp, and by Markstein's theorem the next correction rounds
-/// correctly. The remainders must be exact, and all values must stay normal numbers. Numerators (but for +0) and
-/// divisor are tested for that, and divided where they are outside.
-llvm::Value* Nest::quotients(llvm::Value* numerators, llvm::Value* divisor) {
-  auto const bits_of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
-  auto const within = [&](llvm::Value* bits, float low, float high) {
-    llvm::Type* const type = bits->getType();
-    llvm::Value* const above = b_.CreateSub(bits, llvm::ConstantInt::get(type, bits_of(low)));
-    return b_.CreateICmpULT(above, llvm::ConstantInt::get(type, bits_of(high) - bits_of(low)));
-  };
-  llvm::Type* const integers = vector_of(b_.getInt32Ty());
-  llvm::Value* const bits = b_.CreateBitCast(numerators, integers);
-  llvm::Value* const magnitudes = b_.CreateAnd(bits, llvm::ConstantInt::get(integers, 0x7FFFFFFF));
-  llvm::Value* const safe =
-      b_.CreateOr(within(magnitudes, 0x1p-100F, 0x1p100F), b_.CreateICmpEQ(bits, llvm::ConstantInt::get(integers, 0)));
-  llvm::Value* const all =
-      b_.CreateAnd(b_.CreateAndReduce(safe), within(b_.CreateBitCast(divisor, b_.getInt32Ty()), 0x1p-20F, 0x1p20F));
-  llvm::Value* const reciprocal = splat(b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1), divisor));
-  llvm::Value* const divisors = splat(divisor);
-  llvm::AllocaInst* const result = e_.variable(numerators->getType());
-  e_.when(
-      all,
-      [&] {
-        auto const fma = [&](llvm::Value* x, llvm::Value* y, llvm::Value* z) {
-          return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
-        };
-        llvm::Value* const negative = b_.CreateFNeg(divisors);
-        llvm::Value* quotient = b_.CreateFMul(numerators, reciprocal);
-        for (int i = 0; i < 2; ++i) quotient = fma(fma(negative, quotient, numerators), reciprocal, quotient);
-        b_.CreateStore(quotient, result);
-      },
-      [&] { b_.CreateStore(b_.CreateFDiv(numerators, divisors), result); });
-  return e_.get(result);
 }
 
 llvm::Value* Nest::iota(ir::Op const& op, Index const& index) {
@@ -296,6 +259,13 @@ void Nest::store(ir::Op const& op, llvm::Value* value, Index const& index) {
                             b_.CreateGEP(memory, pointer, b_.CreateMul(stride, e_.i64(lane))), align);
     return;
   }
+  if (streams_) {
+    auto const whole = static_cast<std::uint64_t>(lanes_) * static_cast<std::uint64_t>(bytes(element));
+    llvm::MDNode* const yes = llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1)));
+    b_.CreateAlignedStore(raw, pointer, llvm::Align(whole))->setMetadata(llvm::LLVMContext::MD_nontemporal, yes);
+    e_.set_streamed();
+    return;
+  }
   if (!checked_) {
     b_.CreateAlignedStore(raw, pointer, align);
     return;
@@ -329,9 +299,21 @@ llvm::Value* Nest::load(Buffer const& buffer, Index const& index) {
   }));
 }
 
+/// Gives the value as the buffer holds it.
+llvm::Value* Nest::held(Buffer const& buffer, llvm::Value* value) {
+  if (buffer.element == Element::boolean) return e_.arith.to_memory(Element::boolean, value);
+  if (buffer.packed == 0 || buffer.group() > 1) return value;
+  llvm::Type* const type = value->getType()->getWithNewType(e_.storage_type(buffer));
+  if (value->getType()->isFPOrFPVectorTy())  // a bf16 in f32
+    return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(value, value->getType()->getWithNewType(b_.getInt32Ty())), 16),
+                          type);
+  llvm::Value* const narrow = b_.CreateTrunc(value, type);
+  return buffer.flipped ? b_.CreateXor(narrow, llvm::ConstantInt::get(type, 0x80)) : narrow;
+}
+
 void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
-  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer.element)));
-  llvm::Value* const raw = buffer.element == Element::boolean ? e_.arith.to_memory(Element::boolean, value) : value;
+  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer)));
+  llvm::Value* const raw = held(buffer, value);
   int lane_axis = -1;
   for (std::size_t axis = 0; axis < index.size(); ++axis)
     if (index[axis].lanes) lane_axis = static_cast<int>(axis);

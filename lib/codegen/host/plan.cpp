@@ -1,7 +1,6 @@
 #include "codegen/host/plan.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "ir/loop.hpp"
 
@@ -82,6 +81,7 @@ bool reads_tensor(ir::Op const& op) { return op.info().effects.reads(ir::Space::
 
 Plan::Plan(ir::Function const& kernel) {
   collect_stores(kernel.body(), written_);
+  find_reads(kernel.body());
   count_costs(kernel.body());
   find_contractions(kernel.body());
   decide(kernel.body());
@@ -105,6 +105,17 @@ int Plan::cost(ir::Value const& value) const {
 
 bool Plan::written(ir::Value const& tensor) const {
   return std::find(written_.begin(), written_.end(), &tensor) != written_.end();
+}
+
+bool Plan::may_stream(ir::Value const& tensor) const { return !has_atomics_ && !read_.contains(&tensor); }
+
+void Plan::find_reads(ir::Block const& block) {
+  for (ir::Op const& op : block) {
+    has_atomics_ = has_atomics_ || op.info().atomic();
+    if (reads_tensor(op)) read_.insert(op.in("tensor"));
+    if (op.is<ir::CallOp>()) read_.insert(op.operands().begin(), op.operands().end());
+    for (int i = 0; i < op.block_count(); ++i) find_reads(op.block(i));
+  }
 }
 
 void Plan::count_costs(ir::Block const& block) {

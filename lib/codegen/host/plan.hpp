@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/op.hpp"
@@ -67,8 +68,12 @@ class Plan {
   [[nodiscard]] int cost(ir::Value const& value) const;
   /// True when some op of the kernel stores to the tensor.
   [[nodiscard]] bool written(ir::Value const& tensor) const;
+  /// True when stores to the tensor may bypass the caches: the kernel does not read it, and it has no atomics, ahead of
+  /// which such stores would have to be complete.
+  [[nodiscard]] bool may_stream(ir::Value const& tensor) const;
 
  private:
+  void find_reads(ir::Block const& block);
   void count_costs(ir::Block const& block);
   void find_contractions(ir::Block const& block);
   void decide(ir::Block const& block);
@@ -83,6 +88,8 @@ class Plan {
   std::unordered_map<ir::Value const*, bool> panels_;
   std::unordered_map<ir::Op const*, Contraction> contractions_;
   std::vector<ir::Value const*> written_;
+  std::unordered_set<ir::Value const*> read_;
+  bool has_atomics_ = false;
 };
 
 /// Finds the dependences of a value; gives nothing if it depends on more than grid axes, `index` and launch values.

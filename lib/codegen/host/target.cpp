@@ -55,7 +55,7 @@ std::string host_features() {
 constexpr char const* checked_features[] = {
     "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",        "f16c",       "bmi",        "bmi2",
     "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile",
-    "popcnt",  "lzcnt",    "movbe",    "fma4",     "xop",        "tbm"};
+    "avxvnni", "popcnt",   "lzcnt",    "movbe",    "fma4",       "xop",        "tbm"};
 
 using Targets = std::map<std::string, std::unique_ptr<HostTarget>>;
 
@@ -126,6 +126,10 @@ HostTarget& HostTarget::get(std::string const& architecture) {
     result->has_scale = wide;
     result->has_mask = has("avx2");
     result->has_fma = has("fma");
+    result->has_stream = true;
+    result->has_pair_dot = true;
+    result->has_byte_dot = wide ? has("avx512vnni") : has("avxvnni");
+    result->has_bf16_dot = wide && has("avx512bf16");
     result->arith.native_f16 = has("f16c");
   } else {
     result->vector_registers = 32;

@@ -25,8 +25,12 @@ class HostTarget {
   int vector_bytes = 16;
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_scale = false;  ///< p * 2^n on 16 f32 lanes is one instruction
-  bool has_mask = false;   ///< masked vector loads and stores are instructions
+  bool has_scale = false;     ///< p * 2^n on 16 f32 lanes is one instruction
+  bool has_mask = false;      ///< masked vector loads and stores are instructions
+  bool has_stream = false;    ///< stores of vectors that bypass the caches
+  bool has_pair_dot = false;  ///< sums of two products of i16
+  bool has_byte_dot = false;  ///< sums of four products of an unsigned and a signed byte
+  bool has_bf16_dot = false;  ///< sums of two products of bf16
   ArithTraits arith;
 
   /// Sets triple, data layout and the functions' CPU attributes.

@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "runtime/host/huge_pages.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::host {
@@ -22,6 +23,7 @@ constexpr std::size_t max_kept = 8;
 void* allocate(std::int64_t bytes, char const* purpose) {
   void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow);
   if (memory == nullptr) throw UserError(fmt::format("host kernel: cannot allocate {} bytes of {}", bytes, purpose));
+  prefer_huge_pages(memory, bytes);
   return memory;
 }
 
