@@ -6,8 +6,6 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -15,17 +13,16 @@
 
 #include <fmt/format.h>
 
-#include "abi/tensor_facts.hpp"
 #include "analysis/launch_program.hpp"
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
 #include "compiler/compile.hpp"
 #include "ir/text.hpp"
+#include "jit/fact_sets.hpp"
 #include "jit/recent_launches.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cache/disk_cache.hpp"
-#include "runtime/argument_check.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "runtime/counters.hpp"
 #include "support/diagnostics.hpp"
@@ -64,61 +61,6 @@ class Entries {
  private:
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
-};
-
-/// Chooses the facts that each kernel is built for, so that their number is bounded.
-class FactSets {
- public:
-  using Facts = std::vector<TensorFacts>;
-
-  /// Gives the facts of the build for tensors of which `present` hold: just these, as long as there is room for them;
-  /// else those of the known build that uses the most of them. `kernel` names the kernel, its options and its device.
-  Facts chosen(std::string const& kernel, std::span<TensorFacts const> present) {
-    std::lock_guard lock(mutex_);
-    std::vector<Facts>& known = sets_[kernel];
-    Facts const wanted(present.begin(), present.end());
-    if (std::ranges::find(known, wanted) != known.end()) return wanted;
-    Facts const none(present.size());
-    bool const has_none = std::ranges::find(known, none) != known.end();
-    if (static_cast<int>(known.size()) + (has_none || wanted == none ? 0 : 1) < max_builds)
-      return known.emplace_back(wanted);
-    if (!has_none) known.push_back(none);
-    Facts const* best = nullptr;
-    for (Facts const& set : known)
-      if (holds(set, wanted) && (best == nullptr || strength(set) > strength(*best))) best = &set;
-    return *best;
-  }
-  [[nodiscard]] int count(std::string const& kernel) const {
-    std::lock_guard lock(mutex_);
-    auto const found = sets_.find(kernel);
-    return found == sets_.end() ? 0 : static_cast<int>(found->second.size());
-  }
-  /// Counts the builds of all kernels whose names begin so.
-  [[nodiscard]] int count_of(std::string_view beginning) const {
-    std::lock_guard lock(mutex_);
-    int result = 0;
-    for (auto at = sets_.lower_bound(beginning); at != sets_.end() && at->first.starts_with(beginning); ++at)
-      result += static_cast<int>(at->second.size());
-    return result;
-  }
-  void clear() {
-    std::lock_guard lock(mutex_);
-    sets_.clear();
-  }
-
- private:
-  static bool holds(Facts const& needed, Facts const& present) {
-    return std::ranges::equal(needed, present, [](TensorFacts n, TensorFacts p) { return runtime::satisfies(p, n); });
-  }
-  static int strength(Facts const& facts) {
-    int result = 0;
-    for (TensorFacts const& of_one : facts)
-      for (TensorFactName const& fact : tensor_fact_names) result += of_one.*fact.flag ? 1 : 0;
-    return result;
-  }
-
-  mutable std::mutex mutex_;
-  std::map<std::string, std::vector<Facts>, std::less<>> sets_;
 };
 
 /// Takes the first line, without its indentation.

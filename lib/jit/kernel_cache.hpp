@@ -77,10 +77,6 @@ HostPlan plan_of(Traced const& traced, CompiledKernel const& compiled, KernelPat
 /// Gives the key of a kernel, as the disk cache has it.
 std::string key_of(Traced const& traced, CompileOptions const& options);
 
-/// Limits the builds of one kernel for one device, one grid and one set of options. Facts of the tensors beyond it take
-/// a build that needs fewer facts, at last none.
-inline constexpr int max_builds = 16;
-
 /// Counts the builds of a kernel in this process for a launch on `where` with the options of the call.
 int builds_for(KernelRef const& kernel, device where, GridFrom grid);
 

@@ -4,6 +4,7 @@
 
 #include "abi/pass_options.hpp"
 #include "jit/debug.hpp"
+#include "jit/fact_sets.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
