@@ -9,6 +9,7 @@ ratio_max, error, clock, seed, commit, machine, date. A field that was not recor
 figure the one with the later date counts, of one date the one in the later file by name.
 """
 import json
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -91,9 +92,11 @@ SECTIONS = [
      "memory better than one read for one write."),
     ("Host", ["gemm f32", "gemm f64", "gemm bf16", "gemm i8", "attention f32", "host vadd", "host softmax",
               "host layernorm", "rmsnorm", "sums", "transpose"],
-     "Rivals are OpenBLAS 0.3.21 with a stated core type, and hand-written loops (`gcc -O3 -march=native -fopenmp`). "
-     "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`. The first `prepare` "
-     "of softmax (trace, passes, LLVM, load) took 15.5 ms."),
+     "Rivals are OpenBLAS 0.3.21 with its fastest core type, Eigen, and hand-written loops (`gcc -O3 -ffast-math -fopenmp`, "
+     "for the machine or for AVX2), without which GCC does not vectorise `expf`. Narrow products are compared with the "
+     "same numbers in f32. Rates are of processor time (`--cpu-time`), since the machine did other work. x86-64-v3 is "
+     "AVX2 alone. `lib/doc/tried.md` says what limits the rows below 0.95. The first `prepare` of softmax (trace, "
+     "passes, LLVM, load) took 22 ms."),
     ("Launches", ["launch"],
      "Microseconds of the calling thread for each launch: medians of bursts of 200 launches, of all sides in turn. A "
      "ratio is the rival's time over this one. On a device the rival is `cuLaunchKernel` with the same parameters; on "
@@ -110,7 +113,7 @@ FIRST_PAGE = [
     ("softmax, rows of 4096 f32, H200", "the driver's copy", "softmax", "16384x4096", "softmax_tiles.tir", "driver's copy"),
     ("vector addition, 64 Mi f32, H200", "the driver's copy", "vadd", "67108864", "vadd", "driver copy"),
     ("f32 product, 1024 x 1024 x 1024, one core of Zen 4", "OpenBLAS", "gemm f32", "1024 cubed, threads 1", "tile ops",
-     "OpenBLAS SkylakeX"),
+     "OpenBLAS Zen"),
 ]
 
 
@@ -127,6 +130,11 @@ def read_lines():
                 line["kernel"] = "host " + line["kernel"]
             lines.append(line)
     return sorted(lines, key=lambda line: line["date"] or "")
+
+
+def spaced(shape):
+    """The extents with spaces around their x; names of CPUs keep theirs."""
+    return re.sub(r"(?<=\d)x(?=\d)", " x ", shape)
 
 
 def key(line):
@@ -176,13 +184,13 @@ def section(title, kernels, text, lines, latest):
         if not line["rival"] and (line["kernel"], line["shape"], line["variant"]) in shown_as_rival:
             continue
         rival = rivals.get((line["kernel"], line["shape"], line["rival"], line["commit"]))
-        cells = [line["kernel"].removeprefix("host "), line["shape"].replace("x", " x "), line["variant"], rate(line),
+        cells = [line["kernel"].removeprefix("host "), spaced(line["shape"]), line["variant"], rate(line),
                  line["rival"] or "", rate(rival) if rival else "", ratio(line), line["commit"] or "", line["date"] or ""]
         out.append("| " + " | ".join(cells) + " |")
     judged = [line for line in mine if made_by_passes(line) and line["ratio_median"] is not None]
     if judged:
         worst = min(judged, key=lambda line: line["ratio_median"])
-        out += ["", f"Worst: {worst['kernel'].removeprefix('host ')}, {worst['shape'].replace('x', ' x ')}: "
+        out += ["", f"Worst: {worst['kernel'].removeprefix('host ')}, {spaced(worst['shape'])}: "
                 f"{number(worst['ratio_median'], 3)} of {worst['rival']}."]
     machines = {line["machine"] for line in mine if line["machine"]}
     machines = sorted(name for name in machines if not any(other != name and other.startswith(name) for other in machines))

@@ -3,17 +3,20 @@
 #include "codegen/host/contraction.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/loop.hpp"
 
 namespace tegula::codegen::host {
 
 namespace {
 
-/// Sets the depth of a chunk: twelve rows of A and one panel of B of it stay in the first cache.
-constexpr std::int64_t chunk_depth = 384;
+/// Gives the depth of a chunk. A block of rows of A stays in the first cache; where registers hold few rows, a panel of
+/// B must stay there too.
+std::int64_t chunk_depth(HostTarget const& target) { return target.vector_registers >= 32 ? 384 : 256; }
 constexpr std::int64_t alignment = 64;
 
 }  // namespace
@@ -52,7 +55,7 @@ ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& cont
   ir::Type const& left = contraction.dot->lhs()->type();
   ir::Type const& right = contraction.dot->rhs()->type();
   depth = left.shape()[1];
-  iterations = std::max<std::int64_t>(1, chunk_depth / depth);
+  iterations = std::max<std::int64_t>(1, chunk_depth(e.context.target) / depth);
   std::int64_t const k = iterations * depth;
   Element const element = contraction.dot->result()->type().element();
   step = step_of(e.context.target, left, right);
@@ -139,12 +142,105 @@ FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, 
   return result;
 }
 
+namespace {
+
+/// Collects the stores to which alone a tile goes, element by element; false if others need it.
+bool only_stored(ir::Value const& value, std::vector<ir::Op const*>& stores, int& budget) {
+  for (ir::Use const& use : value.uses()) {
+    ir::Op const& user = *use.user;
+    if (--budget < 0) return false;
+    if (user.is<ir::StoreOp>()) {
+      stores.push_back(&user);
+    } else if (!user.info().has(ir::elementwise) || user.result()->type().shape() != value.type().shape() ||
+               !only_stored(*user.result(), stores, budget)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// True for a scalar that has one value in a block, wherever it is computed.
+bool known_in_block(ir::Value const& value, int& budget) {
+  ir::Op const* const op = value.defining_op();
+  if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
+  if (--budget < 0 || !op->pure() || op->block_count() != 0) return false;
+  return std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* operand) {
+    return operand->type().is_tensor() || known_in_block(*operand, budget);
+  });
+}
+
+/// Gives the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
+/// the operand is a load padded with zeros (but for casts and transposes) whose offset is the loop's counter times the
+/// depth.
+struct PaddedDepth {
+  ir::Value const* tensor;
+  std::size_t axis;
+};
+std::optional<PaddedDepth> padded_depth(Contraction const& contraction, int side, std::int64_t depth) {
+  ir::Value const* value = &contraction.factor(side);
+  int axis = 1 - side;
+  for (ir::Op const* op = value->defining_op(); op->is<ir::CastOp>() || op->is<ir::TransOp>();
+       op = value->defining_op()) {
+    if (op->is<ir::TransOp>()) axis = static_cast<int>(op->as<ir::TransOp>().permutation[axis]);
+    value = op->operand();
+    if (value->defining_op() == nullptr) return std::nullopt;
+  }
+  ir::Op const* const load = value->defined_by<ir::LoadOp>();
+  if (load == nullptr || load->as<ir::LoadOp>().pad.bits != 0) return std::nullopt;
+  ir::Value const* const tensor = load->in<ir::LoadOp>("tensor");
+  auto const of_tensor = static_cast<std::size_t>(tensor->type().rank() - value->type().rank() + axis);
+  ir::Op const* const offset = load->all("offsets")[of_tensor]->defined_by<ir::MulOp>();
+  ir::Loop const loop(*contraction.loop);
+  if (offset == nullptr || !ir::is_constant(*loop.step(), 1) || !ir::is_constant(*loop.lower(), 0)) return std::nullopt;
+  auto const scaled = [&](ir::Value const* counter, ir::Value const* factor) {
+    return counter == loop.counter() && ir::is_constant(*factor, static_cast<double>(depth));
+  };
+  if (!scaled(offset->lhs(), offset->rhs()) && !scaled(offset->rhs(), offset->lhs())) return std::nullopt;
+  return PaddedDepth{tensor, of_tensor};
+}
+
+}  // namespace
+
+llvm::Value* FunctionEmitter::stored(Contraction const& contraction, int axis) {
+  std::vector<ir::Op const*> stores;
+  int budget = 64;
+  if (!only_stored(*contraction.loop->result(), stores, budget)) return nullptr;
+  llvm::Value* result = i64(0);
+  for (ir::Op const* store : stores) {
+    ir::Value const& to = *store->in<ir::StoreOp>("tensor");
+    auto const of_tensor = static_cast<std::size_t>(to.type().rank() - 2 + axis);
+    ir::Value const* const offset = store->all("offsets")[of_tensor];
+    if (!known_in_block(*offset, budget)) return nullptr;
+    result = smax(result, b.CreateSub(tensor(to).extents[of_tensor], scalar(*offset)));
+  }
+  return result;
+}
+
+llvm::Value* FunctionEmitter::nonzero_depth(Contraction const& contraction, std::int64_t depth) {
+  llvm::Value* result = i64(0);
+  for (int side = 0; side < 2; ++side) {
+    std::optional<PaddedDepth> const found = padded_depth(contraction, side, depth);
+    if (!found) return nullptr;
+    result = smax(result, tensor(*found->tensor).extents[found->axis]);
+  }
+  return result;
+}
+
 void FunctionEmitter::contract(Contraction const& contraction) {
   ContractionLayout const layout(*this, contraction);
   Buffer const c = target_of(*contraction.loop->result(), contraction.loop);
-  materialise(*ir::Loop(*contraction.loop).init(0), c);
   std::int64_t const used = scratch_used_;
   Trip const trip = this->trip(contraction, layout);
+  ir::Value const& init = *ir::Loop(*contraction.loop).init(0);
+  bool const from_zero = ir::is_zero(init);
+  if (from_zero) {
+    when(b.CreateICmpSLE(trip.chunks, i64(0)), [&] { materialise(init, c); });
+  } else {
+    materialise(init, c);
+  }
+  llvm::Value* const rows = from_zero ? stored(contraction, 0) : nullptr;
+  llvm::Value* const columns = from_zero ? stored(contraction, 1) : nullptr;
+  llvm::Value* const nonzero = from_zero ? nonzero_depth(contraction, layout.depth) : nullptr;
   llvm::Value* const own[2] = {scratch(layout.bytes[0], contraction.dot), scratch(layout.bytes[1], contraction.dot)};
 
   // Packed ahead when this launch has a workspace of the planned size and this block lies in the planned grid.
@@ -204,6 +300,17 @@ void FunctionEmitter::contract(Contraction const& contraction) {
     panels.c = c;
     panels.k = b.CreateMul(count, i64(layout.depth / group));
     panels.k_multiple = layout.depth / group;
+    if (nonzero != nullptr) {
+      // Whole steps of the micro-kernel: the packed operands hold zeros up to the end of their iteration.
+      llvm::Value* const left = b.CreateSub(nonzero, b.CreateMul(first, i64(layout.depth)));
+      std::int64_t const unit = std::gcd<std::int64_t>(layout.depth, 4 * group);
+      llvm::Value* const units = b.CreateUDiv(b.CreateAdd(smax(left, i64(0)), i64(unit - 1)), i64(unit));
+      panels.k = smin(panels.k, b.CreateMul(units, i64(unit / group)));
+      panels.k_multiple = unit / group;
+    }
+    panels.fresh = b.CreateAnd(b.CreateICmpEQ(chunk, i64(0)), b.getInt1(from_zero));
+    panels.rows = rows;
+    panels.columns = columns;
     auto const known = [&](int side) {
       return b.CreateConstGEP1_64(b.getInt8Ty(), operands[side], static_cast<std::uint64_t>(layout.known[side]));
     };

@@ -5,6 +5,7 @@
 
 #include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
+#include "ir/constant_of.hpp"
 
 namespace tegula::codegen::host {
 
@@ -23,7 +24,7 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   if (function != nullptr) return function;
   llvm::LLVMContext& llvm_context = b.getContext();
   llvm::Type* const pointer = b.getPtrTy();
-  llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty(), pointer};
+  llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty(), pointer, b.getInt1Ty()};
   function = llvm::Function::Create(
       llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
       "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
@@ -33,7 +34,10 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   llvm::Value* const c0 = function->getArg(2);
   llvm::Value* const k = function->getArg(3);
   llvm::Value* const starts = function->getArg(4);
+  llvm::Value* const fresh = function->getArg(5);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(llvm_context, "entry", function);
+  llvm::BasicBlock* const old = llvm::BasicBlock::Create(llvm_context, "old", function);
+  llvm::BasicBlock* const begin = llvm::BasicBlock::Create(llvm_context, "begin", function);
   llvm::BasicBlock* const body = llvm::BasicBlock::Create(llvm_context, "k", function);
   llvm::BasicBlock* const done = llvm::BasicBlock::Create(llvm_context, "done", function);
   llvm::IRBuilder<> at(entry);
@@ -50,25 +54,36 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   };
   // bf16_pairs would take a subnormal number in C for 0: it adds from 0, and C is added at the end.
   bool const adds_late = shape.step == Step::bf16_pairs;
+  auto const for_each = [&](std::function<void(int row, int column)> const& visit) {
+    for (int row = 0; row < shape.rows; ++row)
+      for (int column = 0; column < shape.vectors; ++column) visit(row, column);
+  };
+  at.CreateCondBr(adds_late ? at.getTrue() : fresh, begin, old);
+  at.SetInsertPoint(old);
+  std::vector<llvm::Value*> sums_before;
+  for_each([&](int row, int column) { sums_before.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align)); });
+  at.CreateBr(begin);
+  at.SetInsertPoint(begin);
   std::vector<llvm::Value*> start;
-  for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < shape.vectors; ++column) {
-      if (adds_late) {
-        start.push_back(llvm::Constant::getNullValue(vector));
-        continue;
-      }
-      start.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align));
-      if (!shape.starts) continue;
+  for (llvm::Value* before : sums_before) {
+    llvm::PHINode* const node = at.CreatePHI(vector, 2);
+    node->addIncoming(llvm::Constant::getNullValue(vector), entry);
+    node->addIncoming(before, old);
+    start.push_back(node);
+  }
+  if (shape.starts)
+    for_each([&](int row, int column) {
       llvm::Value* const from = at.CreateConstGEP1_64(
           scalar, starts, static_cast<std::uint64_t>(column) * static_cast<std::uint64_t>(shape.lanes));
-      start.back() = at.CreateAdd(start.back(), at.CreateAlignedLoad(vector, from, align));
-    }
+      llvm::Value*& sum = start[static_cast<std::size_t>(row * shape.vectors + column)];
+      sum = at.CreateAdd(sum, at.CreateAlignedLoad(vector, from, align));
+    });
   at.CreateCondBr(at.CreateICmpSGT(k, at.getInt64(0)), body, done);
 
   at.SetInsertPoint(body);
   auto const phi = [&](llvm::Type* type, llvm::Value* initial) {
     llvm::PHINode* const node = at.CreatePHI(type, 2);
-    node->addIncoming(initial, entry);
+    node->addIncoming(initial, begin);
     return node;
   };
   llvm::PHINode* const a = phi(pointer, a0);
@@ -108,16 +123,18 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
     for (int column = 0; column < shape.vectors; ++column) {
       auto const i = static_cast<std::size_t>(row * shape.vectors + column);
       llvm::PHINode* const result = at.CreatePHI(vector, 2);
-      result->addIncoming(start[i], entry);
+      result->addIncoming(start[i], begin);
       result->addIncoming(sums[i], body);
       start[i] = result;
     }
-  for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < shape.vectors; ++column) {
-      llvm::Value* result = start[static_cast<std::size_t>(row * shape.vectors + column)];
-      if (adds_late) result = at.CreateFAdd(at.CreateAlignedLoad(vector, c_at(row, column), align), result);
-      at.CreateAlignedStore(result, c_at(row, column), align);
+  for_each([&](int row, int column) {
+    llvm::Value* result = start[static_cast<std::size_t>(row * shape.vectors + column)];
+    if (adds_late) {
+      llvm::Value* const before = at.CreateAlignedLoad(vector, c_at(row, column), align);
+      result = at.CreateSelect(fresh, result, at.CreateFAdd(before, result));
     }
+    at.CreateAlignedStore(result, c_at(row, column), align);
+  });
   at.CreateRetVoid();
   return function;
 }
@@ -147,31 +164,54 @@ void FunctionEmitter::multiply(Panels const& panels) {
   shape.starts = panels.starts != nullptr;
   llvm::Value* const no_starts = llvm::ConstantPointerNull::get(b.getPtrTy());
 
+  llvm::Value* const fresh = panels.fresh == nullptr ? b.getFalse() : panels.fresh;
+
+  auto const beyond = [&](llvm::Value* limit, std::int64_t first) -> llvm::Value* {
+    return limit == nullptr ? b.getTrue() : b.CreateICmpSGT(limit, i64(first));
+  };
   auto const row_block = [&](llvm::Value* first_row, int count) {
     llvm::Value* const a = packed(panels.a, b.CreateMul(first_row, i64(panels.lda)));
     llvm::Value* const c = offset(panels.c.pointer, b.CreateMul(first_row, i64(panels.c.strides[0])));
     shape.rows = count;
+    auto const one = [&](llvm::Function* kernel, llvm::Value* p) {
+      llvm::Value* const column = b.CreateMul(p, i64(panels.panel));
+      b.CreateCall(kernel, {a, packed(panels.b, b.CreateMul(p, i64(panels.panel_stride))), offset(c, column), panels.k,
+                            shape.starts ? offset(panels.starts, column) : no_starts, fresh});
+    };
     std::int64_t const whole = columns / panels.panel;
     if (whole > 0) {
       shape.vectors = panels.panel / lanes;
       llvm::Function* const kernel = micro_kernel(shape);
-      loop(i64(0), i64(whole), i64(1), [&](llvm::Value* p) {
-        llvm::Value* const column = b.CreateMul(p, i64(panels.panel));
-        b.CreateCall(kernel, {a, packed(panels.b, b.CreateMul(p, i64(panels.panel_stride))), offset(c, column),
-                              panels.k, shape.starts ? offset(panels.starts, column) : no_starts});
-      });
+      llvm::Value* used = i64(whole);
+      if (panels.columns != nullptr)
+        used = smin(used, b.CreateUDiv(b.CreateAdd(panels.columns, i64(panels.panel - 1)), i64(panels.panel)));
+      loop(i64(0), used, i64(1), [&](llvm::Value* p) { one(kernel, p); });
     }
     if (std::int64_t const rest = columns - whole * panels.panel; rest > 0) {
       shape.vectors = static_cast<int>((rest + lanes - 1) / lanes);
-      llvm::Value* const column = i64(whole * panels.panel);
-      b.CreateCall(micro_kernel(shape), {a, packed(panels.b, i64(whole * panels.panel_stride)), offset(c, column),
-                                         panels.k, shape.starts ? offset(panels.starts, column) : no_starts});
+      llvm::Function* const kernel = micro_kernel(shape);
+      when(beyond(panels.columns, whole * panels.panel), [&] { one(kernel, i64(whole)); });
     }
   };
-  std::int64_t const whole = rows / block_rows;
-  if (whole > 0)
-    loop(i64(0), i64(whole), i64(1), [&](llvm::Value* i) { row_block(b.CreateMul(i, i64(block_rows)), block_rows); });
-  if (rows % block_rows != 0) row_block(i64(whole * block_rows), static_cast<int>(rows % block_rows));
+  // A last block of few rows would wait for each of its sums: it shares the rows of the block ahead.
+  std::int64_t whole = rows / block_rows;
+  auto rest = static_cast<int>(rows % block_rows);
+  if (whole > 0 && rest > 0 && rest * 2 < block_rows) {
+    whole -= 1;
+    rest += block_rows;
+  }
+  if (whole > 0) {
+    llvm::Value* used = i64(whole);
+    if (panels.rows != nullptr)
+      used = smin(used, b.CreateUDiv(b.CreateAdd(panels.rows, i64(block_rows - 1)), i64(block_rows)));
+    loop(i64(0), used, i64(1), [&](llvm::Value* i) { row_block(b.CreateMul(i, i64(block_rows)), block_rows); });
+  }
+  for (std::int64_t first = whole * block_rows; rest > 0;) {
+    int const count = rest > block_rows ? (rest + 1) / 2 : rest;
+    when(beyond(panels.rows, first), [&] { row_block(i64(first), count); });
+    first += count;
+    rest -= count;
+  }
 }
 
 void FunctionEmitter::dot(ir::Op const& op) {
@@ -182,7 +222,8 @@ void FunctionEmitter::dot(ir::Op const& op) {
   ir::Value const& lhs = *op.lhs();
   ir::Value const& rhs = *op.rhs();
   Buffer const c = target_of(*op.result(), &op);
-  materialise(*op.in<ir::DotOp>("accumulator"), c);
+  bool const from_zero = ir::is_zero(*op.in<ir::DotOp>("accumulator"));
+  if (!from_zero) materialise(*op.in<ir::DotOp>("accumulator"), c);
   std::int64_t const used = scratch_used_;
   Buffer a;
   if (Buffer const* kept = buffer_of(lhs)) {
@@ -210,6 +251,7 @@ void FunctionEmitter::dot(ir::Op const& op) {
     panels.a = a.pointer;
     panels.b = right.pointer;
     panels.k = i64(depth);
+    panels.fresh = b.getInt1(from_zero);
     multiply(panels);
   } else {
     if (depth % longest_k != 0) panels.k_multiple = depth % longest_k;
@@ -217,6 +259,7 @@ void FunctionEmitter::dot(ir::Op const& op) {
       panels.a = b.CreateGEP(scalar, a.pointer, k);
       panels.b = b.CreateGEP(scalar, right.pointer, b.CreateMul(k, i64(right.panel)));
       panels.k = smin(i64(longest_k), b.CreateSub(i64(depth), k));
+      panels.fresh = b.CreateAnd(b.CreateICmpEQ(k, i64(0)), b.getInt1(from_zero));
       multiply(panels);
     });
   }

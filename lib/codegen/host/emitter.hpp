@@ -68,7 +68,7 @@ struct Tensor {
 };
 
 /// Holds a register-blocked matrix product: C (rows x vectors * lanes) += A (rows, k; row stride lda) * B (k; one
-/// panel). Packed elements are counted in words. With `starts`, a row of numbers is added too.
+/// panel). Packed elements are counted in words. With `starts`, a row of numbers is added too. A flag says that C is 0.
 struct MicroKernel {
   int rows = 0, vectors = 0, lanes = 0, panel = 0, unroll = 1;
   std::int64_t lda = 0, ldc = 0;
@@ -232,6 +232,9 @@ class FunctionEmitter {
     Buffer c;
     llvm::Value* k = nullptr;
     std::int64_t k_multiple = 1;
+    llvm::Value* fresh = nullptr;    ///< true: C is 0, whatever its memory holds; null: false
+    llvm::Value* rows = nullptr;     ///< of C that are needed, 0 or more; null: all
+    llvm::Value* columns = nullptr;  ///< the same
   };
   void multiply(Panels const& panels);
   void dot(ir::Op const& op);
@@ -278,6 +281,10 @@ class FunctionEmitter {
   void add_to_line(llvm::Value* line, Element element, llvm::Value* value);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
+  /// Gives the rows (axis 0) or columns of a contraction's result that are stored; null: all may be needed.
+  llvm::Value* stored(Contraction const& contraction, int axis);
+  /// Gives the k behind which both operands are 0; null: unknown.
+  llvm::Value* nonzero_depth(Contraction const& contraction, std::int64_t depth);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
                   llvm::Value* chunk, llvm::Value* to);

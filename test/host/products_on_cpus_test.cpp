@@ -1,4 +1,5 @@
-// Tests products of narrow elements, which CPUs multiply in groups of adjacent k: every CPU that runs here.
+// Tests products on every CPU that runs here: narrow elements are multiplied in groups of adjacent k, and only what is
+// stored is computed.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -32,6 +33,23 @@ constexpr auto transposed = kernel("transposed", [](in<T, 2> A, in<U, 2> B, out<
     return dot(cast<T>(a * Sum(3) - a * Sum(2)), trans(load(B, shape<BN, BK>, g[1], k)), s);
   });
   store(C, shape<BM, BN>, sum, g[0], g[1]);
+});
+
+/// One block sums the rows of the whole product, 128 at most.
+constexpr auto column_sums = kernel("column_sums", [](in<float, 2> A, in<float, 2> B, out<float, 2> sums) {
+  auto g = grid_over(sums, shape<1, 32>);
+  require(A.extent(0) <= 128, "the rows must fit one tile");
+  tile c = loop(ceil_div(A.extent(1), 64), zeros<float>(shape<128, 32>),
+                [&](auto k, auto s) { return dot(load(A, shape<128, 64>, 0, k), load(B, shape<64, 32>, k, g[1]), s); });
+  store(sums, shape<1, 32>, sum(c, axis<0>), g[0], g[1]);
+});
+
+constexpr auto from_seven = kernel("from_seven", [](in<float, 2> A, in<float, 2> B, out<float, 2> C) {
+  auto g = grid_over(C, shape<32, 48>);
+  tile c = loop(ceil_div(A.extent(1), 64), full(shape<32, 48>, 7.F), [&](auto k, auto s) {
+    return dot(load(A, shape<32, 64>, g[0], k), load(B, shape<64, 48>, k, g[1]), s);
+  });
+  store(C, shape<32, 48>, c, g[0], g[1]);
 });
 
 struct Size {
@@ -76,7 +94,9 @@ void check(K const& kernel, buffer<T, 2> const& a, buffer<U, 2> const& b, Size s
       }
       double const got = static_cast<double>(c.data()[i * size.n + j]);
       double const bound =
-          std::is_integral_v<Sum> ? 0 : (static_cast<double>(size.k) + 2) * 0x1p-24 * magnitude + 0x1p-149;
+          std::is_integral_v<Sum>
+              ? 0
+              : 2 * (static_cast<double>(size.k) + 2) * (sizeof(Sum) == 8 ? 0x1p-53 : 0x1p-24) * magnitude + 0x1p-149;
       bool const same = std::isnan(expected) ? std::isnan(got) : expected == got || std::abs(got - expected) <= bound;
       if (!same && wrong++ == 0) UNSCOPED_INFO("at " << i << ", " << j << ": " << got << ", expected " << expected);
     }
@@ -103,6 +123,41 @@ void check_all() {
 }
 
 }  // namespace
+
+TEST_CASE("products of f32 and f64 have the errors of their sums on every CPU") {
+  on_every_cpu([] {
+    check_all<float, float, float>();
+    check_all<double, double, double>();
+  });
+}
+
+TEST_CASE("products that begin with numbers, or whose rows are summed, need every element") {
+  on_every_cpu([] {
+    std::mt19937 engine(std::random_device{}());
+    for (Size const size : {Size{67, 101, 203}, Size{5, 48, 31}, Size{64, 3, 1}}) {
+      CAPTURE(size.m, size.n, size.k);
+      auto const a = random_matrix<float>(engine, size.m, size.k), b = random_matrix<float>(engine, size.k, size.n);
+      buffer<float, 2> sums(device::host(), 1, size.n), c(device::host(), size.m, size.n);
+      sums.fill(samples::poison<float>());
+      c.fill(samples::poison<float>());
+      launch(host_stream(), column_sums, a, b, sums);
+      launch(host_stream(), from_seven, a, b, c);
+      double worst = 0;
+      for (std::int64_t j = 0; j < size.n; ++j) {
+        double total = 0;
+        for (std::int64_t i = 0; i < size.m; ++i) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < size.k; ++k)
+            sum += double(a.data()[i * size.k + k]) * double(b.data()[k * size.n + j]);
+          worst = std::max(worst, std::abs(c.data()[i * size.n + j] - (7 + sum)));
+          total += sum;
+        }
+        worst = std::max(worst, std::abs(sums.data()[j] - total));
+      }
+      CHECK(worst < 1e-3);
+    }
+  });
+}
 
 TEST_CASE("products of bytes are exact on every CPU") {
   on_every_cpu([] {
