@@ -26,9 +26,10 @@ using namespace tegula;
 /// Multiplies tiles that travel by TMA, operands and result: three tensor maps.
 constexpr auto product = kernel("launch_cost_product", [](in<bf16, 2> a, in<bf16, 2> b, out<bf16, 2> c) {
   auto g = grid_over(c, shape<64, 64>);
-  tile sum = loop(range(cdiv(a.extent(1), 64)), zeros<float>(shape<64, 64>), [&](auto k, auto acc) {
-    return dot(load(a, shape<64, 64>, g[0], k), load(b, shape<64, 64>, k, g[1]), acc);
-  });
+  tile sum = loop(
+      ceil_div(a.extent(1), 64), zeros<float>(shape<64, 64>),
+      [&](auto k, auto acc) { return dot(load(a, shape<64, 64>, g[0], k), load(b, shape<64, 64>, k, g[1]), acc); },
+      stages<2>);
   store(c, shape<64, 64>, cast<bf16>(sum), g[0], g[1]);
 });
 
@@ -163,7 +164,7 @@ void on_device(int rounds, int launches, bench::ResultFile& results) {
 
 void on_host(int rounds, int launches, bench::ResultFile& results) {
   for (std::int64_t const blocks : {1, 64}) {
-    buffer<float, 1> x(blocks * 64);
+    buffer<float, 1> x(device::host(), blocks * 64);
     prepared const go = prepare(nothing, x);
     std::vector<Side> sides = {
         {"pool of threads", [&] { runtime::host::parallel_for(blocks, [](std::int64_t, std::int64_t) {}); }, {}},

@@ -327,9 +327,15 @@ struct Closer {
   Closer& operator=(Closer const&) = delete;
 };
 
+/// Counts the hardware threads, once: the answer is read from files.
+int hardware_threads() {
+  static int const count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return count;
+}
+
 /// Gives the pool, made at the first launch that can use it; null when helpers have ended.
 Pool* pool_for(int helpers) {
-  int const usual = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  int const usual = std::max(1, hardware_threads() - 1);
   std::atomic<Pool*>& pool = helpers <= usual ? shared.pool : shared.wide_pool;
   if (Pool* const found = pool.load(std::memory_order_acquire)) return found;
   std::lock_guard lock(shared.making);
@@ -347,8 +353,7 @@ Pool* pool_for(int helpers) {
 
 int thread_count() {
   int const wanted = support::options().threads;
-  if (wanted > 0) return wanted;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return wanted > 0 ? wanted : hardware_threads();
 }
 
 void parallel_for(std::int64_t total, RangeBody body, void* context) {
