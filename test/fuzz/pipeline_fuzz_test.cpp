@@ -71,7 +71,7 @@ TEST_CASE("fuzz: a pass that removes the expected bytes of a barrier is named, a
   // The first of the kept cases, with all kinds of things that do not matter.
   std::string text = test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/one_stage_in_next_turn.tir");
   auto const put = [&](std::string const& before, std::string const& more) { text.insert(text.find(before), more); };
-  put("\n// A ring",
+  put("\n// The products of a ring",
       "// argument: tensor 10 20 gap=3 inner=1 bound=2\n// argument: tensor 70 33 gap=0 inner=2 bound=0\n");
   put(") {\n", ", %b: in tensor<?x?xf32>, %p: out tensor<?x?xf32>");
   put("  store %o",
