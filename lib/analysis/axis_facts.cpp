@@ -10,6 +10,7 @@
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
+#include "ir/predicate.hpp"
 
 namespace tegula::analysis {
 namespace {
@@ -167,9 +168,7 @@ class Solver {
     if (!op->is<ir::CompareOp>() || !op->lhs()->type().is_scalar() || !has_known_order(op->lhs()->type().element()))
       return;
     assume(*op->lhs(), op->as<ir::CompareOp>().predicate, *op->rhs());
-    static constexpr ir::Predicate swapped[] = {ir::Predicate::eq, ir::Predicate::ne, ir::Predicate::gt,
-                                                ir::Predicate::ge, ir::Predicate::lt, ir::Predicate::le};
-    assume(*op->rhs(), swapped[static_cast<int>(op->as<ir::CompareOp>().predicate)], *op->lhs());
+    assume(*op->rhs(), ir::swapped(op->as<ir::CompareOp>().predicate), *op->lhs());
   }
 
   void assume(Value const& left, ir::Predicate predicate, Value const& right) {

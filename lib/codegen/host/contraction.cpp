@@ -378,7 +378,7 @@ SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLay
       std::int32_t& product = operands_[side]->axes[axis] ? count : uses;
       product = binary(LaunchOp::mul, product, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
     }
-    // What one block alone uses stays in its own cache.
+    // An operand that one block alone uses stays in that block's cache.
     count = steps.apply(LaunchOp::select, binary(LaunchOp::le, uses, steps.constant(1)), zero, count);
     units = binary(LaunchOp::add, units, count);
     size = binary(LaunchOp::add, size, binary(LaunchOp::mul, count, steps.constant(layout.bytes[side])));

@@ -6,6 +6,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "codegen/host/packing.hpp"
 #include "codegen/host/scaling.hpp"
 #include "ir/combine.hpp"
 #include "tegula/math/elementary.hpp"
@@ -304,9 +305,7 @@ llvm::Value* Nest::held(Buffer const& buffer, llvm::Value* value) {
   if (buffer.element == Element::boolean) return e_.arith.to_memory(Element::boolean, value);
   if (buffer.packed == 0 || buffer.group() > 1) return value;
   llvm::Type* const type = value->getType()->getWithNewType(e_.storage_type(buffer));
-  if (value->getType()->isFPOrFPVectorTy())  // a bf16 in f32
-    return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(value, value->getType()->getWithNewType(b_.getInt32Ty())), 16),
-                          type);
+  if (value->getType()->isFPOrFPVectorTy()) return b_.CreateTrunc(bf16_bits(b_, value), type);
   llvm::Value* const narrow = b_.CreateTrunc(value, type);
   return buffer.flipped ? b_.CreateXor(narrow, llvm::ConstantInt::get(type, 0x80)) : narrow;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "codegen/host/nest.hpp"
+#include "ir/predicate.hpp"
 
 namespace tegula::codegen::host {
 
@@ -43,29 +44,11 @@ void Nest::find_range_masks() {
     if (std::count_if(comparisons_.begin(), comparisons_.end(), same) != 1) continue;
     Element const element = op->lhs()->type().element();
     if (element != Element::i64 && element != Element::i32) continue;
-    ir::Predicate predicate = op->as<ir::CompareOp>().predicate;
-    bool swapped = false;
-    if (varies(*op->rhs(), operand_index(*op, 1, map, -1))) {
-      swapped = true;
-      switch (predicate) {
-        case ir::Predicate::lt:
-          predicate = ir::Predicate::gt;
-          break;
-        case ir::Predicate::le:
-          predicate = ir::Predicate::ge;
-          break;
-        case ir::Predicate::gt:
-          predicate = ir::Predicate::lt;
-          break;
-        case ir::Predicate::ge:
-          predicate = ir::Predicate::le;
-          break;
-        default:
-          continue;
-      }
-    }
+    bool const right_moves = varies(*op->rhs(), operand_index(*op, 1, map, -1));
+    ir::Predicate const stated = op->as<ir::CompareOp>().predicate;
+    ir::Predicate const predicate = right_moves ? ir::swapped(stated) : stated;
     if (predicate == ir::Predicate::eq || predicate == ir::Predicate::ne) continue;
-    int const moving = swapped ? 1 : 0;
+    int const moving = right_moves ? 1 : 0;
     if (!counts(*op->operand(moving), operand_index(*op, moving, map, -1))) continue;
     if (varies(*op->operand(1 - moving), operand_index(*op, 1 - moving, map, -1))) continue;
     range_masks_.push_back({op, map, moving, predicate});

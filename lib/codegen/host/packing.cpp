@@ -135,6 +135,10 @@ llvm::Value* multiply_add(llvm::IRBuilder<>& b, HostTarget const& target, Step s
   return lanes < 4 ? narrowed(b, result, lanes) : result;
 }
 
+llvm::Value* bf16_bits(llvm::IRBuilder<>& b, llvm::Value* value) {
+  return b.CreateLShr(b.CreateBitCast(value, value->getType()->getWithNewType(b.getInt32Ty())), 16);
+}
+
 llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> const& elements) {
   auto const count = static_cast<unsigned>(elements.size());
   unsigned const bits = 32 / count;
@@ -142,7 +146,7 @@ llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> const& eleme
   for (unsigned i = 0; i < count; ++i) {
     llvm::Value* part = elements[i];
     llvm::Type* const type = part->getType()->getWithNewType(b.getInt32Ty());
-    if (part->getType()->isFPOrFPVectorTy()) part = b.CreateLShr(b.CreateBitCast(part, type), 16);  // a bf16 in f32
+    if (part->getType()->isFPOrFPVectorTy()) part = bf16_bits(b, part);
     if (i + 1 == count) {
       part = b.CreateShl(part, i * bits);
     } else {

@@ -24,6 +24,9 @@ char const* instruction(Step step);
 llvm::Value* multiply_add(llvm::IRBuilder<>& b, HostTarget const& target, Step step, llvm::Value* left,
                           llvm::Value* right, llvm::Value* sum);
 
+/// Gives the bits of a bf16 that is held in f32, in the low half of words of 32 bits.
+llvm::Value* bf16_bits(llvm::IRBuilder<>& b, llvm::Value* value);
+
 /// Joins the elements of adjacent k, one vector (or scalar) each as in registers, to words.
 llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> const& elements);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/predicate.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 #include "transform/simplify/fold.hpp"
 
@@ -122,11 +123,6 @@ void exchange_sides(Site& site) {
   site.edited = true;
 }
 
-Predicate swapped(Predicate predicate) {
-  static constexpr Predicate table[] = {Predicate::eq, Predicate::ne, Predicate::gt,
-                                        Predicate::ge, Predicate::lt, Predicate::le};
-  return table[static_cast<int>(predicate)];
-}
 Predicate inverse(Predicate predicate) {
   static constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
                                         Predicate::gt, Predicate::le, Predicate::lt};
