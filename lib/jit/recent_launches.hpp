@@ -29,7 +29,7 @@ class RecentLaunches {
   std::shared_ptr<runtime::PreparedLaunch const> find(Key const& key) const {
     std::shared_lock lock(mutex_);
     for (Kept const& kept : kept_)
-      if (kept.is(key)) return kept.launch->has_its_buffers() ? kept.launch : nullptr;
+      if (kept.is(key)) return kept.launch->freed_buffer() == nullptr ? kept.launch : nullptr;
     return nullptr;
   }
 
@@ -40,10 +40,9 @@ class RecentLaunches {
                key.options != nullptr ? std::make_unique<CompileOptions const>(*key.options) : nullptr,
                {key.arguments.begin(), key.arguments.end()},
                std::move(launch)};
-    std::unique_lock lock(mutex_);
-    std::swap(kept_[next_], fresh);  // the oldest ends without the lock
+    std::unique_lock const lock(mutex_);
+    std::swap(kept_[next_], fresh);  // the oldest ends behind the lock
     next_ = (next_ + 1) % kept_.size();
-    lock.unlock();
   }
 
  private:

@@ -125,10 +125,10 @@ void PreparedLaunch::size_phases(std::span<std::int64_t const> values, Size& siz
                                     size.workspace_bytes, compiled.scratch_bytes));
 }
 
-bool PreparedLaunch::has_its_buffers() const {
+detail::Allocation const* PreparedLaunch::freed_buffer() const {
   for (auto const& buffer : buffers_)
-    if (!buffer.get()->alive.load(std::memory_order_acquire)) return false;
-  return true;
+    if (!buffer.get()->alive.load(std::memory_order_acquire)) return buffer.get();
+  return nullptr;
 }
 
 void PreparedLaunch::run(stream const& order) const {
@@ -136,10 +136,9 @@ void PreparedLaunch::run(stream const& order) const {
   if (order.where() != kernel_->where)
     throw UserError(fmt::format("{}: prepared for {} but the stream is of {}", compiled.name, kernel_->where.str(),
                                 order.where().str()));
-  for (auto const& buffer : buffers_)
-    if (!buffer.get()->alive.load(std::memory_order_acquire))
-      throw UserError(fmt::format("{}: a buffer of {} bytes {}, after the launch was prepared", compiled.name,
-                                  buffer.get()->bytes, buffer.get()->freed_text()));
+  if (detail::Allocation const* const freed = freed_buffer())
+    throw UserError(fmt::format("{}: a buffer of {} bytes {}, after the launch was prepared", compiled.name,
+                                freed->bytes, freed->freed_text()));
   if (size_.blocks == 0) return;
   count(&CounterCells::launches);
   if (kernel_->where.is_host()) {

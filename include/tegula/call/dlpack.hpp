@@ -19,16 +19,16 @@ template <class T, int Rank>
 [[nodiscard]] tensor_view<T, Rank> view_dlpack(DLTensor const& tensor, location where = location::current()) {
   detail::check_foreign({tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes}, tensor.ndim,
                         static_cast<int>(tensor.device.device_type), element_v<std::remove_const_t<T>>, Rank);
-  std::int64_t extents[Rank], strides[Rank];
-  std::int64_t dense = 1;
-  for (int axis = Rank - 1; axis >= 0; --axis) {
+  std::int64_t extents[Rank], strides[Rank] = {};
+  for (int axis = 0; axis < Rank; ++axis) {
     extents[axis] = tensor.shape[axis];
-    strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : dense;
-    dense = detail::wrapped_product(dense, extents[axis]);
+    if (tensor.strides != nullptr) strides[axis] = tensor.strides[axis];
   }
   auto* const first = reinterpret_cast<T*>(static_cast<std::byte*>(tensor.data) + tensor.byte_offset);
   device const memory = detail::foreign_device(static_cast<int>(tensor.device.device_type), tensor.device.device_id);
-  return tensor_view<T, Rank>(memory, device_view<T, Rank>(first, extents, strides), where);
+  bool const dense = tensor.strides == nullptr;
+  return tensor_view<T, Rank>(
+      memory, dense ? device_view<T, Rank>(first, extents) : device_view<T, Rank>(first, extents, strides), where);
 }
 
 /// Owns a tensor that another library handed over, and gives it back when it dies. Move-only. Work that uses the tensor
@@ -68,6 +68,7 @@ template <class T, int Rank>
     std::int64_t extents[Rank], strides[Rank];
     DLManagedTensor managed;
   };
+  T* const first = given.data();
   auto* const exported = new Exported{static_cast<buffer<T, Rank>&&>(given), {}, {}, {}};
   for (int axis = 0; axis < Rank; ++axis) {
     exported->extents[axis] = exported->memory.extent(axis);
@@ -76,7 +77,7 @@ template <class T, int Rank>
   device const where = exported->memory.where();
   detail::ForeignType const type = detail::foreign_type(element_v<std::remove_const_t<T>>);
   DLTensor& tensor = exported->managed.dl_tensor;
-  tensor.data = exported->memory.data();
+  tensor.data = first;
   tensor.device.device_type = where.is_host() ? kDLCPU : static_cast<DLDeviceType>(2);  // CUDA, whose name has changed
   tensor.device.device_id = where.is_host() ? 0 : where.number();
   tensor.ndim = Rank;
