@@ -11,10 +11,9 @@
 
 using namespace tegula;
 using tegula::test::LargeMemory;
+using tegula::test::two_31;
 
 namespace {
-
-constexpr std::int64_t two_31 = std::int64_t{1} << 31;
 
 inline constexpr auto copy_far =
     kernel("copy_far", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> from, arg<std::int64_t> to) {

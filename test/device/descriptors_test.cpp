@@ -7,21 +7,14 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "support/catch.hpp"
+#include "support/column_sums.hpp"
 #include "tegula/runtime/counters.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
+using tegula::test::column_sums;
 
 namespace {
-
-/// Loads by TMA where it can: the loop with stages becomes a ring.
-inline constexpr auto column_sums = kernel("column_sums", [](in<float, 2> x, out<float, 2> y) {
-  auto g = grid_over(y, shape<1, 64>);
-  tile total = loop(
-      ceil_div(x.extent(0), 16), zeros<float>(shape<1, 64>),
-      [&](auto i, auto before) { return before + sum(load(x, shape<16, 64>, i, g[1]), axis<0>); }, stages<2>);
-  store(y, shape<1, 64>, total, 0, g[1]);
-});
 
 std::vector<float> sums_of(buffer<float, 2> const& y) {
   std::vector<float> values(static_cast<std::size_t>(y.size()));

@@ -4,28 +4,22 @@
 
 #include "hand_written_ptx.hpp"
 #include "support/catch.hpp"
+#include "support/column_sums.hpp"
+#include "support/large_memory.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
+using tegula::test::column_sums;
 using tegula::test::ContainsSubstring;
+using tegula::test::two_31;
 
 namespace {
-
-constexpr std::int64_t two_31 = std::int64_t{1} << 31;
 
 inline constexpr auto copy_far =
     kernel("copy_far", [](in<std::uint8_t, 1> x, out<std::uint8_t, 1> y, arg<std::int64_t> from, arg<std::int64_t> to) {
       grid(1);
       store(y, shape<256>, load(x, shape<256>, elem(from)), elem(to));
     });
-
-inline constexpr auto column_sums = kernel("column_sums", [](in<float, 2> x, out<float, 2> y) {
-  auto g = grid_over(y, shape<1, 64>);
-  tile total = loop(
-      ceil_div(x.extent(0), 16), zeros<float>(shape<1, 64>),
-      [&](auto i, auto before) { return before + sum(load(x, shape<16, 64>, i, g[1]), axis<0>); }, stages<2>);
-  store(y, shape<1, 64>, total, 0, g[1]);
-});
 
 inline constexpr auto shifted =
     kernel("shifted", [](in<float, 1> x, out<float, 1> y, arg<int, multiple_of<4>> from, arg<int, fixed<3>> times) {

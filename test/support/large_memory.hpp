@@ -7,6 +7,8 @@
 
 namespace tegula::test {
 
+inline constexpr std::int64_t two_31 = std::int64_t{1} << 31;
+
 /// Holds a range of zeros; false if the system does not give it.
 class LargeMemory {
  public:
