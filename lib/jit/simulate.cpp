@@ -101,8 +101,7 @@ Simulation::Found Simulation::find() const {
     }
   }
   sim::machine::Schedule const own = records_asked ? sim::machine::Schedule::timed() : sim::machine::Schedule::seed(1);
-  sim::block::Result const result =
-      simulation.run(schedule_.empty() ? own : sim::machine::parse_schedule(schedule_));
+  sim::block::Result const result = simulation.run(schedule_.empty() ? own : sim::machine::parse_schedule(schedule_));
   found.ours = !by_hand && !result.clean();
   found.result.clean = result.clean();
   found.result.blocks = result.values.blocks;

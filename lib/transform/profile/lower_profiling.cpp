@@ -88,9 +88,10 @@ class Lowering {
     for (Property const property :
          {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
       if (std::string const why = why_not(property, module); !why.empty()) {
-        error(fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                          "behind the passes that decide layouts, copies, fences and barriers",
-                          name(property), why));
+        error(
+            fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
+                        "behind the passes that decide layouts, copies, fences and barriers",
+                        name(property), why));
         return false;
       }
     return true;
@@ -121,9 +122,10 @@ class Lowering {
       if (place_ + layout_.shared_bytes <= allowed) return true;
       if (layout_.slots <= min_slots) break;
     }
-    error(fmt::format("profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
-                      "leaves {}; take the strategy \"device\"",
-                      layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
+    error(fmt::format(
+        "profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
+        "leaves {}; take the strategy \"device\"",
+        layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
     return false;
   }
 
@@ -133,7 +135,8 @@ class Lowering {
       numbers_.try_emplace({attributes.name.view(), attributes.about}, static_cast<std::int64_t>(numbers_.size()));
     }
     if (numbers_.size() <= max_names) return true;
-    error(fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
+    error(
+        fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
     return false;
   }
 
@@ -169,9 +172,9 @@ PassResult lower_profiling(ir::Function& function, AnalysisCache&, PassContext& 
   if (function.is_kernel()) return result_of(Lowering(function, context).run());
   if (!context.options.profile.user) return result_of(remove_records(function));
   if (has_records(function))
-    context.diagnostics.error("profile: @" + function.name() +
-                                  " has records and is called; run inline-functions before lower-profiling",
-                              function.where);
+    context.diagnostics.error(
+        "profile: @" + function.name() + " has records and is called; run inline-functions before lower-profiling",
+        function.where);
   return PassResult::unchanged;
 }
 
