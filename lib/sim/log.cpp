@@ -30,7 +30,8 @@ struct Log {
   std::int64_t row;
 
   [[nodiscard]] std::byte* at_row() const {
-    std::int64_t const size = std::int64_t{sizeof(ProfileRowHeader)} + attributes.slots * std::int64_t{sizeof(ProfileSlot)};
+    std::int64_t const size =
+        std::int64_t{sizeof(ProfileRowHeader)} + attributes.slots * std::int64_t{sizeof(ProfileSlot)};
     return buffer + sizeof(ProfileBufferHeader) + row * size;
   }
   void append(ProfileSlot slot) const {

@@ -61,10 +61,8 @@ void FunctionEmitter::begin_log(ir::Op const& op) {
     llvm::Value* const number = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, buffer, b.getInt32(1), llvm::Align(4),
                                                   llvm::AtomicOrdering::Monotonic);
     when(b.CreateICmpULT(number, b.getInt32(static_cast<std::uint32_t>(layout.rows))), [&] {
-      llvm::Value* const offset =
-          b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), i64(profile_row_bytes(layout)));
-      llvm::Value* const row =
-          b.CreateGEP(b.getInt8Ty(), behind(b, buffer, sizeof(ProfileBufferHeader)), offset);
+      llvm::Value* const offset = b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), i64(profile_row_bytes(layout)));
+      llvm::Value* const row = b.CreateGEP(b.getInt8Ty(), behind(b, buffer, sizeof(ProfileBufferHeader)), offset);
       auto const store = [&](std::size_t field, llvm::Value* value) { b.CreateStore(value, behind(b, row, field)); };
       store(offsetof(ProfileRowHeader, launch),
             b.CreateLoad(b.getInt64Ty(), behind(b, buffer, offsetof(ProfileBufferHeader, launch))));
@@ -88,8 +86,8 @@ void FunctionEmitter::append_to_log(ir::Op const& op, llvm::Value* row) {
     auto const slots = static_cast<std::uint32_t>(begin.slots);
     llvm::Value* const slot = begin.circular ? b.CreateAnd(written, b.getInt32(slots - 1)) : written;
     auto const put = [&] {
-      llvm::Value* const to = b.CreateGEP(b.getInt64Ty(), behind(b, row, sizeof(ProfileRowHeader)),
-                                          b.CreateZExt(slot, b.getInt64Ty()));
+      llvm::Value* const to =
+          b.CreateGEP(b.getInt64Ty(), behind(b, row, sizeof(ProfileRowHeader)), b.CreateZExt(slot, b.getInt64Ty()));
       b.CreateStore(tag, to);
       b.CreateStore(low, behind(b, to, offsetof(ProfileSlot, low)));
     };

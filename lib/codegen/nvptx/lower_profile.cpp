@@ -88,11 +88,12 @@ void copy_row(Emitter& e, Log const& log) {
   };
   llvm::Value* const row = field(place_of_row);
   llvm::Value* const written = field(offsetof(Header, slots_written));
-  llvm::Value* const kept = b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written,
-                                           e.i32(log.layout.slots));
+  llvm::Value* const kept =
+      b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));
   llvm::Value* const words = b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot)));
   llvm::Value* const to = row_address(e, log, row);
-  llvm::BasicBlock *const before = b.GetInsertBlock(), *const copy = e.block("log.copy"), *const end = e.block("log.end");
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const copy = e.block("log.copy"),
+                          *const end = e.block("log.end");
   llvm::Value* const fits = b.CreateICmpULT(row, e.i32(log.layout.rows));
   b.CreateCondBr(b.CreateAnd(fits, b.CreateICmpULT(e.lane, words)), copy, end);
   b.SetInsertPoint(copy);

@@ -15,6 +15,7 @@
 #include "layout/shared_layouts.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "transform/pass_table.hpp"
+#include "transform/profile/phase_records.hpp"
 #include "transform/simplify/remove_records.hpp"
 
 namespace tegula::transform {
@@ -48,7 +49,11 @@ class Lowering {
       : kernel_(kernel), context_(context), options_(context.options.profile) {}
 
   bool run() {
-    bool const changed = !options_.user && remove_records(kernel_);
+    bool changed = !options_.user && remove_records(kernel_);
+    if (options_.compiler && !has_log()) {
+      bool const on_host = context_.options.target == Target::host;
+      changed = (on_host ? insert_tile_records(kernel_) : insert_phase_records(kernel_)) || changed;
+    }
     std::vector<Op*> const records = records_in(kernel_);
     if (records.empty() || !ready() || !choose_sizes() || !number(records)) return changed;
     ir::Builder start = ir::Builder::before(kernel_.body().front());
@@ -81,6 +86,13 @@ class Lowering {
  private:
   using Name = std::pair<std::string_view, RecordKind>;
 
+  /// Tells whether the pass has run.
+  bool has_log() const {
+    for (Op const& op : kernel_.body())
+      if (op.is<ir::ProfileBeginOp>()) return true;
+    return false;
+  }
+
   /// Checks that the passes which decide the code of a GPU have run.
   bool ready() {
     if (context_.options.target == Target::host) return true;
@@ -88,9 +100,10 @@ class Lowering {
     for (Property const property :
          {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
       if (std::string const why = why_not(property, module); !why.empty()) {
-        error(fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                          "behind the passes that decide layouts, copies, fences and barriers",
-                          name(property), why));
+        error(
+            fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
+                        "behind the passes that decide layouts, copies, fences and barriers",
+                        name(property), why));
         return false;
       }
     return true;
@@ -121,9 +134,10 @@ class Lowering {
       if (place_ + layout_.shared_bytes <= allowed) return true;
       if (layout_.slots <= min_slots) break;
     }
-    error(fmt::format("profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
-                      "leaves {}; take the strategy \"device\"",
-                      layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
+    error(fmt::format(
+        "profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
+        "leaves {}; take the strategy \"device\"",
+        layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
     return false;
   }
 
@@ -133,7 +147,8 @@ class Lowering {
       numbers_.try_emplace({attributes.name.view(), attributes.about}, static_cast<std::int64_t>(numbers_.size()));
     }
     if (numbers_.size() <= max_names) return true;
-    error(fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
+    error(
+        fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
     return false;
   }
 
@@ -169,9 +184,9 @@ PassResult lower_profiling(ir::Function& function, AnalysisCache&, PassContext& 
   if (function.is_kernel()) return result_of(Lowering(function, context).run());
   if (!context.options.profile.user) return result_of(remove_records(function));
   if (has_records(function))
-    context.diagnostics.error("profile: @" + function.name() +
-                                  " has records and is called; run inline-functions before lower-profiling",
-                              function.where);
+    context.diagnostics.error(
+        "profile: @" + function.name() + " has records and is called; run inline-functions before lower-profiling",
+        function.where);
   return PassResult::unchanged;
 }
 
