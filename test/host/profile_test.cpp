@@ -124,7 +124,7 @@ TEST_CASE("the debug device refuses to profile", "[profile]") {
   support::ScopedOptions const scope(options);
   std::vector<float> const x(256);
   std::vector<float> y(256);
-  CHECK_THROWS_WITH(profile(host_stream(), marked_softmax, view<float const, 2>(x.data(), 1, 256),
-                            view<float, 2>(y.data(), 1, 256)),
-                    ContainsSubstring("the debug device makes no records"));
+  CHECK_THROWS_WITH(
+      profile(host_stream(), marked_softmax, view<float const, 2>(x.data(), 1, 256), view<float, 2>(y.data(), 1, 256)),
+      ContainsSubstring("the debug device makes no records"));
 }

@@ -52,7 +52,8 @@ inline void check_times(Profile const& profile) {
     for (std::int32_t e = row.first_event; e < row.first_event + row.events; ++e) {
       ProfileEvent const& event = profile.events[static_cast<std::size_t>(e)];
       while (static_cast<std::int32_t>(open.size()) > event.depth) open.pop_back();
-      double const from = open.empty() ? row.start : open.back()->start, to = open.empty() ? row.stop : open.back()->stop;
+      double const from = open.empty() ? row.start : open.back()->start,
+                   to = open.empty() ? row.stop : open.back()->stop;
       constexpr double slack = 1e-3;
       CHECK(event.start >= from - slack);
       CHECK(event.stop <= to + slack);

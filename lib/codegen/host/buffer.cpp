@@ -70,7 +70,7 @@ void FunctionEmitter::buffer_op(ir::Op const& op) {
     b.CreateStore(element, to.pointer);
     return;
   }
-  Buffer const from = *buffer_of(*op.operand());
+  Buffer const from = *buffer_of(*op.operand(0));
   ir::Value const& result = *op.result();
   if (op.is<ir::BufferLoadOp>()) {
     if (result.type().is_scalar()) {
