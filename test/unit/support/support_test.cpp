@@ -82,7 +82,7 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable g("TEGULA_ASSERTS", "off");
     ScopedVariable h("TEGULA_HOST_CPU", "x86-64-v3");
     ScopedVariable i("TEGULA_CACHE_LIMIT", "3M");
-    ScopedVariable j("TEGULA_PROFILE", "device:compiler,slots=512,circular,warpgroup");
+    ScopedVariable j("TEGULA_PROFILE", "on:compiler,slots=512,circular,warpgroup");
     Options const parsed = read_options();
     CHECK(parsed.cache_limit == 3 << 20);
     REQUIRE(parsed.dump.size() == 2);
