@@ -45,7 +45,8 @@ Simulation::Simulation(KernelRef const& kernel, std::span<Argument const> argume
     : traced_(traced(kernel)), arguments_(arguments.begin(), arguments.end()), schedule_(std::move(schedule)) {
   if (!schedule_.empty()) (void)sim::machine::parse_schedule(schedule_);
   if (grid.given) {
-    DeviceKind const kind = schedule_.empty() ? DeviceKind::host : DeviceKind::cuda;
+    bool const warps = !schedule_.empty() || chosen_options(kernel).profile.any() || support::options().profile.on;
+    DeviceKind const kind = warps ? DeviceKind::cuda : DeviceKind::host;
     arguments_ = with_grid_arguments(traced_->kernel, arguments, grid, kind);
     traced_ = traced(kernel, GridFrom::launch);
   }

@@ -126,8 +126,8 @@ void State::collect() {
   candidates.clear();
   for (WarpState const* w : active) {
     if (!can_resume(*w)) continue;
-    candidates.push_back(
-        {false, static_cast<std::uint32_t>(w->number), static_cast<std::uint64_t>(w->number), ready_time(*w)});
+    Time const time = costs != nullptr ? ready_time(*w) : 0;
+    candidates.push_back({false, static_cast<std::uint32_t>(w->number), static_cast<std::uint64_t>(w->number), time});
   }
   for (std::uint32_t id : in_flight) {
     Operation const& op = operations[id];
