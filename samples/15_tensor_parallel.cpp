@@ -1,6 +1,6 @@
 // Splits a network of two layers, y = relu(x w1) w2, over all GPUs of the machine: each holds a part of the columns of
 // w1 and the same rows of w2, and computes a partial y. NCCL adds the parts up, chunk by chunk of rows, while the next
-// chunk is computed. With one device (or the host) two parts share it, and a kernel adds them up.
+// chunk is computed. Without NCCL, as on the host, two parts share one device, and a kernel adds them up.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -51,6 +51,8 @@ class Nccl {
     for (void* communicator : communicators_) static_cast<void>(function<int(void*)>("ncclCommDestroy")(communicator));
   }
 
+  static bool found() { return library() != nullptr; }
+
   /// Adds up `count` floats of all devices, in place, on one stream of each.
   void all_reduce(std::vector<float*> const& memory, std::int64_t count, std::vector<cuda_stream> const& order) const {
     constexpr int type_f32 = 7, sum = 0;  // ncclFloat32, ncclSum
@@ -62,13 +64,16 @@ class Nccl {
   }
 
  private:
+  static void* library() {
+    static void* const opened = ::dlopen("libnccl.so.2", RTLD_NOW);
+    return opened;
+  }
   template <class F>
   static F* function(char const* name) {
-    static void* const library = ::dlopen("libnccl.so.2", RTLD_NOW);
-    if (library == nullptr) throw std::runtime_error("several GPUs need NCCL: libnccl.so.2 cannot be opened");
-    void* const found = ::dlsym(library, name);
-    if (found == nullptr) throw std::runtime_error(std::string("libnccl.so.2 has no ") + name);
-    return reinterpret_cast<F*>(found);
+    if (!found()) throw std::runtime_error("several GPUs need NCCL: libnccl.so.2 cannot be opened");
+    void* const symbol = ::dlsym(library(), name);
+    if (symbol == nullptr) throw std::runtime_error(std::string("libnccl.so.2 has no ") + name);
+    return reinterpret_cast<F*>(symbol);
   }
   static void check(int status) {
     if (status != 0)
@@ -116,11 +121,12 @@ class Network {
   Network(std::vector<device> const& devices, Sizes const& sizes, std::vector<bf16> const& x,
           std::vector<bf16> const& w1, std::vector<bf16> const& w2)
       : sizes_(sizes) {
-    bool const several = devices.size() > 1;
-    int const parts = several ? static_cast<int>(devices.size()) : 2;
+    bool const each_its_own = devices.size() > 1 || (devices.front().is_cuda() && Nccl::found());
+    int const parts = each_its_own ? static_cast<int>(devices.size()) : 2;
     std::int64_t const share = sizes.hidden / parts;
     for (int i = 0; i < parts; ++i) {
-      parts_.push_back(std::make_unique<Part>(devices[several ? static_cast<std::size_t>(i) : 0], sizes, share, x));
+      parts_.push_back(
+          std::make_unique<Part>(devices[each_its_own ? static_cast<std::size_t>(i) : 0], sizes, share, x));
       Part& part = *parts_.back();
       std::vector<bf16> columns;
       for (std::int64_t row = 0; row < sizes.inputs; ++row) {
@@ -131,7 +137,7 @@ class Network {
       auto const first = w2.begin() + i * share * sizes.outputs;
       part.w2.copy_from(std::vector<bf16>(first, first + share * sizes.outputs));
     }
-    if (!several) return;
+    if (!each_its_own) return;
     nccl_.emplace(parts);
     for (auto const& part : parts_) reduce_.emplace_back(part->compute.where());
   }
@@ -188,6 +194,16 @@ class Network {
   std::vector<cuda_stream> reduce_;  ///< one for each part, with NCCL
 };
 
+/// Gives random weights whose results are about as large as the inputs.
+std::vector<bf16> weights(std::int64_t inputs, std::int64_t outputs) {
+  auto const uniform = samples::random_values<float>(inputs * outputs);
+  float const scale = std::sqrt(3.0F / static_cast<float>(inputs));
+  std::vector<bf16> result;
+  result.reserve(uniform.size());
+  for (float const value : uniform) result.push_back(static_cast<bf16>(scale * value));
+  return result;
+}
+
 /// Gives the min seconds of a pass.
 double seconds_of(Network& network, int repeats) {
   double best = std::numeric_limits<double>::infinity();
@@ -237,9 +253,8 @@ int main() {
     auto const count = static_cast<std::int64_t>(devices.size());
     std::int64_t const hidden = best.is_host() ? 512 : (8192 + 2 * count - 1) / (2 * count) * (2 * count);
     Sizes const s = best.is_host() ? Sizes{256, 128, hidden, 192, 4} : Sizes{8192, 2048, hidden, 2048, 4};
-    auto const x = samples::random_values<bf16>(s.rows * s.inputs),
-               w1 = samples::random_values<bf16>(s.inputs * s.hidden),
-               w2 = samples::random_values<bf16>(s.hidden * s.outputs);
+    auto const x = samples::random_values<bf16>(s.rows * s.inputs);
+    auto const w1 = weights(s.inputs, s.hidden), w2 = weights(s.hidden, s.outputs);
     auto const exact_x = samples::exact(x), exact_w1 = samples::exact(w1), exact_w2 = samples::exact(w2);
     samples::Comparison right(5e-3);
     std::string scaling;

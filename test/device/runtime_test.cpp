@@ -243,7 +243,7 @@ TEST_CASE("copies ordered on a stream see the work before them") {
   CHECK_THROWS_WITH(x.fill(host_stream(), 1), ContainsSubstring("the stream is of host"));
 }
 
-TEST_CASE("events order two streams and the host") {
+TEST_CASE("events order two streams and the host", "[sanitize]") {
   TEGULA_NEED_DEVICE();
   cuda_stream const first, second;
   constexpr std::size_t n = 1 << 24;
