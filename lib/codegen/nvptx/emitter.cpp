@@ -14,6 +14,7 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/kept_bits.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
@@ -72,6 +73,10 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1)
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
+}
+
+bool Emitter::approximates(ir::Value const& quotient) const {
+  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_kept(quotient);
 }
 
 llvm::Function& Emitter::emit_kernel() {

@@ -73,6 +73,8 @@ class Emitter {
   /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
   /// unless every op is rounded as written.
   [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
+  /// Tells whether a quotient may be off by two units in the last place of f32.
+  [[nodiscard]] bool approximates(ir::Value const& quotient) const;
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
