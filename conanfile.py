@@ -26,6 +26,7 @@ class TegulaConan(ConanFile):
             self.requires("boost/[>=1.81 <2]", options={"header_only": True}, transitive_headers=True)
             self.requires("fmt/[>=9 <12]")
             self.requires("cli11/[>=2.1 <3]")
+            self.requires("nlohmann_json/[>=3.9 <4]")
             self.requires("xxhash/[>=0.8 <1]")
 
     def validate(self):

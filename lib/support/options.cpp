@@ -34,7 +34,8 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_LINES", "on | off",
      "on: compiled kernels name the user's functions and lines, for gdb, cuda-gdb and profilers "
      "(lib/doc/debugging.md)"},
-    {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
+    {"TEGULA_SIMULATE",
+     "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,... | timed",
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
      "(lib/doc/memory_model.md)"},
@@ -154,7 +155,7 @@ void read_checks(Options& options) {
 std::string simulated_schedule() {
   std::string const text = value_of("TEGULA_SIMULATE");
   std::string_view const word = std::string_view(text).substr(0, text.find(':'));
-  for (std::string_view const known : {"seed", "latest", "earliest", "starve", "choices"})
+  for (std::string_view const known : {"seed", "latest", "earliest", "starve", "choices", "timed"})
     if (word == known) return text;
   return {};
 }

@@ -19,6 +19,8 @@ inline order latest() { return {"latest"}; }
 inline order earliest() { return {"earliest"}; }
 /// Lets one warp, by its number in the grid, proceed only when nothing else can.
 inline order starve(std::uint64_t warp) { return {"starve:" + std::to_string(warp)}; }
+/// Follows virtual time: the warp or copy that is first by the cost model of the target goes first.
+inline order timed() { return {"timed"}; }
 /// Replays the order that a report prints after "schedule".
 inline order replay(std::string text) { return {static_cast<std::string&&>(text)}; }
 

@@ -19,6 +19,28 @@ struct MatrixInstruction {
   int extra_registers = 0;  ///< of a thread, which the assembler needs besides accumulators
 };
 
+/// States the cost of instructions, in clocks of one multiprocessor: the model behind the simulator's virtual time. It
+/// has no caches and no rival multiprocessors; a schedule can be judged by it, a speed cannot.
+struct CostModel {
+  double clocks_per_ns = 1;
+  int schedulers = 4;          ///< of a multiprocessor: each starts one instruction of one of its warps a clock
+  int arithmetic_latency = 0;  ///< from the start of an instruction to the use of its result
+  int function_latency = 0;    ///< of exp2, rsqrt and the like
+  int shuffle_latency = 0;     ///< between lanes
+  int shared_latency = 0;      ///< of a load from shared memory
+  int global_latency = 0;      ///< of a load from global memory
+  int copy_latency = 0;        ///< from a TMA or bulk copy's start to its mbarrier, without the time of its bytes
+  int store_latency = 0;       ///< from the start of a TMA or bulk store until its source is read
+  int peer_latency = 0;        ///< to another multiprocessor of the cluster
+  int product_latency = 0;     ///< from the end of a product on the tensor core to its wait
+  int barrier_latency = 0;     ///< from the last arrival at a barrier of warps to the first instruction after it
+  int mbarrier_latency = 0;    ///< the same for an mbarrier
+  int copy_issue = 0;          ///< for the warp that starts a TMA or bulk copy
+  double shared_bytes_per_clock = 1;
+  double global_bytes_per_clock = 1;  ///< between L2 and one multiprocessor
+  int multiprocessors = 1;            ///< that run CTAs at once
+};
+
 struct TargetInfo {
   std::string_view architecture;  ///< as the assembler spells it
   std::int64_t shared = 0;        ///< bytes of dynamic shared memory that a CTA can have
@@ -34,6 +56,7 @@ struct TargetInfo {
   double product_bytes_per_clock = 0;
   double exponentials_per_clock = 0;
   bool tma = false;  ///< has an engine that copies boxes of tensors
+  CostModel costs;
 
   /// Gives the registers of each thread when a CTA of so many warps begins.
   [[nodiscard]] constexpr int registers_at_start(int warps) const {
@@ -66,6 +89,34 @@ inline constexpr SetmaxnregCounts setmaxnreg;
 
 }  // namespace isa
 
+/// Gives the costs of an H100 or H200 SXM. Sources:
+/// - clocks per ns, multiprocessors: NVIDIA's data sheets, boost clock 1755 MHz and 132 multiprocessors.
+/// - schedulers, bytes of shared memory per clock (32 banks of 4 bytes): CUDA C++ Programming Guide.
+/// - bytes of global memory per clock: the port of one multiprocessor to L2, as NVIDIA states it for A100.
+/// - latencies of shared memory (29), global memory (479) and the cluster (180): microbenchmarks of Luo et al. (2024),
+///   "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking".
+/// - arithmetic (4), functions and shuffles (24): microbenchmarks of Volta and Ampere, whose pipelines are alike.
+/// - all others are estimates.
+inline constexpr CostModel sm_90a_costs{
+    .clocks_per_ns = 1.755,
+    .schedulers = 4,
+    .arithmetic_latency = 4,
+    .function_latency = 24,
+    .shuffle_latency = 24,
+    .shared_latency = 29,
+    .global_latency = 479,
+    .copy_latency = 600,
+    .store_latency = 250,
+    .peer_latency = 180,
+    .product_latency = 32,
+    .barrier_latency = 20,
+    .mbarrier_latency = 20,
+    .copy_issue = 20,
+    .shared_bytes_per_clock = 128,
+    .global_bytes_per_clock = 64,
+    .multiprocessors = 132,
+};
+
 /// Describes Hopper. Each of its four tensor cores does 512 dense bf16 multiply-adds a clock, twice as many of 8 bits
 /// and half as many of tf32. Each quarter of a multiprocessor does 4 exponentials.
 inline constexpr TargetInfo sm_90a{
@@ -82,6 +133,7 @@ inline constexpr TargetInfo sm_90a{
     .product_bytes_per_clock = 4096,
     .exponentials_per_clock = 16,
     .tma = true,
+    .costs = sm_90a_costs,
 };
 
 /// Lists the architectures that kernels can be compiled for; the first is the default.

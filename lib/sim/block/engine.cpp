@@ -1,6 +1,7 @@
 #include "sim/block/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/block/warp_program.hpp"
 #include "tegula/support/error.hpp"
@@ -37,6 +38,13 @@ std::uint32_t Engine::entry_registers() const {
   TargetInfo const& target = *options_.target;
   int const even = target.registers / (target.lanes * plan_.warps()) / target.register_step * target.register_step;
   return static_cast<std::uint32_t>(std::min(even, isa::setmaxnreg.max));
+}
+
+machine::Time Engine::product_clocks(std::size_t rows, std::size_t columns, std::int64_t depth_bytes) const {
+  TargetInfo const& target = *options_.target;
+  double const rate = target.product_bytes_per_clock / target.costs.schedulers;
+  return static_cast<machine::Time>(
+      std::ceil(static_cast<double>(rows * columns) * static_cast<double>(depth_bytes) / rate));
 }
 
 void Engine::build(machine::Machine& machine, int first, int count) {

@@ -53,6 +53,9 @@ class Engine {
   [[nodiscard]] int ctas() const { return ctas_; }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;
+  /// Gives the clocks that the tensor core of one quarter needs for a product of rows x columns x bytes of K.
+  [[nodiscard]] machine::Time product_clocks(std::size_t rows, std::size_t columns, std::int64_t depth_bytes) const;
+  [[nodiscard]] TargetInfo const& target() const { return *options_.target; }
   void note_execution(ir::Op const& op, int warp) {
     if (options_.executions != nullptr) ++(*options_.executions)[{&op, warp}];
   }

@@ -182,6 +182,8 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
                                             static_cast<std::size_t>(bytes(product->left_element))
                                                 << 4 |  // 32 bytes of K for each instruction
                                             (op.result()->type().element() == Element::f16 ? 2 : 1));
+  action.clocks = engine.product_clocks(product->part->rows.size(), product->part->columns.size(),
+                                        product->depth * bytes(product->left_element));
   int const cta = warp.cta();
   action.effect = engine.effect(1, [&engine, cta, product](machine::Moment, int) {
     std::byte const* const memory = engine.shared_bytes(cta);

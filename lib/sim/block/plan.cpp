@@ -47,6 +47,7 @@ Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel) {
   if (warps_ > 32)
     throw UserError("simulate: @" + kernel.name() + " has " + std::to_string(warps_) + " warps, a CTA has at most 32");
   for (auto& [op, plan] : ops_) {
+    plan.cost = cost_of(*op, warps_, target);
     if (own_registers(*op)) continue;
     for (Value const* operand : op->operands())
       if (in_tensor_core(*operand)) plan.reads.push_back(operand);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/op.hpp"
+#include "sim/block/cost.hpp"
 #include "sim/machine/types.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -23,6 +24,7 @@ struct OpPlan {
   std::vector<ir::Value const*> dies;     ///< of the op's own block, not used after it
   std::vector<ir::Value const*> reads;    ///< operands in registers that a tensor core touches too
   std::vector<ir::Value const*> defines;  ///< results of that kind
+  OpCost cost;
 };
 
 /// Names an interval of shared memory.

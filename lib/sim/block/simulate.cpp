@@ -103,11 +103,13 @@ struct Simulation::Inside {
     result.max_steps = options.max_steps;
     result.max_reports = options.max_reports;
     result.trace = options.trace;
+    if (options.timed) result.costs = &engine.target().costs;
     return result;
   }
 
   void build(machine::Machine& m) {
     end_run();
+    m.begin_at(begin_time);
     for (std::size_t i = 0; first == 0 && i < written.size(); ++i)
       set_contents(arguments[written[i]].tensor, before[i]);
     engine.build(m, first, batch);
@@ -187,6 +189,7 @@ struct Simulation::Inside {
   Engine engine;
   int batch;      ///< CTAs that the machine holds
   int first = 0;  ///< of the batch under way
+  machine::Time begin_time = 0;
   machine::Simulation simulation;
   std::vector<std::size_t> written;
   std::vector<std::vector<std::byte>> before, expected;
@@ -204,6 +207,7 @@ Result Simulation::run(machine::Schedule const& schedule) {
   Inside& in = *inside_;
   Result result;
   result.values.grid = in.engine.grid();
+  in.begin_time = 0;
   for (in.first = 0; in.first < in.engine.ctas() && result.clean(); in.first += in.batch) {
     machine::Outcome outcome = in.simulation.run(schedule);
     in.end_run();
@@ -217,9 +221,11 @@ Result Simulation::run(machine::Schedule const& schedule) {
     result.values = std::move(in.values);
     result.values.blocks = std::min(in.first + in.batch, in.engine.ctas());
     result.steps += outcome.steps;
+    result.clocks = in.begin_time = outcome.end_time;
     for (std::string& line : outcome.trace) result.trace.push_back(std::move(line));
   }
   in.first = 0;
+  in.begin_time = 0;
   return result;
 }
 

@@ -32,6 +32,7 @@ struct Options {
   std::uint64_t max_steps = 20'000'000;
   std::uint32_t max_reports = 16;
   bool trace = false;
+  bool timed = false;                ///< keeps virtual time by the target's costs
   Executions* executions = nullptr;  ///< counts the ops that the runs execute
 };
 
@@ -42,6 +43,7 @@ struct Result {
   std::string schedule;                  ///< replays the run
   std::uint64_t steps = 0;               ///< points of the schedule
   std::vector<std::string> trace;
+  std::uint64_t clocks = 0;  ///< virtual time of the last warp's end
 
   [[nodiscard]] bool clean() const { return reports.empty() && values.clean(); }
   [[nodiscard]] bool has(machine::ReportKind kind) const;

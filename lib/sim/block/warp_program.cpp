@@ -84,6 +84,7 @@ bool WarpProgram::step() {
       plan_of_op_ = &engine_.plan().of(*op_);
       engine_.launch().count_step();
       engine_.note_execution(*op_, warp_.number());
+      if (warp_.costs() != nullptr) pass_time(*op_, plan_of_op_->cost);
       before(*plan_of_op_);
     }
     Op const& op = *op_;
@@ -93,10 +94,22 @@ bool WarpProgram::step() {
       return true;
     }
     op_ = nullptr;
+    if (warp_.costs() != nullptr && !op.info().has(has_regions) && !op.is<CallOp>())
+      for (int i = 0; i < op.result_count(); ++i) handle(*op.result(i)).ready = ready_;
     // Ops with blocks, and terminators, say themselves when values end.
     if (!op.info().has(has_regions) && !op.info().has(terminator) && !op.is<CallOp>()) after(engine_.plan().of(op));
     if (progress == Progress::turn) return true;
   }
+}
+
+void WarpProgram::pass_time(Op const& op, OpCost const& cost) {
+  for (ir::Value const* operand : op.operands()) warp_.wait_until_time(handle(*operand).ready);
+  if (cost.instructions > 0) warp_.start_instructions(static_cast<machine::Time>(cost.instructions));
+  ready_ = warp_.now();
+  if (cost.shared_bytes > 0) ready_ = std::max(ready_, warp_.transfer(machine::Port::shared, cost.shared_bytes));
+  if (cost.global_bytes > 0) ready_ = std::max(ready_, warp_.transfer(machine::Port::global, cost.global_bytes));
+  if (cost.product > 0) ready_ = std::max(ready_, warp_.multiply(static_cast<machine::Time>(cost.product)));
+  ready_ += static_cast<machine::Time>(cost.latency);
 }
 
 void WarpProgram::before(OpPlan const& plan) {

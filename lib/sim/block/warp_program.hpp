@@ -45,6 +45,7 @@ struct Handle {
   std::uint32_t mbarrier = 0;  ///< byte offset of the first object
   ir::Op const* tensor_map = nullptr;
   Registers registers;  ///< of a value that tensor cores touch
+  machine::Time ready = 0;
 };
 
 /// Names the warps that run a block together: the CTA, or one group of a partition.
@@ -139,6 +140,8 @@ class WarpProgram final : public machine::Program {
   void give(ir::Value const& to, Carried carried);
 
  private:
+  /// Lets virtual time pass until the op's operands are ready and its instructions have started.
+  void pass_time(ir::Op const& op, OpCost const& cost);
   void before(OpPlan const& plan);
   void after(OpPlan const& plan);
 
@@ -156,6 +159,7 @@ class WarpProgram final : public machine::Program {
   ir::Op const* op_ = nullptr;  ///< under way
   OpPlan const* plan_of_op_ = nullptr;
   int turn_ = 0;
+  machine::Time ready_ = 0;  ///< of the op's results
   std::shared_ptr<void> kept_;
 };
 

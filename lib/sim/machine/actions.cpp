@@ -20,6 +20,7 @@ WarpState& Warp::begin(Site const& site, Lanes lanes) {
   }
   if (lanes == 0) throw InternalError("simulator: an action without lanes at " + place_text(site));
   w.clocks.tick();
+  if (state_->costs == nullptr) ++w.now;
   w.last_site = site;
   return w;
 }
@@ -157,6 +158,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
     s.signalled.push_back(b->slot);
     b->pending.clear();
     b->completed.clear();
+    b->pending_time = b->completed_time = 0;
     b->observers.clear();
     b->users.clear();
     b->waited.clear();
@@ -280,6 +282,7 @@ Turn Warp::test_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parit
   if (b == nullptr || !b->state.passes(parity)) return Turn(false);
   Blocked wait = s.wait_for(lanes, address, parity, site, scope);
   wait.phase = s.needed_phase(w, lanes, *b, parity, site);
+  if (b->state.phase() > 0) w.now = std::max(w.now, b->completed_time);
   s.pass_wait(w, wait);
   return Turn(true);
 }

@@ -95,6 +95,7 @@ void State::advance(std::uint32_t id) {
 
   Mbarrier& b = *mbarriers[static_cast<std::size_t>(op.mbarrier)];
   operation_touch.write(object_of(b.address));
+  b.pending_time = std::max(b.pending_time, op.end_time);
   if (!b.state.live()) {
     if (first(ReportKind::dead_barrier, b.inval, op.site)) {
       add(ReportKind::dead_barrier,
@@ -213,6 +214,16 @@ void State::pass_groups(WarpState& w, Blocked const& blocked) {
   }
 }
 
+namespace {
+
+double bytes_of(Footprint const& place) {
+  std::uint64_t bytes = 0;
+  for (LaneBytes const& range : place) bytes += range.end - range.begin;
+  return static_cast<double>(bytes);
+}
+
+}  // namespace
+
 // --- what a warp does ------------------------------------------------------------------------------------------------
 
 Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
@@ -232,6 +243,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
   int const cluster = s.options.cluster;
   int const base = w.cta / cluster * cluster;
   std::uint32_t const targets = copy.multicast != 0 ? copy.multicast : 1u << (w.cta - base);
+  Time end_time = 0;
   for (std::uint32_t rest = targets; rest != 0 && !s.stop; rest &= rest - 1) {
     int const rank = std::countr_zero(rest);
     if (rank >= cluster) {
@@ -264,6 +276,11 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     op.source = source;
     op.result = result;
     op.operands = map;
+    if (rest == targets)
+      s.time_operation(w, op, copy.bytes, 0);
+    else
+      op.read_time = op.end_time = end_time;  // multicast
+    end_time = op.end_time;
   }
   return turn(w);
 }
@@ -283,6 +300,8 @@ Turn Warp::peer_store(Lanes lanes, PeerStore const& store, Site site) {
   op.bytes = store.bytes;
   op.phase = b->state.phase();
   op.result = result;
+  op.read_time = w.now;
+  op.end_time = w.now + static_cast<Time>(s.costs != nullptr ? s.costs->peer_latency : 0);
   std::erase_if(w.handed, [&](std::uint32_t last) { return s.records[last].mbarrier == op.mbarrier; });
   w.handed.push_back(result);
   return turn(w);
@@ -306,6 +325,7 @@ Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {
   s.operations[id].source = source;
   s.operations[id].result = result;
   s.operations[id].operands = map;
+  s.time_operation(w, s.operations[id], bytes_of(copy.source), 0);
   s.enqueue(w, Mechanism::bulk_group, id);
   return turn(w);
 }
@@ -337,6 +357,7 @@ Turn Warp::cp_async(Lanes lanes, AsyncCopy const& copy, Site site) {
   std::uint32_t const id = s.new_operation(w, OpKind::cp_async, lanes, site, copy.effect);
   s.operations[id].source = source;
   s.operations[id].result = result;
+  s.time_operation(w, s.operations[id], bytes_of(copy.destination), 0);
   s.enqueue(w, Mechanism::cp_group, id);
   return turn(w);
 }
@@ -370,6 +391,7 @@ Turn Warp::cp_async_arrive(Lanes lanes, MbarrierAddress address, bool noinc, Sit
   std::uint32_t const id = s.new_operation(w, OpKind::cp_arrive, lanes, site, {});
   s.operations[id].mbarrier = s.number_of(*b);
   s.operations[id].phase = b->state.phase();
+  s.time_operation(w, s.operations[id], 0, 0);
   return turn(w);
 }
 
@@ -404,6 +426,7 @@ Turn Warp::wgmma(Wgmma const& op, Site site) {
   s.operations[id].source = source;
   s.operations[id].operands = operands;
   s.operations[id].result = result;
+  s.time_operation(w, s.operations[id], 0, op.clocks);
   s.enqueue(w, Mechanism::wgmma_group, id);
   return turn(w);
 }

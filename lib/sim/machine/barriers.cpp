@@ -49,6 +49,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   }
   w.clocks.release(all_lanes, b.pending, slots);
   b.arrived += 32;
+  b.time = std::max(b.time, w.now);
   b.present.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
   if (b.arrived > b.expected) {
     misuse(
@@ -57,14 +58,18 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   }
   if (b.arrived == b.expected) {
     ++b.uses;
+    Time const completed = b.time + static_cast<Time>(costs != nullptr ? costs->barrier_latency : 0);
+    b.time = 0;
     b.pending.raise(Plane::order, b.slot, b.uses);
     for (int other : b.waiting) {
       WarpState& waiting = *warps[static_cast<std::size_t>(other)];
       waiting.clocks.acquire(all_lanes, b.pending);
       waiting.clocks.synchronise(all_lanes, slots);  // its lanes are participants too
       waiting.blocked.ready = true;
+      waiting.blocked.time = completed;
     }
     if (waits) {
+      w.now = std::max(w.now, completed);
       w.clocks.acquire(all_lanes, b.pending);
       w.clocks.synchronise(all_lanes, slots);
     }
@@ -86,6 +91,8 @@ void State::complete_cluster_if_ready(ClusterState& c) {
   if (c.arrived == 0 || c.arrived < c.alive) return;
   if (c.slot == no_slot) c.slot = slots.make();
   c.pending.raise(Plane::order, c.slot, ++c.generation);
+  c.completed_time = c.pending_time + static_cast<Time>(costs != nullptr ? costs->peer_latency : 0);
+  c.pending_time = 0;
   c.arrived = 0;
   std::swap(c.completed, c.pending);
   c.pending.clear();
@@ -118,6 +125,7 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
           {}, s.side(w, lanes, "barrier.cluster.arrive", site), true);
   }
   ++w.cluster_arrivals;
+  c.pending_time = std::max(c.pending_time, w.now);
   if (relaxed) {
     w.relaxed_time = w.clocks.time();
     w.relaxed_use = w.cluster_arrivals;

@@ -26,6 +26,7 @@ bool State::can_resume(WarpState const& w) const {
 }
 
 void State::resume(WarpState& w) {
+  w.now = ready_time(w);
   Blocked const blocked = w.blocked;
   w.blocked = {};
   switch (blocked.kind) {

@@ -18,7 +18,7 @@ std::string Outcome::text() const {
   return text;
 }
 
-State::State(Options chosen) : options(chosen) {
+State::State(Options chosen) : options(chosen), costs(chosen.costs) {
   if (options.ctas < 1 || options.cluster < 1 || options.ctas % options.cluster != 0 || options.cluster > 16) {
     throw UserError("simulator: " + std::to_string(options.ctas) + " CTAs in clusters of " +
                     std::to_string(options.cluster) + "; the cluster size is 1 to 16 and divides the number of CTAs");
@@ -68,6 +68,7 @@ void State::reset() {
     cta.remote.clear();
     cta.free_registers = 0;
     cta.running = 0;
+    cta.units.reset();
     cta.space = static_cast<Space>(c);
     std::fill(cta.bytes.begin(), cta.bytes.end(), std::byte{0xA5});
     if (spaces[c] == nullptr) spaces[c] = std::make_unique<SpaceState>();
@@ -108,10 +109,13 @@ WarpState& State::add_warp(int cta) {
   return w;
 }
 
-void State::start_clusters(std::size_t count) {
+void State::start_clusters(std::size_t count, Time time) {
   for (; count != 0 && started_clusters < clusters.size(); ++started_clusters) {
     for (WarpState* w : warps) {
-      if (static_cast<std::size_t>(w->cta / options.cluster) == started_clusters) active.push_back(w);
+      if (static_cast<std::size_t>(w->cta / options.cluster) == started_clusters) {
+        active.push_back(w);
+        w->now = time;
+      }
     }
     if (clusters[started_clusters].alive != 0) --count;
   }
@@ -122,12 +126,14 @@ void State::collect() {
   candidates.clear();
   for (WarpState const* w : active) {
     if (!can_resume(*w)) continue;
-    candidates.push_back({false, static_cast<std::uint32_t>(w->number), static_cast<std::uint64_t>(w->number)});
+    candidates.push_back(
+        {false, static_cast<std::uint32_t>(w->number), static_cast<std::uint64_t>(w->number), ready_time(*w)});
   }
   for (std::uint32_t id : in_flight) {
     Operation const& op = operations[id];
     if (!may_advance(op)) continue;
-    candidates.push_back({true, id, (std::uint64_t{op.warp} + 1) << 32 | op.serial});
+    Time const time = op.kind == OpKind::copy_out && !op.source_read ? op.read_time : op.end_time;
+    candidates.push_back({true, id, (std::uint64_t{op.warp} + 1) << 32 | op.serial, time});
   }
 }
 
@@ -149,11 +155,13 @@ void State::finish(WarpState& w) {
   w.finished = true;
   ClusterState& cluster = clusters[static_cast<std::size_t>(w.cta / options.cluster)];
   --cluster.alive;
+  cluster.end_time = std::max(cluster.end_time, w.now);
+  outcome.end_time = std::max(outcome.end_time, w.now);
   complete_cluster_if_ready(cluster);
   CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
   if (--cta.running == 0) check_cta_exit(cta);
   std::erase(active, &w);
-  if (cluster.alive == 0) start_clusters(1);
+  if (cluster.alive == 0) start_clusters(1, cluster.end_time);
 }
 
 void State::execute(Candidate const& candidate, Touch& touched) {
@@ -188,7 +196,7 @@ void State::note_step(Candidate const& chosen, Site const& started) {
 
 void State::run(Chooser& chooser) {
   Touch touched;
-  start_clusters(options.resident > 0 ? static_cast<std::size_t>(options.resident) : clusters.size());
+  start_clusters(options.resident > 0 ? static_cast<std::size_t>(options.resident) : clusters.size(), begin_time);
   while (!stop) {
     collect();
     if (candidates.empty()) break;
@@ -225,6 +233,7 @@ Machine& Machine::operator=(Machine&&) noexcept = default;
 
 void Machine::reset() { state_->reset(); }
 Options const& Machine::options() const { return state_->options; }
+void Machine::begin_at(Time time) { state_->begin_time = time; }
 
 int Machine::add_warp(int cta, Body body) {
   WarpState& w = state_->add_warp(cta);

@@ -12,6 +12,7 @@
 #include "sim/machine/program.hpp"
 #include "sim/machine/report.hpp"
 #include "sim/machine/schedule.hpp"
+#include "sim/machine/time.hpp"
 #include "sim/machine/types.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -27,6 +28,7 @@ struct Options {
   std::uint64_t max_steps = 20'000'000;        // schedule points before the run is called a livelock
   std::uint32_t max_reports = 16;              // the run stops after so many
   bool trace = false;                          // Outcome::trace says who did what at each step
+  CostModel const* costs = nullptr;            // of virtual time; null: each action takes one clock
 };
 
 /// Describes a global buffer before the kernel starts.
@@ -47,6 +49,7 @@ struct Outcome {
   std::uint64_t steps = 0;
   std::vector<std::string> trace;  // "93 warp 7: mbarrier_wait at gemm.cpp:33", if asked for
   bool abandoned = false;          // the chooser gave up; nothing was judged at exit
+  Time end_time = 0;               // of the last warp, in clocks
 
   [[nodiscard]] bool clean() const { return reports.empty() && !abandoned; }
   [[nodiscard]] bool has(ReportKind kind) const {
@@ -72,6 +75,8 @@ class Machine {
 
   void reset();
   [[nodiscard]] Options const& options() const;
+  /// Sets the clock at which the next run's first warps begin.
+  void begin_at(Time);
 
   /// Adds a warp to a CTA; warps 4n .. 4n+3 of a CTA are its warpgroup n. Returns the warp's number in the machine,
   /// which is the one of `starve:`.

@@ -142,6 +142,8 @@ void State::after_transition(Mbarrier& b) {
   std::swap(b.completed, b.pending);
   b.pending.clear();
   b.completed.raise(Plane::order, b.slot, b.state.phase());
+  b.completed_time = b.pending_time + static_cast<Time>(costs != nullptr ? costs->mbarrier_latency : 0);
+  b.pending_time = 0;
   b.observers.clear();
   b.remote_release = b.remote_pending;
   b.remote_pending = {};
@@ -187,6 +189,8 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
   if (address.cta != w.cta) b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
   check_observed(w, lanes, *b, site);
   w.clocks.release(lanes, b->pending, slots);
+  bool const remote = costs != nullptr && address.cta != w.cta;
+  b->pending_time = std::max(b->pending_time, w.now + static_cast<Time>(remote ? costs->peer_latency : 0));
   b->last_arrival = site;
   if (bytes > 0) b->counted_bytes = true;
   for (Lanes rest = lanes; rest != 0 && !stop; rest &= rest - 1) {

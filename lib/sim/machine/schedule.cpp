@@ -20,6 +20,9 @@ std::string to_text(Schedule const& schedule) {
     case Schedule::Kind::earliest:
       text << "earliest";
       break;
+    case Schedule::Kind::timed:
+      text << "timed";
+      break;
     case Schedule::Kind::starve:
       text << "starve:" << schedule.value;
       break;
@@ -41,8 +44,9 @@ std::string to_text(Schedule const& schedule) {
 
 Schedule parse_schedule(std::string_view text) {
   auto const refuse = [&]() -> Schedule {
-    throw UserError("schedule: '" + std::string(text) +
-                    "' is not one of seed:N, latest, latest:N, earliest, earliest:N, starve:WARP, choices:N,N,...");
+    throw UserError(
+        "schedule: '" + std::string(text) +
+        "' is not one of seed:N, latest, latest:N, earliest, earliest:N, starve:WARP, choices:N,N,..., timed");
   };
   auto const number = [](std::string_view digits, auto& value) {
     auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -71,6 +75,7 @@ Schedule parse_schedule(std::string_view text) {
   if (word == "starve" && has_value) return Schedule::starve(schedule.value);
   if (word == "latest") return has_value ? Schedule::latest(schedule.value) : Schedule::latest();
   if (word == "earliest") return has_value ? Schedule::earliest(schedule.value) : Schedule::earliest();
+  if (word == "timed" && !has_value) return Schedule::timed();
   return refuse();
 }
 
@@ -107,6 +112,14 @@ std::size_t ScheduleChooser::choose(std::vector<Candidate> const& candidates) {
                         std::to_string(count) + " agents can continue; the list belongs to another program");
       }
       return choice;
+    }
+    case Schedule::Kind::timed: {
+      std::size_t first = 0;
+      for (std::size_t i = 1; i < count; ++i) {
+        Candidate const &a = candidates[i], &b = candidates[first];
+        if (a.time != b.time ? a.time < b.time : a.key < b.key) first = i;
+      }
+      return first;
     }
     case Schedule::Kind::latest: {
       std::size_t const warp = any_warp(candidates);

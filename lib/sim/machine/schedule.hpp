@@ -14,10 +14,11 @@ namespace tegula::sim::machine {
 ///   earliest           an asynchronous operation completes as soon as it may
 ///   starve:3           warp 3 goes on only when nothing else can; operations as early as possible
 ///   choices:0,2,1      the given indices among the enabled agents, then index 0
+///   timed              the agent that is first in virtual time
 /// `latest` and `earliest` run one warp until it waits, lowest number first; `latest:5` and `earliest:5` draw the warp
 /// from seed 5.
 struct Schedule {
-  enum class Kind : std::uint8_t { seed, latest, earliest, starve, choices };
+  enum class Kind : std::uint8_t { seed, latest, earliest, starve, choices, timed };
   Kind kind = Kind::seed;
   std::uint64_t value = 0;  // seed, or the starved warp
   bool seeded = false;      // latest and earliest: draw the warp from `value`
@@ -28,6 +29,7 @@ struct Schedule {
   static Schedule latest(std::uint64_t seed) { return {Kind::latest, seed, true, {}}; }
   static Schedule earliest() { return {Kind::earliest, 0, false, {}}; }
   static Schedule earliest(std::uint64_t seed) { return {Kind::earliest, seed, true, {}}; }
+  static Schedule timed() { return {Kind::timed, 0, false, {}}; }
   static Schedule starve(std::uint64_t warp) { return {Kind::starve, warp, false, {}}; }
   static Schedule explicit_choices(std::vector<std::uint32_t> list) {
     return {Kind::choices, 0, false, static_cast<std::vector<std::uint32_t>&&>(list)};
@@ -46,6 +48,7 @@ struct Candidate {
   bool operation = false;
   std::uint32_t id = 0;
   std::uint64_t key = 0;
+  std::uint64_t time = 0;  // virtual, when it goes on
 };
 
 /// Collects the synchronisation objects that one transition read and changed, as bits of a hash. Two transitions

@@ -14,6 +14,7 @@
 #include "sim/machine/machine.hpp"
 #include "sim/machine/mbarrier.hpp"
 #include "sim/machine/shadow.hpp"
+#include "sim/machine/time.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace tegula::sim::machine {
@@ -72,6 +73,8 @@ struct Mbarrier {
   bool counted_bytes = false;                        // the phase under way counted bytes ...
   bool counted_before = false;                       // ... and the one just finished did
   Site counted_site;
+  Time pending_time = 0;    // of the last arrival or byte in the phase under way
+  Time completed_time = 0;  // when the phase just finished was known to waiting warps
 };
 
 enum class OpKind : std::uint8_t { copy_in, copy_out, cp_async, cp_arrive, wgmma };
@@ -89,6 +92,8 @@ struct Operation {
   std::uint32_t source = 0;  // records; 0: none
   std::uint32_t result = 0;
   std::uint32_t operands = 0;  // registers read
+  Time read_time = 0;          // when its source has been read
+  Time end_time = 0;
   Effect effect;
   Site site;
 };
@@ -133,6 +138,7 @@ struct Blocked {
   bool ready = false;  // barriers: the use completed
   Scope scope = Scope::cta;
   std::uint32_t amount = 0;  // registers
+  Time time = 0;             // barriers: when the use completed
   bool (*condition)(void*, std::uint64_t) = nullptr;
   void* context = nullptr;
   std::uint64_t payload = 0;
@@ -160,6 +166,9 @@ struct WarpState {
   std::uint32_t cluster_waits = 0;
   std::uint32_t relaxed_time = 0;  // of its last relaxed arrival at the cluster barrier, which was for this use
   std::uint32_t relaxed_use = 0;
+  Time now = 0;
+  Time product_time = 0;  // when the tensor core ends its last product
+  Time cp_time = 0;       // when its last cp.async ends
   Site last_site;
   Site last_setmaxnreg;
   Space register_space = 0;
@@ -171,6 +180,7 @@ struct NamedBarrier {
   int expected = 0;
   int arrived = 0;
   Clock pending;
+  Time time = 0;                 // of the last arrival in the use under way
   std::vector<Instant> present;  // in the use under way
   std::vector<int> waiting;      // warps to wake
 };
@@ -191,6 +201,7 @@ struct CtaState {
   std::uint64_t free_registers = 0;
   int running = 0;
   Space space = 0;
+  Units units;
 };
 
 struct ClusterState {
@@ -200,6 +211,9 @@ struct ClusterState {
   int alive = 0;
   Clock pending;
   Clock completed;
+  Time pending_time = 0;
+  Time completed_time = 0;
+  Time end_time = 0;  // of its last warp
   std::vector<int> warps;
 };
 
@@ -224,6 +238,8 @@ struct State {
   explicit State(Options);
 
   Options options;
+  CostModel const* costs = nullptr;
+  Time begin_time = 0;
   SlotTable slots;
   Slot preceding_slot = no_slot;
   std::vector<std::unique_ptr<WarpState>> warp_storage;
@@ -254,12 +270,20 @@ struct State {
   void reset();
   WarpState& add_warp(int cta);
   void run(Chooser&);
-  void start_clusters(std::size_t count);
+  void start_clusters(std::size_t count, Time time);
   void collect();
   void execute(Candidate const&, Touch&);
   void step_warp(WarpState&);
   void finish(WarpState&);
   void note_step(Candidate const&, Site const& started);
+
+  // time.cpp
+  static Time clocks_for(double bytes, double per_clock);
+  /// Gives the time when a warp that can go on goes on.
+  [[nodiscard]] Time ready_time(WarpState const&) const;
+  [[nodiscard]] Time groups_time(WarpState const&, Blocked const&) const;
+  /// Sets the times of an operation that begins now. `product`: clocks of the tensor core.
+  void time_operation(WarpState&, Operation&, double bytes, Time product);
 
   // order.cpp
   /// Each lane of `observing` knows the time of `lanes` of warp `of` in the plane: of each of them, or (any) of one.

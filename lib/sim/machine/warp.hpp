@@ -8,12 +8,20 @@
 #include <span>
 
 #include "sim/machine/program.hpp"
+#include "sim/machine/time.hpp"
 #include "sim/machine/types.hpp"
+
+namespace tegula {
+struct CostModel;
+}
 
 namespace tegula::sim::machine {
 
 struct State;
 struct WarpState;
+
+/// Names the paths of a multiprocessor that all its warps share.
+enum class Port : std::uint8_t { shared, global };
 
 /// Names the memory order of an atomic.
 enum class AtomicOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
@@ -64,6 +72,7 @@ struct Wgmma {
   Footprint a_registers = {};              // in the warp's register space; empty when A is in shared memory
   Footprint accumulators = {};             // in the warp's register space
   bool accumulate = true;                  // scale-d: false leaves the old accumulators unread
+  Time clocks = 0;                         // of the tensor core of this warp's quarter
   std::uint32_t shape = 0;                 // chains of one shape in the same registers need no wait between
   Effect effect = {};
 };
@@ -76,6 +85,21 @@ class Warp {
   [[nodiscard]] int cta() const;
   [[nodiscard]] Space shared() const;
   [[nodiscard]] Space registers() const;
+
+  // --- virtual time: moves no other agent, and is not a point of the schedule
+  // -------------------------------------------
+  /// Gives the target's costs; null if this run has none.
+  [[nodiscard]] CostModel const* costs() const;
+  /// Gives this warp's clock, in clocks of the multiprocessor.
+  [[nodiscard]] Time now() const;
+  void wait_until_time(Time);
+  void spend(Time clocks);
+  /// Starts so many instructions, which share the scheduler of this warp's quarter with the other warps.
+  void start_instructions(Time count);
+  /// Moves bytes; gives the time when the last one has passed.
+  Time transfer(Port, double bytes);
+  /// Occupies the tensor core of this warp's quarter; gives the end.
+  Time multiply(Time clocks);
 
   // --- ordinary accesses (generic proxy), of memory and of registers -------------------------------------------------
   void read(Lanes, Footprint const&, Site);

@@ -177,10 +177,11 @@ TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[ma
 
 TEST_CASE("the text of a schedule reads back equal", "[machine]") {
   for (char const* text :
-       {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:"}) {
+       {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:", "timed"}) {
     CHECK(to_text(parse_schedule(text)) == text);
   }
-  for (char const* text : {"", "seed", "seed:", "seed:x", "starve", "choices:1,", "choices:a", "late", "seed:1 "}) {
+  for (char const* text :
+       {"", "seed", "seed:", "seed:x", "starve", "choices:1,", "choices:a", "late", "seed:1 ", "timed:1"}) {
     CHECK_THROWS_AS(parse_schedule(text), tegula::UserError);
   }
   CHECK_THROWS_WITH(parse_schedule("sed:3"), ContainsSubstring("seed:N, latest"));

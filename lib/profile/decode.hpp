@@ -1,0 +1,29 @@
+// Decodes the buffer of records of a profiled kernel.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "tegula/abi/profile_format.hpp"
+#include "tegula/profile/profile.hpp"
+
+namespace tegula::profiling {
+
+/// Says where a buffer comes from.
+struct Source {
+  std::string kernel;
+  std::string device;
+  std::string processor_word = "CTA";
+  double clocks_per_ns = 1;  ///< nominal; long rows give the true one by their two clocks
+  double record_clocks = 0;  ///< nominal cost of one record
+};
+
+/// Throws UserError in a build without the profiler.
+void require_profiler();
+
+/// Decodes the bytes of a buffer. Bytes that no kernel writes are counted, never followed. Throws UserError if there
+/// are fewer bytes than the layout describes, or if the layout is not one.
+Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, Source const& source);
+
+}  // namespace tegula::profiling

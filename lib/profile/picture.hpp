@@ -1,0 +1,24 @@
+// Chooses colours, labels and ticks for the picture and the page.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tegula/profile/profile.hpp"
+
+namespace tegula::profiling {
+
+/// Gives the fill colour of a name's events, "#4c78a8": waits are warm, work is cold, the user's names take turns.
+std::string colour(Profile const& profile, std::int32_t name);
+
+/// Gives "CTA 3 warp 1 producer".
+std::string track_text(Profile const& profile, ProfileRow const& row);
+
+/// Gives the distance of ticks, 1, 2 or 5 times a power of ten, for at most `ticks` of them.
+double tick_step(double span, int ticks);
+
+/// Replaces the characters that HTML and SVG reserve, and those that are not text.
+std::string escaped(std::string_view text);
+
+}  // namespace tegula::profiling

@@ -1,0 +1,95 @@
+#include "profile/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tegula {
+namespace profiling {
+
+std::string time_text(double ns) {
+  if (ns < 1000) return fmt::format("{:.1f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.2f} us", ns / 1e3);
+  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.2f} s", ns / 1e9);
+}
+
+char const* verdict(ProfileWait const& wait) {
+  constexpr double small = 5;  // per cent
+  if (wait.consumers < small && wait.producers < small) return "balanced";
+  return wait.consumers > wait.producers ? "producer bound" : "consumer bound";
+}
+
+std::vector<std::string> notes(Profile const& profile) {
+  std::vector<std::string> lines;
+  if (profile.dropped_rows > 0)
+    lines.push_back(fmt::format("{} warps found no row in the buffer; give it more rows, or select fewer CTAs or warps",
+                                profile.dropped_rows));
+  if (profile.unwritten_rows > 0)
+    lines.push_back(
+        fmt::format("{} rows were claimed but not written: the kernel ended early", profile.unwritten_rows));
+  if (profile.dropped_slots > 0)
+    lines.push_back(fmt::format("{} slots did not fit their rows; give rows more slots", profile.dropped_slots));
+  if (profile.malformed_slots > 0)
+    lines.push_back(
+        fmt::format("{} slots hold no record: something else wrote to the buffer", profile.malformed_slots));
+  if (profile.uncertain_rows > 0)
+    lines.push_back(fmt::format("{} warps made no record for 2^32 clocks or more; their events may be out of place",
+                                profile.uncertain_rows));
+  std::int64_t no_start = 0, no_stop = 0;
+  for (ProfileEvent const& event : profile.events) {
+    no_start += event.state == ProfileEvent::State::no_start;
+    no_stop += event.state == ProfileEvent::State::no_stop;
+  }
+  if (no_start > 0) lines.push_back(fmt::format("{} stops have no start", no_start));
+  if (no_stop > 0) lines.push_back(fmt::format("{} starts have no stop", no_stop));
+  std::int64_t const open = std::ranges::count_if(profile.rows, [](ProfileRow const& row) { return !row.ended; });
+  if (open > 0) lines.push_back(fmt::format("{} warps did not reach their end", open));
+  return lines;
+}
+
+std::string headline(Profile const& profile) {
+  std::set<std::pair<std::uint64_t, std::uint32_t>> ctas;
+  std::set<std::uint64_t> launches;
+  for (ProfileRow const& row : profile.rows) {
+    ctas.emplace(row.launch, row.cta);
+    launches.insert(row.launch);
+  }
+  return fmt::format(
+      "kernel {} on {}: {} launch{}, {} CTAs, {} warps, {} events in {}; {:.3f} clocks per ns, a record "
+      "costs {:.0f}; {} bytes of shared memory per CTA, {} of device memory",
+      profile.kernel, profile.device, launches.size(), launches.size() == 1 ? "" : "es", ctas.size(),
+      profile.rows.size(), profile.events.size(), time_text(profile.duration()), profile.clocks_per_ns,
+      profile.record_clocks, profile.shared_bytes, profile.buffer_bytes);
+}
+
+}  // namespace profiling
+
+std::string Profile::str() const {
+  using profiling::time_text;
+  std::string text = profiling::headline(*this) + "\n";
+  std::vector<ProfileStatistic> const all = statistics();
+  std::size_t width = 4;
+  for (ProfileStatistic const& s : all) width = std::max(width, label(s.name).size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ProfileStatistic const& s = all[i];
+    if (i == 0 || all[i - 1].role != s.role) {
+      std::string const role = role_name(s.role);
+      text += fmt::format("  {:<{}}  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}  {:>7}\n",
+                          role.empty() ? "all warps" : role + ":", std::max(width, std::size_t{12}), "count", "min",
+                          "median", "max", "sum", "share");
+    }
+    text += fmt::format("  {:<{}}  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}  {:>6.1f}%{}\n", label(s.name),
+                        std::max(width, std::size_t{12}), s.count, time_text(s.min), time_text(s.median),
+                        time_text(s.max), time_text(s.sum), 100 * s.share,
+                        s.halves > 0 ? fmt::format("  and {} halves", s.halves) : std::string());
+  }
+  for (ProfileWait const& wait : waits())
+    text += fmt::format("  ring {}: consumers waited {:.1f} % of their time, producers {:.1f} %: {}\n", wait.ring,
+                        wait.consumers, wait.producers, profiling::verdict(wait));
+  for (std::string const& note : profiling::notes(*this)) text += "  note: " + note + "\n";
+  return text;
+}
+
+}  // namespace tegula
