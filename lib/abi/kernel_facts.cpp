@@ -17,10 +17,10 @@ std::string_view name(MemoryAccessFacts::Kind kind) {
       return "scatter";
     case MemoryAccessFacts::Kind::atomic:
       return "atomic";
-    case MemoryAccessFacts::Kind::shared_load:
-      return "shared_load";
-    case MemoryAccessFacts::Kind::shared_store:
-      return "shared_store";
+    case MemoryAccessFacts::Kind::buffer_load:
+      return "buffer_load";
+    case MemoryAccessFacts::Kind::buffer_store:
+      return "buffer_store";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tegula/abi/compile_options.hpp"
 
@@ -12,19 +13,34 @@ namespace tegula::abi {
 
 inline constexpr std::array<std::string_view, 3> choice_names{"automatic", "off", "on"};
 
-constexpr std::string_view name(Choice choice) { return choice_names[static_cast<std::size_t>(choice)]; }
-constexpr std::optional<Choice> choice_of(std::string_view text) {
-  for (std::size_t i = 0; i < choice_names.size(); ++i)
-    if (choice_names[i] == text) return static_cast<Choice>(i);
+inline constexpr std::array<std::string_view, 2> strategy_names{"shared", "device"};
+inline constexpr std::array<std::string_view, 3> granularity_names{"warp", "warpgroup", "cta"};
+
+/// Lists the spellings of an enumeration that is an option.
+constexpr auto const& names_of(Choice) { return choice_names; }
+constexpr auto const& names_of(ProfileStrategy) { return strategy_names; }
+constexpr auto const& names_of(ProfileGranularity) { return granularity_names; }
+
+/// Finds the value of that spelling.
+template <class Enumeration>
+constexpr std::optional<Enumeration> value_named(std::string_view text) {
+  auto const& names = names_of(Enumeration{});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == text) return static_cast<Enumeration>(i);
   return std::nullopt;
 }
 
 inline std::string to_text(int value) { return std::to_string(value); }
 inline std::string to_text(bool value) { return value ? "1" : "0"; }
-inline std::string to_text(Choice choice) { return std::string(name(choice)); }
+inline std::string to_text(std::int64_t value) { return std::to_string(value); }
+inline std::string to_text(std::uint64_t value) { return std::to_string(value); }
+template <class Enumeration>
+requires(std::is_enum_v<Enumeration>) std::string to_text(Enumeration value) {
+  return std::string(names_of(value)[static_cast<std::size_t>(value)]);
+}
 
-/// Calls visit(name, meaning, field) for each, a number, a bool or a Choice; 0 and automatic mean "as written" and "the
-/// compiler's".
+/// Calls visit(name, meaning, field) for each, a number, a bool or an enumeration with names_of; 0 and automatic mean
+/// "as written" and "the compiler's".
 template <class Options, class Visit>
 constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("warps", "warps per CTA", options.warps);
@@ -42,6 +58,17 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds);
   visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow);
   visit("check_nan", "asserts that finite floats give finite results", options.checks.nan);
+  visit("profile_user", "records of the kernel's author are kept", options.profile.user);
+  visit("profile_compiler", "records of every role and phase that the passes make", options.profile.compiler);
+  visit("profile_strategy", "where a warp keeps its records while it runs", options.profile.strategy);
+  visit("profile_granularity", "the warps that record", options.profile.granularity);
+  visit("profile_circular", "the last records of a warp are kept, not the first", options.profile.circular);
+  visit("profile_slots", "slots of each warp", options.profile.slots);
+  visit("profile_rows", "rows of the buffer of records", options.profile.rows);
+  visit("profile_first_cta", "the first CTA that records", options.profile.first_cta);
+  visit("profile_cta_step", "distance of the CTAs that record", options.profile.cta_step);
+  visit("profile_cta_count", "CTAs that record", options.profile.cta_count);
+  visit("profile_warps", "mask of the warps that record", options.profile.warps);
 }
 
 }  // namespace tegula::abi

@@ -72,7 +72,7 @@ int copying_warps(ir::Function const& kernel) {
 int mbarriers(ir::Function const& function) {
   std::int64_t count = 0;
   ir::walk_pre_order(function.body(), [&](ir::Op& op) {
-    if (op.is<ir::SharedAllocOp>() && op.result()->type().kind() == ir::TypeKind::mbarrier)
+    if (op.is<ir::BufferAllocOp>() && op.result()->type().kind() == ir::TypeKind::mbarrier)
       count += op.result()->type().shape().product();
     return ir::Walk::advance;
   });

@@ -13,7 +13,7 @@ void add_effects(ir::Block const& block, EffectSummary& into, int depth) {
 
 void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
   for (ir::Effect const& effect : op.info().effects) {
-    if (effect.space == ir::Space::console) {
+    if (effect.space == ir::Space::console || effect.space == ir::Space::log) {
       into.reports = true;
       continue;
     }

@@ -75,7 +75,7 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   if (value.layout() == nullptr) return result;
   std::string why;
   auto const plan =
-      target::shared_plan(*value.layout(), *view.type().layout(), value.element(), kind == Kind::shared_store, why);
+      target::shared_plan(*value.layout(), *view.type().layout(), value.element(), kind == Kind::buffer_store, why);
   if (!plan) return result;  // refused when code is generated
   layout::BankCost const cost = target::bank_cost(*plan, bytes(value.element()));
   result.bytes = plan->matrices ? widest_bytes : plan->vectors.width * bytes(value.element());
@@ -90,7 +90,7 @@ bool is_work(ir::Op const& op) {
     if (op.result(i)->type().is_tile() && !op.is<ir::WgmmaWaitOp>() && !op.is<ir::WgmmaFenceOp>() &&
         !op.is<ir::ConstantOp>() && !op.is<ir::SplatOp>())
       return true;
-  return op.is<ir::StoreOp>() || op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>();
+  return op.is<ir::StoreOp>() || op.is<ir::BufferStoreOp>() || op.is<ir::PeerStoreOp>();
 }
 
 /// Tells whether the wait, which leaves `pending` groups open, closes a group that was committed right before it.
@@ -168,10 +168,10 @@ KernelFacts kernel_facts(ir::Function const& kernel) {
       access = indexed_access(op, Kind::scatter, op.in<ir::ScatterOp>("tile")->type(), op.as<ir::ScatterOp>().vector);
     else if (op.is<ir::AtomicUpdateOp>() && op.result()->type().layout() != nullptr)
       access = indexed_access(op, Kind::atomic, op.result()->type(), op.as<ir::AtomicUpdateOp>().vector);
-    else if (op.is<ir::SharedLoadOp>())
-      access = shared_access(Kind::shared_load, *op.operand(), op.result()->type());
-    else if (op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>())
-      access = shared_access(Kind::shared_store, *op.in("destination"), op.in("value")->type());
+    else if (op.is<ir::BufferLoadOp>())
+      access = shared_access(Kind::buffer_load, *op.operand(), op.result()->type());
+    else if (op.is<ir::BufferStoreOp>() || op.is<ir::PeerStoreOp>())
+      access = shared_access(Kind::buffer_store, *op.in("destination"), op.in("value")->type());
     else
       return ir::Walk::advance;
     access.where = op.where();

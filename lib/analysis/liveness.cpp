@@ -66,9 +66,9 @@ void Liveness::touch(std::size_t user, Op const& from, Op const* to) {
 
 void Liveness::find_touches(Block const& block) {
   for (Op const& op : block) {
-    if (auto const own = user_of_.find(&op); own != user_of_.end() && !op.is<SharedAllocOp>()) {
+    if (auto const own = user_of_.find(&op); own != user_of_.end() && !op.is<BufferAllocOp>()) {
       touch(own->second, op, &op);
-    } else if (!op.is<SharedAllocOp>() && !op.is<ViewOp>() && !op.is<TransViewOp>()) {
+    } else if (!op.is<BufferAllocOp>() && !op.is<ViewOp>() && !op.is<TransViewOp>()) {
       Op const* const over = completed_at(op);
       for (Value const* operand : op.operands()) {
         if (!operand->type().is_shared() && !operand->type().is_mbarrier()) continue;

@@ -1,12 +1,12 @@
 // Computes when each user of a function's shared memory holds data.
 //
 //   position   op                      %a   %b   scratch
-//      0       shared_store %a         |
+//      0       buffer_store %a         |
 //      1       tma_store %a            |              read until the wait
-//      2       shared_store %b         |    |
+//      2       buffer_store %b         |    |
 //      3       bulk_wait {read}        |    |
 //      4       reduce                       |    |
-//      5       shared_load %b               |
+//      5       buffer_load %b               |
 #pragma once
 
 #include <map>

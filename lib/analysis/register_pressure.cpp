@@ -14,7 +14,7 @@ bool is_free(ir::Value const& value) {
   ir::Op const* const op = value.defining_op();
   if (value.type().is_tensor()) return true;
   return op != nullptr && (op->is<ir::ConstantOp>() || op->is<ir::IotaOp>() || op->is<ir::SplatOp>() ||
-                           op->is<ir::TensorMapOp>() || op->is<ir::SharedAllocOp>());
+                           op->is<ir::TensorMapOp>() || op->is<ir::BufferAllocOp>());
 }
 
 /// Counts the registers of a value while it lives. Threads read a broadcast tile from its source.

@@ -31,7 +31,7 @@ struct Slice {
     std::int64_t per_warp = 0;  ///< times warp_index
     std::int64_t extent = 1;
   };
-  ir::Value const* root = nullptr;  ///< shared_alloc's result or a tensor parameter; null: bytes alone, or all tensors
+  ir::Value const* root = nullptr;  ///< buffer_alloc's result or a tensor parameter; null: bytes alone, or all tensors
   std::vector<Axis> axes;           ///< one per axis of the root
   std::vector<int> axis_of;         ///< for each axis of the tile that is moved, the root's
   bool whole = false;               ///< some part of the root: it is not known which
@@ -152,7 +152,7 @@ class SharedAccesses {
   int warps_;
   Uniformity const* uniformity_;
   Affines affines_;
-  std::map<ir::Op const*, std::int64_t> offsets_;  ///< of shared_alloc ops and exchanges
+  std::map<ir::Op const*, std::int64_t> offsets_;  ///< of buffer_alloc ops and exchanges
   std::map<ir::Op const*, std::vector<Access>> accesses_;
   std::map<std::pair<ir::Op const*, bool>, std::unique_ptr<Access>> scratch_;
   std::map<std::pair<Access const*, ir::Op const*>, std::unique_ptr<Access>> waited_;

@@ -22,7 +22,7 @@ void SharedAccesses::set_offset(Slice::Axis& axis, Value const& value) {
 
 Slice SharedAccesses::slice_of(Value const& value) {
   Op const* const op = value.defining_op();
-  if (op != nullptr && op->is<SharedAllocOp>()) {
+  if (op != nullptr && op->is<BufferAllocOp>()) {
     Slice slice;
     slice.root = &value;
     Extents const& shape = value.type().shape();
@@ -96,20 +96,21 @@ bool written_by_someone(Value const& tensor, Function const& function) {
 }  // namespace
 
 void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {
-  if (effect.space == Space::console || effect.completion == Completion::later) return;
+  if (effect.space == Space::console || effect.space == Space::log || effect.completion == Completion::later) return;
   if (effect.atomic && effect.access == ir::Access::read) return;  // the write stands for both
   // A peer writes at any time, so Liveness keeps the buffer's bytes for it alone. Readers wait for the phase of the
   // mbarrier that counts them.
   if (effect.space == Space::shared && at_peer(op)) return;
   Value const& operand = *op.operand(effect.operand);
-  if (effect.space == Space::shared && !operand.type().is_shared() && !operand.type().is_mbarrier())
+  bool const in_global = operand.type().is_global();  // a buffer there, for which the ops' records say shared
+  if (effect.space == Space::shared && !operand.type().is_buffer() && !operand.type().is_mbarrier())
     return;  // an operand of wgmma in registers
   Value const* const registers = registers_of(op, effect);
   bool const tile = registers != nullptr && registers->type().is_tile();
 
   Access access;
   access.op = &op;
-  access.space = effect.space;
+  access.space = in_global ? Space::global : effect.space;
   access.write = effect.access == ir::Access::write;
   access.atomic = effect.atomic;
   access.proxy = effect.proxy;
@@ -164,7 +165,7 @@ std::vector<Access> const& SharedAccesses::of(Op const& op) {
 
 Access const* SharedAccesses::scratch(Op const& op, bool write) {
   auto const found = offsets_.find(&op);
-  if (found == offsets_.end() || op.is<SharedAllocOp>() || op.is<CallOp>() || found->second < 0) return nullptr;
+  if (found == offsets_.end() || op.is<BufferAllocOp>() || op.is<CallOp>() || found->second < 0) return nullptr;
   auto& slot = scratch_[{&op, write}];
   if (!slot) {
     slot = std::make_unique<Access>();

@@ -24,7 +24,7 @@ void collect_carried(Loop const& loop, int k, std::set<Value const*>& seen, std:
 void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op const*>& found) {
   if (!seen.insert(&value).second) return;
   if (Op const* const op = value.defining_op(); op != nullptr) {
-    if (op->is<SharedAllocOp>()) {
+    if (op->is<BufferAllocOp>()) {
       if (std::find(found.begin(), found.end(), op) == found.end()) found.push_back(op);
     } else if (op->is<ViewOp>() || op->is<TransViewOp>()) {
       collect(*op->in("source"), seen, found);

@@ -7,7 +7,7 @@
 
 namespace tegula::analysis {
 
-/// Finds the shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found. There is
+/// Finds the buffer_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found. There is
 /// one, unless a loop carries it or a branch chooses it.
 std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 

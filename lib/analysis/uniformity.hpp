@@ -10,7 +10,7 @@ namespace tegula::analysis {
 
 /// Scalars of block IR are the same in all lanes of a warp. A divergent one may differ between warps of the executing
 /// group. Sources are ops of the trait `per_warp`; arithmetic, branches, loops and calls pass divergence on. A
-/// shared_load of one element at a uniform place is uniform. In a program without races all threads of a group read the
+/// buffer_load of one element at a uniform place is uniform. In a program without races all threads of a group read the
 /// same value there.
 class Uniformity {
  public:

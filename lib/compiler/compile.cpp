@@ -12,6 +12,7 @@
 
 #include "analysis/budget.hpp"
 #include "analysis/launch_program.hpp"
+#include "analysis/profile_layout.hpp"
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "ir/link.hpp"
@@ -24,6 +25,7 @@
 #include "support/own_stack.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/simplify/insert_checks.hpp"
+#include "transform/simplify/remove_records.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/pipeline.hpp"
@@ -44,6 +46,13 @@ bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) 
     });
   }
   return found;
+}
+
+bool runs_on_host(ir::Module const& module) {
+  bool result = true;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](ir::Op& op) { result = result && codegen::runs_on_host(op); });
+  return result;
 }
 
 /// Calls `work`, for a long module on a stack of its own: LLVM follows chains of instructions by recursion, and callers
@@ -94,6 +103,7 @@ transform::Pipeline default_pipeline(Target target) {
 }
 
 transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions const& options) {
+  if (options.target == Target::host && runs_on_host(module)) return transform::host_pipeline();
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return transform::block_pipeline();
   if (options.target == Target::cuda && becomes_block_ops(module, options)) return transform::cuda_block_pipeline();
@@ -105,6 +115,7 @@ ir::Module with_checks(ir::Module const& module, CompileOptions const& options) 
   for (auto const& function : copy.functions()) {
     bool const ranges = options.asserts && (options.ranges || options.target == Target::host);
     if (!ranges) transform::remove_asserts(*function, options.asserts);
+    if (!options.profile.user) transform::remove_records(*function);
     if (options.checks.any()) transform::insert_checks(*function, options.checks);
   }
   return copy;
@@ -216,6 +227,7 @@ CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& opt
                                     file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
   }
   result.parameters = analysis::parameters_of(kernel);
+  result.profile = analysis::profile_layout(kernel);
   codegen::append_launch_program(result.launch, analysis::launch_program(kernel));
   if (environment.time_passes) {
     double const spent = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

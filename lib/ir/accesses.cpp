@@ -22,10 +22,15 @@ Value const* registers_of(Op const& op, Effect const& effect) {
 Value const* view_of(Op const& op) {
   for (Effect const& effect : op.info().effects) {
     if (effect.completion == Completion::later) return op.result();
-    if (effect.space == Space::shared && op.operand(effect.operand)->type().is_shared())
+    if (effect.space == Space::shared && op.operand(effect.operand)->type().is_buffer())
       return op.operand(effect.operand);
   }
   return nullptr;
+}
+
+bool holds_log(Value const& buffer) {
+  return !buffer.unused() && std::all_of(buffer.uses().begin(), buffer.uses().end(),
+                                         [](Use const& use) { return use.user->is<ProfileBeginOp>(); });
 }
 
 bool is_asynchronous(Op const& op) {

@@ -15,5 +15,7 @@ Value const* registers_of(Op const& op, Effect const& effect);
 Value const* view_of(Op const& op);
 /// True for an op with an access through the async proxy.
 bool is_asynchronous(Op const& op);
+/// Tells whether a buffer holds logs alone, which are not accessed by elements.
+bool holds_log(Value const& buffer);
 
 }  // namespace tegula::ir

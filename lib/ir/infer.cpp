@@ -437,9 +437,9 @@ std::string why_not_a_type(Type const& type) {
       return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
     elements *= extent;
   }
-  if ((type.is_shared() || type.is_pending()) && type.layout() == nullptr) return to_string(type) + ": needs a layout";
+  if ((type.is_buffer() || type.is_pending()) && type.layout() == nullptr) return to_string(type) + ": needs a layout";
   if (type.layout() == nullptr) return {};
-  std::string const wrong = type.is_shared() ? why_not_in_memory(type.shape(), *type.layout())
+  std::string const wrong = type.is_buffer() ? why_not_in_memory(type.shape(), *type.layout())
                                              : why_not_in_registers(type.shape(), *type.layout());
   return wrong.empty() ? wrong : to_string(type) + ": " + wrong;
 }

@@ -25,6 +25,9 @@ void element_offsets(Rule& rule, OperandOf of) {
 bool shared_operand(Rule& rule, OperandOf place) {
   return rule.require(rule.operand(place).is_shared(), rule.says(place) + " but must be in shared memory");
 }
+bool buffer_operand(Rule& rule, OperandOf place) {
+  return rule.require(rule.operand(place).is_buffer(), rule.says(place) + " but must be a buffer or a view of one");
+}
 /// Requires the tile that a view holds.
 void tile_for(Rule& rule, OperandOf tile, OperandOf view) {
   Type const &value = rule.operand(tile), &to = rule.operand(view);
@@ -111,11 +114,16 @@ void bulk(Rule& rule, OperandOf shared) {
 
 }  // namespace
 
-// Shared memory.
-void apply(Rule& rule, SharedAllocOp const& op) {
+// Buffers.
+void apply(Rule& rule, BufferAllocOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
-  rule.require(rule.stated[0].is_shared() || rule.stated[0].is_mbarrier(),
-               "the result is " + to_string(rule.stated[0]) + " but must be shared or mbarrier");
+  rule.require(rule.stated[0].is_buffer() || rule.stated[0].is_mbarrier(),
+               "the result is " + to_string(rule.stated[0]) + " but must be shared, global or mbarrier");
+  rule.require(!rule.stated[0].is_global() || op.offset < 0, "offset " + std::to_string(op.offset) +
+                                                                 " belongs to shared memory, but the result is " +
+                                                                 to_string(rule.stated[0]));
+  rule.require(rule.stated[0].is_global() || op.symbol.empty(),
+               "symbol names buffers in global memory, but the result is " + to_string(rule.stated[0]));
   rule.require(std::has_single_bit(static_cast<std::uint64_t>(op.align)),
                "align is " + std::to_string(op.align) + ", not a power of two up to 4096");
   rule.require(!rule.stated[0].is_mbarrier() || op.align >= 8, "mbarriers are aligned to 8 bytes");
@@ -136,11 +144,11 @@ void apply(Rule& rule, ViewOp const&) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   element_offsets(rule, "source");
   if (source.is_mbarrier()) return view_of_mbarriers(rule);
-  if (!shared_operand(rule, "source")) return;
+  if (!buffer_operand(rule, "source")) return;
   if (!with_layout(rule, source)) return;
   Type const& stated = rule.stated[0];
   int const drop = source.rank() - stated.rank();
-  bool inside = stated.is_shared() && stated.element() == source.element() && drop >= 0;
+  bool inside = stated.kind() == source.kind() && stated.element() == source.element() && drop >= 0;
   for (int i = 0; inside && i < stated.rank(); ++i) inside = stated.shape()[i] <= source.shape()[i + drop];
   if (!rule.require(inside, "the result is " + to_string(stated) + ", not a box of " + to_string(source))) return;
   layout::Layout const* const layout = without_leading(*source.layout(), drop);
@@ -149,7 +157,7 @@ void apply(Rule& rule, ViewOp const&) {
 }
 
 void apply(Rule& rule, TransViewOp const&) {
-  if (!shared_operand(rule, "source")) return;
+  if (!buffer_operand(rule, "source")) return;
   Type const& source = rule.operand("source");
   if (!with_layout(rule, source)) return;
   int const rank = source.rank();
@@ -160,11 +168,11 @@ void apply(Rule& rule, TransViewOp const&) {
   order[rank - 1] = rank - 2;
   Extents shape;
   for (std::int64_t const axis : order) shape.push_back(source.shape()[static_cast<int>(axis)]);
-  rule.result(Type::shared(source.element(), shape, source.layout()->transposed(order)));
+  rule.result(source.with_shape(shape).with_layout(source.layout()->transposed(order)));
 }
 
-void apply(Rule& rule, SharedLoadOp const&) {
-  if (!shared_operand(rule, "source") || !rule.require(rule.stated.size() == 1, "the result's type must be stated"))
+void apply(Rule& rule, BufferLoadOp const&) {
+  if (!buffer_operand(rule, "source") || !rule.require(rule.stated.size() == 1, "the result's type must be stated"))
     return;
   Type const& source = rule.operand("source");
   Type const& stated = rule.stated[0];
@@ -174,8 +182,10 @@ void apply(Rule& rule, SharedLoadOp const&) {
   rule.result(stated);
 }
 
-void apply(Rule& rule, SharedStoreOp const&) {
-  if (!shared_operand(rule, "destination")) return;
+void apply(Rule& rule, BufferDeallocOp const&) { buffer_operand(rule, "buffer"); }
+
+void apply(Rule& rule, BufferStoreOp const&) {
+  if (!buffer_operand(rule, "destination")) return;
   Type const& to = rule.operand("destination");
   if (rule.operand("value") != Type::scalar(to.element()) || to.elements() != 1) tile_for(rule, "value", "destination");
 }

@@ -13,10 +13,11 @@ void inline_call(Op& call, Function const& callee) {
   Builder buffers = Builder::before(*outermost);
   std::vector<Value*> results;
   for (Op const& op : callee.body()) {
-    if (op.is<SharedAllocOp>()) {
-      buffers.clone(op, map).as<SharedAllocOp>().offset = -1;
+    if (op.is<BufferAllocOp>()) {
+      buffers.clone(op, map).as<BufferAllocOp>().offset = -1;
       continue;
     }
+    if (op.is<BufferDeallocOp>()) continue;  // the caller's memory lives on
     if (!op.is<ReturnOp>()) {
       builder.clone(op, map);
       continue;

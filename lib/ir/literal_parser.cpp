@@ -144,8 +144,8 @@ Type LiteralParser::type() {
 }
 
 TypeKind LiteralParser::kind_named(std::string_view word) {
-  for (TypeKind const kind : {TypeKind::tile, TypeKind::tensor, TypeKind::shared, TypeKind::mbarrier, TypeKind::pending,
-                              TypeKind::tensor_map})
+  for (TypeKind const kind : {TypeKind::tile, TypeKind::tensor, TypeKind::shared, TypeKind::global, TypeKind::mbarrier,
+                              TypeKind::pending, TypeKind::tensor_map})
     if (word == type_word(kind)) return kind;
   return TypeKind::scalar;
 }
@@ -188,7 +188,7 @@ Type LiteralParser::sized(TypeKind kind, std::size_t begin, Extents const& shape
   auto const text = lexer_.scan_balanced();
   if (!text) fail_at(layout_begin, "expected a layout closed by '>'");
   advance();
-  return plain.with_layout(layout(*text, layout_begin, shape, item, kind == TypeKind::shared));
+  return plain.with_layout(layout(*text, layout_begin, shape, item, plain.is_buffer()));
 }
 
 void LiteralParser::check_extents(std::size_t begin, Extents const& shape) const {

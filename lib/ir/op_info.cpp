@@ -60,7 +60,7 @@ constexpr auto op_types = hana::make_tuple(
 template <class OpStruct>
 constexpr bool effects_are_complete() {
   for (Effect const& effect : OpStruct::effects) {
-    if (effect.space == Space::console) continue;
+    if (effect.space == Space::console || effect.space == Space::log) continue;
     if (effect.operand < 0 || effect.operand >= static_cast<int>(OpStruct::operands.size())) return false;
     if (effect.proxy == Proxy::async && effect.completion == Completion::none) return false;
   }

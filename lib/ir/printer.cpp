@@ -304,6 +304,8 @@ std::string_view type_word(TypeKind kind) {
       return "tensor";
     case TypeKind::shared:
       return "shared";
+    case TypeKind::global:
+      return "global";
     case TypeKind::mbarrier:
       return "mbarrier";
     case TypeKind::pending:
@@ -338,13 +340,14 @@ std::string to_string(Type const& type) {
     case TypeKind::tile:
     case TypeKind::tensor:
     case TypeKind::shared:
+    case TypeKind::global:
     case TypeKind::pending:
     case TypeKind::tensor_map:
       break;
   }
   std::string text = std::string(type_word(type.kind())) + "<" + extents_text(type.shape()) + element;
   if (type.layout() == nullptr) return text + ">";
-  return text + ", " + layout::layout_text(*type.layout(), type.shape(), type.element(), type.is_shared()) + ">";
+  return text + ", " + layout::layout_text(*type.layout(), type.shape(), type.element(), type.is_buffer()) + ">";
 }
 
 std::string to_string(Value const& value) {

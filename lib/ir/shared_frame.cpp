@@ -40,9 +40,10 @@ std::string_view name(BufferKind kind) {
 std::vector<SharedUser> shared_users(Function const& function) {
   std::vector<SharedUser> users;
   walk_pre_order(function.body(), [&](Op& op) {
-    if (op.is<SharedAllocOp>()) {
+    if (op.is<BufferAllocOp>()) {
+      if (op.result()->type().is_global()) return Walk::advance;
       users.push_back({&op, BufferKind::explicit_buffer, buffer_bytes(op.result()->type()),
-                       op.as<SharedAllocOp>().align, op.as<SharedAllocOp>().offset});
+                       op.as<BufferAllocOp>().align, op.as<BufferAllocOp>().offset});
     } else if (std::int64_t const* const scratch = scratch_attribute(op); scratch != nullptr && has_layouts(op)) {
       if (std::int64_t const size = scratch_bytes(op); size > 0)
         users.push_back({&op, BufferKind::scratch, size, 16, *scratch});

@@ -13,7 +13,7 @@
 namespace tegula::ir {
 
 enum class BufferKind : std::uint8_t {
-  explicit_buffer,  ///< shared_alloc
+  explicit_buffer,  ///< buffer_alloc
   scratch,          ///< of an op that exchanges elements between warps
   virtual_buffer,   ///< all that a called function uses
 };

@@ -10,6 +10,7 @@
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
 #include "ir/verify_block.hpp"
+#include "ir/verify_buffers.hpp"
 #include "ir/verify_mbarriers.hpp"
 #include "support/string_buffer.hpp"
 
@@ -102,6 +103,7 @@ class Verifier {
     check_block(function.body(), nullptr, 1);
     if (found_.size() != before) return;
     for (MbarrierError const& found : mbarrier_errors(function)) error(*found.op, named(*found.op, found.text));
+    for (BufferError const& found : buffer_errors(function)) error(*found.op, named(*found.op, found.text));
   }
 
   void check_recursion() {
@@ -220,7 +222,8 @@ class Verifier {
         break;
     }
     if (typed) check_directions(op);
-    if (typed && op.info().has(block_op))
+    if (typed && (op.info().has(block_op) || op.is<BufferAllocOp>() || op.is<ProfileBeginOp>() ||
+                  op.is<ProfileAppendOp>() || op.is<ProfileEndOp>()))
       if (std::string const wrong = why_not_here(op, *function_); !wrong.empty()) error(op, named(op, wrong));
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
   }

@@ -81,6 +81,12 @@ std::string barrier_fits(Op const& op) {
   return {};
 }
 
+std::string has_log(Op const& op) {
+  return op.in("log")->defined_by<ProfileBeginOp>() != nullptr
+             ? std::string()
+             : "its log is " + to_string(*op.in("log")) + ", which is not the result of a profile_begin";
+}
+
 }  // namespace
 
 int block_count_of(Op const& op) {
@@ -91,11 +97,18 @@ int block_count_of(Op const& op) {
 
 std::string why_not_here(Op const& op, Function const& function) {
   if (op.info().has(collective) && around<ElectOp>(op) != nullptr &&
-      !(op.is<SharedLoadOp>() && op.result()->type().is_scalar()))
+      !(op.is<BufferLoadOp>() && op.result()->type().is_scalar()))
     return "all lanes of a warp take part, but elect leaves one";
   switch (op.kind()) {
-    case OpKind::SharedAllocOp:
-      return in_function_body(op, function);
+    case OpKind::BufferAllocOp:
+      return op.result()->type().is_global() ? in_kernel_body(op, function) : in_function_body(op, function);
+    case OpKind::ProfileBeginOp:
+      return in_kernel_body(op, function);
+    case OpKind::ProfileEndOp:
+      if (std::string wrong = in_kernel_body(op, function); !wrong.empty()) return wrong;
+      return has_log(op);
+    case OpKind::ProfileAppendOp:
+      return has_log(op);
     case OpKind::TensorMapOp:
       return in_kernel_body(op, function);
     case OpKind::ViewOp:

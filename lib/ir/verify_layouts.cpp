@@ -28,15 +28,15 @@ std::string buffer_aligned(Value const& view, std::int64_t alignment) {
     at = producer->in("source");
     producer = at->defining_op();
   }
-  if (producer == nullptr || !producer->is<SharedAllocOp>() || producer->as<SharedAllocOp>().align % alignment == 0)
+  if (producer == nullptr || !producer->is<BufferAllocOp>() || producer->as<BufferAllocOp>().align % alignment == 0)
     return {};
-  return to_string(*at) + " is aligned to " + std::to_string(producer->as<SharedAllocOp>().align) +
+  return to_string(*at) + " is aligned to " + std::to_string(producer->as<BufferAllocOp>().align) +
          " bytes, but its layout needs align = " + std::to_string(alignment) + " here";
 }
 
 std::string buffer_without_layout(Op const& op) {
   auto const wrong = [](Value const& value) {
-    bool const bare = value.type().is_shared() && value.type().layout() == nullptr;
+    bool const bare = value.type().is_buffer() && value.type().layout() == nullptr;
     return bare ? to_string(value) + " is " + to_string(value.type()) + ", a buffer without a layout; say dense or " +
                       "swizzled(128), for example"
                 : std::string();
@@ -51,7 +51,7 @@ std::string buffer_without_layout(Op const& op) {
 std::string view_moves(Op const& op) {
   Type const& source = op.in<ViewOp>("source")->type();
   Type const& view = op.result()->type();
-  if (!source.is_shared()) return {};
+  if (!source.is_buffer()) return {};
   auto const indices = op.all<ViewOp>("offsets");
   bool const at_start = std::all_of(indices.begin(), indices.end(), [](Value const* offset) {
     Op const* const producer = offset->defined_by<ConstantOp>();

@@ -54,7 +54,7 @@ Op const* buffer_of(Value const& value) {
   Op const* producer = value.defining_op();
   while (producer != nullptr && (producer->is<ViewOp>() || producer->is<TransViewOp>()))
     producer = producer->in("source")->defining_op();
-  return producer != nullptr && producer->is<SharedAllocOp>() ? producer : nullptr;
+  return producer != nullptr && producer->is<BufferAllocOp>() ? producer : nullptr;
 }
 
 bool overlap(std::int64_t a, std::int64_t a_bytes, std::int64_t b, std::int64_t b_bytes) {
@@ -65,7 +65,7 @@ class Lives {
  public:
   std::vector<MbarrierError> run(Function const& function) {
     for (Op const& op : function.body()) {
-      if (!op.is<SharedAllocOp>() || !op.result()->type().is_mbarrier()) continue;
+      if (!op.is<BufferAllocOp>() || !op.result()->type().is_mbarrier()) continue;
       auto const count = static_cast<std::size_t>(op.result()->type().elements());
       arrays_.push_back({&op, objects_, count, nullptr});
       objects_ += count;
@@ -244,7 +244,7 @@ class Lives {
                                " is used by another partition at the same time; do it outside of "
                                "warp_specialize");
     for (Op const* buffer : other.touched)
-      if (covers(buffer->as<SharedAllocOp>().offset, buffer_bytes(buffer->result()->type()), object))
+      if (covers(buffer->as<BufferAllocOp>().offset, buffer_bytes(buffer->result()->type()), object))
         error(change, name_of(object) + " shares bytes with " + to_string(*buffer->result()) +
                           ", which another partition uses at the same time");
   }
@@ -275,7 +275,7 @@ class Lives {
   bool covers(std::int64_t begin, std::int64_t size, std::size_t object) const {
     for (Array const& array : arrays_) {
       if (object < array.first || object >= array.first + array.count) continue;
-      std::int64_t const offset = array.alloc->as<SharedAllocOp>().offset;
+      std::int64_t const offset = array.alloc->as<BufferAllocOp>().offset;
       return begin >= 0 && offset >= 0 &&
              overlap(begin, size, offset + 8 * static_cast<std::int64_t>(object - array.first), 8);
     }
@@ -284,7 +284,7 @@ class Lives {
 
   void check_range(Op const& op, std::int64_t begin, std::int64_t size, Op const* buffer) {
     for (Array const& array : arrays_) {
-      std::int64_t const offset = array.alloc->as<SharedAllocOp>().offset;
+      std::int64_t const offset = array.alloc->as<BufferAllocOp>().offset;
       if (array.alloc == buffer || begin < 0 || offset < 0 ||
           !overlap(begin, size, offset, 8 * static_cast<std::int64_t>(array.count)))
         continue;
@@ -303,7 +303,7 @@ class Lives {
           operand->type().is_shared() || operand->type().is_mbarrier() ? buffer_of(*operand) : nullptr;
       if (buffer == nullptr) continue;
       if (partition_ != nullptr) partition_->touched.insert(buffer);
-      check_range(op, buffer->as<SharedAllocOp>().offset, buffer_bytes(buffer->result()->type()), buffer);
+      check_range(op, buffer->as<BufferAllocOp>().offset, buffer_bytes(buffer->result()->type()), buffer);
     }
     std::int64_t const* const scratch = scratch_attribute(op);
     if (scratch != nullptr && *scratch >= 0) check_range(op, *scratch, scratch_bytes(op), nullptr);

@@ -3,6 +3,7 @@
 // others run.
 #pragma once
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,9 @@
 namespace tegula::sim {
 
 class Agent;
+
+/// Holds the buffers in global memory, by the op that allocates each.
+using GlobalBuffers = std::map<ir::Op const*, std::vector<std::byte>>;
 
 /// Holds one launch.
 class Launch {
@@ -31,6 +35,11 @@ class Launch {
   [[nodiscard]] int number(ir::Value const& value) const { return numbers_.at(&value); }
   [[nodiscard]] int value_count() const { return static_cast<int>(numbers_.size()); }
   void count_step() { ++result_.steps; }
+  [[nodiscard]] std::int64_t steps() const { return result_.steps; }
+  /// Gives the bytes of a buffer in global memory: zero at first, one for all blocks.
+  [[nodiscard]] std::vector<std::byte>& buffer(ir::Op const& alloc);
+  /// Keeps these buffers in another place, which outlives the launch.
+  void keep_buffers_in(GlobalBuffers& buffers) { buffers_ = &buffers; }
   void count_block() { ++result_.blocks; }
   void set_grid(Grid const& grid) { result_.grid = grid; }
   /// Numbers the results of an op that was appended after the launch began.
@@ -89,6 +98,8 @@ class Launch {
   std::vector<bool> loads_noted_;
   Shadow shadow_;
   BlockOrder order_;
+  GlobalBuffers own_buffers_;
+  GlobalBuffers* buffers_ = &own_buffers_;
   int acquired_in_vain_ = 0;  ///< acquires in a row that changed no element
   std::int64_t changes_ = 0;  ///< stores and changes by atomics
   location last_acquire_;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "layout/layout.hpp"
+#include "ir/exchange.hpp"
 #include "ir/text.hpp"
 #include "ir/value_memo.hpp"
 #include "sim/compare.hpp"
@@ -273,7 +274,18 @@ void Launch::run_blocks() {
   if (options_.report_unwritten) find_unwritten();
 }
 
-Result Launch::take_result() { return std::move(result_); }
+std::vector<std::byte>& Launch::buffer(Op const& alloc) {
+  auto const [at, fresh] = buffers_->try_emplace(&alloc);
+  if (fresh) at->second.resize(static_cast<std::size_t>(buffer_bytes(alloc.result()->type())));
+  return at->second;
+}
+
+Result Launch::take_result() {
+  for (auto const& [alloc, bytes] : *buffers_)
+    if (options_.profile != nullptr && alloc->as<BufferAllocOp>().symbol.view() == profile_symbol)
+      *options_.profile = bytes;
+  return std::move(result_);
+}
 
 void Launch::find_unwritten() {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -67,6 +68,8 @@ struct Options {
   bool check_asserts = true;
   bool print = true;     ///< device_print writes to standard output
   int max_reports = 20;  ///< further ones are counted only
+  /// Takes the bytes of the kernel's log (tegula/abi/profile_format.hpp), if it has one; null: nobody asks.
+  std::vector<std::byte>* profile = nullptr;
 };
 
 enum class ReportKind : std::uint8_t {

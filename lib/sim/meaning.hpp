@@ -74,6 +74,12 @@ TEGULA_SIM_MEANING(CompareExchangeOp);
 // debug.cpp
 TEGULA_SIM_MEANING(AssertOp);
 TEGULA_SIM_MEANING(PrintOp);
+// log.cpp
+TEGULA_SIM_MEANING(RecordOp);
+TEGULA_SIM_MEANING(ProfileBeginOp);
+TEGULA_SIM_MEANING(ProfileAppendOp);
+TEGULA_SIM_MEANING(ProfileEndOp);
+TEGULA_SIM_MEANING(BufferAllocOp);
 #undef TEGULA_SIM_MEANING
 
 /// Throws a UserError for block ops: warps run them (lib/sim/block), blocks do not.

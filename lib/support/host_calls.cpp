@@ -1,5 +1,8 @@
 #include "support/host_calls.hpp"
 
+#include <atomic>
+#include <chrono>
+
 #include "support/console.hpp"
 
 using tegula::support::PrintLine;
@@ -27,4 +30,15 @@ void tegula_print_tile_end(PrintLine* line) { line->end_tile(); }
 void tegula_print_end(PrintLine* line) {
   line->write();
   delete line;
+}
+
+std::uint64_t tegula_time() {
+  auto const now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+std::uint32_t tegula_thread() {
+  static std::atomic<std::uint32_t> next = 0;
+  thread_local std::uint32_t const number = next++;
+  return number;
 }

@@ -149,14 +149,16 @@ int main(int argc, char** argv) {
   abi::for_each_pass_option(arguments.options, [&](std::string_view name, std::string_view meaning, auto& value) {
     std::string const flag = "--" + std::string(name);
     using Value = std::remove_reference_t<decltype(value)>;
-    if constexpr (std::is_same_v<Value, bool>)
+    if constexpr (std::is_same_v<Value, bool>) {
       app.add_flag(flag, value, std::string(meaning));
-    else if constexpr (std::is_same_v<Value, Choice>)
-      app.add_option(flag, value, std::string(meaning))
-          ->transform(CLI::Transformer(std::map<std::string, Choice>{
-              {"automatic", Choice::automatic}, {"off", Choice::off}, {"on", Choice::on}}));
-    else
+    } else if constexpr (std::is_enum_v<Value>) {
+      std::map<std::string, Value> values;
+      for (std::string_view const spelling : abi::names_of(Value{}))
+        values.emplace(spelling, *abi::value_named<Value>(spelling));
+      app.add_option(flag, value, std::string(meaning))->transform(CLI::Transformer(values));
+    } else {
       app.add_option(flag, value, std::string(meaning));
+    }
   });
   app.add_flag("--verify", arguments.verify_only, "check the input, print nothing");
   app.add_flag("--locations", arguments.locations, "print source lines");

@@ -62,7 +62,8 @@ struct Draft {
 };
 
 /// Fills the function's body from the draft: effects of each region in order, before each the nodes it needs, operands
-/// left to right. Loads that a later statement needs come before the store that ends their epoch. Ends with a return.
+/// left to right. Loads that a later statement needs come before the store that ends their epoch, and all values
+/// written before a record come before it. Ends with a return.
 void emit_draft(Draft const& draft, ir::Function& function);
 
 }  // namespace tegula::trace

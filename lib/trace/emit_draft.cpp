@@ -22,6 +22,7 @@ class Emitter {
       for (Id operand : effect.operands) value(operand, block);
       if (!effect.regions.empty()) captures(effect, number, block);
       if (!effect.written.empty()) pending_loads(region, i, number, block);
+      if (effect.kind == ir::OpKind::RecordOp) written_before(region, i, number, block);
       emit(effect, block);
     }
     for (Id yielded : region.yields) value(yielded, block);
@@ -114,6 +115,21 @@ class Emitter {
     auto const never = [](Node const&) { return false; };
     auto const note = [&](Node const& reached) {
       if (pending(reached)) needed.push_back(reached.first_result);
+    };
+    for (std::size_t i = position + 1; i < region.effects.size(); ++i)
+      reach_effect(node(region.effects[i]), never, note);
+    for (Id yielded : region.yields) postorder(yielded, never, note);
+    for (Id id : needed) value(id, block);
+  }
+
+  // Emits, before a record, the values of this region written before it that are needed later: it measures them.
+  void written_before(Region const& region, std::size_t position, int number, ir::Block& block) {
+    Node const* const record = &node(region.effects[position]);
+    std::vector<Id> needed;
+    ++round_;
+    auto const never = [](Node const&) { return false; };
+    auto const note = [&](Node const& reached) {
+      if (&reached < record && reached.region == number) needed.push_back(reached.first_result);
     };
     for (std::size_t i = position + 1; i < region.effects.size(); ++i)
       reach_effect(node(region.effects[i]), never, note);

@@ -34,7 +34,7 @@ struct Recorder::Impl {
   std::uint32_t trace = 0;
   Recorder* outer = nullptr;
   bool failed = false;
-  bool tells_host = false;     ///< asserts or prints, also in functions that it calls
+  bool tells_host = false;     ///< asserts, prints or records, also in functions that it calls
   bool orders_memory = false;  ///< has atomics with an order, also in functions that it calls
   Draft draft;
   int region = 0;
@@ -49,6 +49,14 @@ struct Recorder::Impl {
   std::map<Id, LastStore> last_store;
   std::map<std::tuple<ir::OpKind, std::vector<std::byte>, std::vector<Id>, std::uint8_t>, Id> scalars;
   std::optional<location> grid;
+  struct OpenRecord {
+    std::string name;
+    location where;
+    int region = 0;
+  };
+  std::vector<OpenRecord> open_records;  ///< parts that have started and not stopped
+  /// Throws where a part that started in the current region does not stop in it.
+  void check_records();
   std::vector<int> statements;  // nodes of the loops and branches that are open
   std::set<Id> positive;        // steps that are checked at the launch
 

@@ -155,6 +155,55 @@ void Recorder::device_print(char const* text, Ids values, location where) {
   impl_->tells_host = true;
 }
 
+void Recorder::record(ir::RecordEvent event, char const* name, Ids value, location where) {
+  auto& open = impl_->open_records;
+  if (event == ir::RecordEvent::start) {
+    open.push_back({name, where, impl_->region});
+  } else {
+    auto const started = std::find_if(open.rbegin(), open.rend(), [&](Impl::OpenRecord const& part) {
+      return part.name == name && part.region == impl_->region;
+    });
+    if (started == open.rend()) {
+      auto const outside =
+          std::find_if(open.rbegin(), open.rend(), [&](Impl::OpenRecord const& part) { return part.name == name; });
+      if (outside != open.rend())
+        impl_->fail(
+            fmt::format("record{}: \"{}\" stops in {}, but started{} in {}; stop it there", at(where), name,
+                        impl_->region_name(impl_->region), at(outside->where), impl_->region_name(outside->region)),
+            where);
+      impl_->fail(fmt::format("record{}: \"{}\" stops but has not started in {}; write record(start, \"{}\") before it",
+                              at(where), name, impl_->region_name(impl_->region), name),
+                  where);
+    }
+    open.erase(std::next(started).base());
+  }
+  ir::RecordOp op;
+  op.event = event;
+  op.name = Symbol(name);
+  op.file = Symbol(where.file());
+  op.line = where.line();
+  impl_->run(impl_->add_effect(ir::OpKind::RecordOp, &op, value, where));
+  impl_->tells_host = true;
+}
+
+void Recorder::end_region(char const* name, location where) noexcept {
+  if (impl_->failed) return;
+  try {
+    record(ir::RecordEvent::stop, name, {}, where);
+  } catch (UserError const&) {  // the end of the trace says so
+  }
+}
+
+void Recorder::Impl::check_records() {
+  for (OpenRecord const& part : open_records)
+    if (part.region == region)
+      fail(
+          fmt::format("record{}: \"{}\" starts in {} but does not stop in it; write record(stop, \"{}\") on each path, "
+                      "or use region",
+                      at(part.where), part.name, region_name(region), part.name),
+          part.where);
+}
+
 std::string Recorder::Impl::unknown_at_launch(Id expression) const {
   std::vector<Id> open = {expression};
   std::set<Id> seen;
@@ -237,6 +286,7 @@ Id Recorder::end_repeat(Id again, Ids yields) {
 Id Recorder::end_loop(Ids yields) {
   int const node = impl_->statements.back();
   impl_->statements.pop_back();
+  impl_->check_records();
   Region& body = impl_->current();
   body.yields.assign(yields.first, yields.first + yields.count);
   body.open = false;
@@ -263,6 +313,7 @@ void Recorder::begin_if(Id condition, location where) {
 }
 
 void Recorder::begin_else(Ids then_yields) {
+  impl_->check_records();
   int const node = impl_->statements.back();
   Region& then = impl_->current();
   then.yields.assign(then_yields.first, then_yields.first + then_yields.count);
@@ -301,6 +352,7 @@ ir::Function& Recorder::Impl::emit(std::string const& unique_name) {
 Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments, int count, Ids results) {
   Impl& inside = *of.impl_;
   inside.check_whole();
+  inside.check_records();
   inside.draft.regions[0].yields.assign(results.first, results.first + results.count);
   inside.draft.regions[0].open = false;
   if (impl_->eager != nullptr) {  // its ops have run
@@ -362,6 +414,7 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
 
 TracedKernel Recorder::finish() {
   impl_->check_whole();
+  impl_->check_records();
   if (!impl_->grid)
     impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
                 impl_->where);

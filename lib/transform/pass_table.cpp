@@ -25,6 +25,7 @@
 #include "transform/barrier/insert_proxy_fences.hpp"
 #include "transform/tile/lag_references.hpp"
 #include "transform/warp/lower_online_softmax.hpp"
+#include "transform/profile/lower_profiling.hpp"
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
@@ -202,6 +203,10 @@ constexpr PassInfo table[] = {
      .summary = "clamps TMA coordinates that may not fit 32 bits; they stay outside the tensor",
      .function = clamp_coordinates,
      .needs = {Property::no_fetches}},
+    {.name = "lower-profiling",
+     .summary = "makes records to entries of a log in memory",
+     .function = lower_profiling,
+     .last = "records measure code as it will run: behind fences, TMA copies, canonical form and merged expressions"},
 };
 
 std::string names_of(PropertySet properties) {
@@ -224,25 +229,25 @@ consteval std::array<PassInfo const*, sizeof...(Names)> list(Names... names) {
 
 constexpr auto for_host = list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions",
                                "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "canonicalize",
-                               "eliminate-common-subexpressions", "eliminate-dead-code");
+                               "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
     list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
          "eliminate-dead-code", "pad-tiles", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "share-atomic-results", "allocate-shared-memory", "insert-barriers");
-constexpr auto for_cuda_block =
-    list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
-         "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid",
-         "hoist-loop-invariants", "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops",
-         "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-         "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "canonicalize",
-         "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
-         "insert-proxy-fences", "dependent-launch", "take-turns", "carry-remainders", "clamp-coordinates");
+         "share-atomic-results", "allocate-shared-memory", "insert-barriers", "lower-profiling");
+constexpr auto for_cuda_block = list(
+    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+    "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid", "hoist-loop-invariants", "swap-operands",
+    "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
+    "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "share-atomic-results", "lower-online-softmax",
+    "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
+    "specialize-warps", "run-ahead", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
+    "carry-remainders", "clamp-coordinates", "lower-profiling");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences");
+         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");
 
 }  // namespace
 

@@ -44,7 +44,8 @@ struct PassInfo {
   ModulePass module = nullptr;
   PropertySet needs = {};
   PropertySet leaves = {};
-  PropertySet breaks = {};  ///< properties that may no longer hold afterwards
+  PropertySet breaks = {};     ///< properties that may no longer hold afterwards
+  std::string_view last = {};  ///< the reason that no pass may run behind it; empty: some may
 };
 
 std::span<PassInfo const> passes();

@@ -197,6 +197,10 @@ std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diag
 }
 
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module) {
+  for (std::size_t i = 0; i + 1 < pipeline.size(); ++i)
+    if (!pipeline[i]->last.empty())
+      return fmt::format("pipeline: {} comes before {}, but it runs last: {}; move it to the end", pipeline[i]->name,
+                         pipeline[i + 1]->name, pipeline[i]->last);
   for (int i = 0; i < property_count; ++i) {
     auto const property = static_cast<Property>(i);
     bool const asked =

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <type_traits>
 
 #include "ir/text.hpp"
 #include "abi/pass_options.hpp"
@@ -14,22 +15,27 @@ namespace {
 
 constexpr std::string_view mark = "// replay: ";
 
-int number_of(std::string_view text) {
-  int value = 0;
+template <class Number>
+Number number_of(std::string_view text) {
+  Number value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
     throw UserError(fmt::format("replay: {} is not a number", support::quoted(text)));
   return value;
 }
 
-void read_value(std::string_view text, int& value) { value = number_of(text); }
-void read_value(std::string_view text, bool& value) { value = number_of(text) != 0; }
-void read_value(std::string_view text, Choice& choice) {
-  auto const found = abi::choice_of(text);
+void read_value(std::string_view text, bool& value) { value = number_of<int>(text) != 0; }
+template <class Number>
+requires(std::is_integral_v<Number>) void read_value(std::string_view text, Number& value) {
+  value = number_of<Number>(text);
+}
+template <class Enumeration>
+requires(std::is_enum_v<Enumeration>) void read_value(std::string_view text, Enumeration& value) {
+  auto const found = abi::value_named<Enumeration>(text);
   if (!found)
-    throw UserError(
-        fmt::format("replay: {} is not one of {}", support::quoted(text), support::joined(abi::choice_names, ", ")));
-  choice = *found;
+    throw UserError(fmt::format("replay: {} is not one of {}", support::quoted(text),
+                                support::joined(abi::names_of(Enumeration{}), ", ")));
+  value = *found;
 }
 
 /// Returns false if there is no such option.

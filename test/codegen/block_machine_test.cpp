@@ -121,14 +121,14 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
       for (std::size_t f = 0; f < forms.size(); ++f) {
         std::string const n = std::to_string(f);
         body += "  %r" + n + " = constant {value = " + std::to_string(64 * f) + " : i64} : i64\n";
-        body += "  %s" + n + " = shared_alloc {align = 1024, offset = " + std::to_string(f * 16384) +
+        body += "  %s" + n + " = buffer_alloc {align = 1024, offset = " + std::to_string(f * 16384) +
                 "} : " + type("shared", 64, 64, element, forms[f]) + "\n";
-        body += "  shared_store %s" + n + ", %t\n";
+        body += "  buffer_store %s" + n + ", %t\n";
       }
       body += "  barrier\n";
       for (std::size_t f = 0; f < forms.size(); ++f) {
         std::string const n = std::to_string(f);
-        body += "  %u" + n + " = shared_load %s" + n + " : " + type("tile", 64, 64, element, to) + "\n";
+        body += "  %u" + n + " = buffer_load %s" + n + " : " + type("tile", 64, 64, element, to) + "\n";
         body += "  store %y, %u" + n + ", %r" + n + ", %c0\n";
       }
       Matrix x(element, 64, 64), y(element, 64 * static_cast<int>(forms.size()), 64);
@@ -147,7 +147,7 @@ TEST_CASE("views of stages and blocks have the addresses of their layouts", "[bl
   x.fill(random, 100);
   // Four quarters of 64 x 128, written through views of one stage, read as a whole and through a transposed view.
   std::string body =
-      "  %s = shared_alloc {align = 1024} : shared<2x128x256xbf16, swizzled(128)>\n"
+      "  %s = buffer_alloc {align = 1024} : shared<2x128x256xbf16, swizzled(128)>\n"
       "  %whole = view %s, %c1, %c0, %c0 : shared<128x256xbf16, swizzled(128)>\n";
   for (int quarter = 0; quarter < 4; ++quarter) {
     std::string const n = std::to_string(quarter), row = quarter / 2 == 0 ? "%c0" : "%c64",
@@ -155,11 +155,11 @@ TEST_CASE("views of stages and blocks have the addresses of their layouts", "[bl
     body += "  %t" + n + " = load %x, " + row + ", " + column + " : tile<64x128xbf16, wgmma>\n";
     body +=
         "  %v" + n + " = view %s, %c1, " + row + ", " + column + " : shared<64x128xbf16, swizzled(128) of 128x256>\n";
-    body += "  shared_store %v" + n + ", %t" + n + "\n";
+    body += "  buffer_store %v" + n + ", %t" + n + "\n";
   }
   body +=
       "  barrier\n"
-      "  %a = shared_load %whole : tile<128x256xbf16, mma(2,2)>\n"
+      "  %a = buffer_load %whole : tile<128x256xbf16, mma(2,2)>\n"
       "  store %y, %a, %c0, %c0\n";
   CHECK(run(body, 4, {&x, &y}) == "");
   int wrong = 0;
@@ -169,10 +169,10 @@ TEST_CASE("views of stages and blocks have the addresses of their layouts", "[bl
 
   Matrix z("bf16", 64, 128);
   CHECK(run("  %t = load %x, %c0, %c0 : tile<128x64xbf16, wgmma>\n"
-            "  %s = shared_alloc {align = 1024} : shared<128x64xbf16, swizzled(128)>\n"
-            "  shared_store %s, %t\n  barrier\n"
+            "  %s = buffer_alloc {align = 1024} : shared<128x64xbf16, swizzled(128)>\n"
+            "  buffer_store %s, %t\n  barrier\n"
             "  %v = trans_view %s : shared<64x128xbf16, swizzled_t(128)>\n"
-            "  %u = shared_load %v : tile<64x128xbf16, wgmma>\n  store %y, %u, %c0, %c0\n",
+            "  %u = buffer_load %v : tile<64x128xbf16, wgmma>\n  store %y, %u, %c0, %c0\n",
             4, {&x, &z}) == "");
   wrong = 0;
   for (int r = 0; r < 64; ++r)
@@ -205,10 +205,10 @@ TEST_CASE("tensor core products read descriptors and fragments by their layouts"
     std::string body = "  %a = load %x, %c0, %c0 : " + type("tile", c.m, c.k, c.element, "wgmma_a" + group) +
                        "\n  %b = load %z, %c0, %c0 : " + type("tile", c.k, c.n, c.element, spread) + "\n";
     if (c.a != "registers")
-      body += "  %sa = shared_alloc {align = 1024} : " + type("shared", c.m, c.k, c.element, c.a) +
-              "\n  shared_store %sa, %a\n";
-    body += "  %sb = shared_alloc {align = 1024} : " + type("shared", c.k, c.n, c.element, c.b) +
-            "\n  shared_store %sb, %b\n  fence_proxy_async\n  barrier\n";
+      body += "  %sa = buffer_alloc {align = 1024} : " + type("shared", c.m, c.k, c.element, c.a) +
+              "\n  buffer_store %sa, %a\n";
+    body += "  %sb = buffer_alloc {align = 1024} : " + type("shared", c.k, c.n, c.element, c.b) +
+            "\n  buffer_store %sb, %b\n  fence_proxy_async\n  barrier\n";
     std::string const d = type("pending", c.m, c.n, c.result, "wgmma" + group);
     // Twice, the second time on top of the first: accumulators keep their places.
     body += "  wgmma_fence\n  %p = wgmma " + std::string(c.a == "registers" ? "%a" : "%sa") + ", %sb : " + d +
@@ -237,11 +237,11 @@ TEST_CASE("mma.sync products with fragments from shared memory are right", "[blo
       z.fill(random, 4);
       std::string body = "  %a0 = load %x, %c0, %c0 : " + type("tile", 64, 64, element, "mma") +
                          "\n  %b0 = load %z, %c0, %c0 : " + type("tile", 64, 32, element, "mma") +
-                         "\n  %sa = shared_alloc {align = 1024} : " + type("shared", 64, 64, element, "swizzled(128)") +
-                         "\n  %sb = shared_alloc {align = 1024} : " + type("shared", 64, 32, element, "swizzled(64)") +
-                         "\n  shared_store %sa, %a0\n  shared_store %sb, %b0\n  barrier\n  %a = shared_load %sa : " +
+                         "\n  %sa = buffer_alloc {align = 1024} : " + type("shared", 64, 64, element, "swizzled(128)") +
+                         "\n  %sb = buffer_alloc {align = 1024} : " + type("shared", 64, 32, element, "swizzled(64)") +
+                         "\n  buffer_store %sa, %a0\n  buffer_store %sb, %b0\n  barrier\n  %a = buffer_load %sa : " +
                          type("tile", 64, 64, element, "mma_a" + grid) +
-                         "\n  %b = shared_load %sb : " + type("tile", 64, 32, element, "mma_b" + grid) +
+                         "\n  %b = buffer_load %sb : " + type("tile", 64, 32, element, "mma_b" + grid) +
                          "\n  %f = constant {value = 1.0 : f32} : f32\n  %c = splat %f : " +
                          type("tile", 64, 32, "f32", "mma" + grid) +
                          "\n  %d = mma %a, %b, %c : " + type("tile", 64, 32, "f32", "mma" + grid) +
@@ -264,9 +264,9 @@ TEST_CASE("cp_async fills a swizzled tile, with zeros outside the tensor", "[blo
     Matrix x("bf16", 50, 40), y("bf16", 64, 64);
     x.fill(random, 100);
     std::string const layout = warps == 4 ? "wgmma" : "mma(1)";
-    CHECK(run("  %s = shared_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
+    CHECK(run("  %s = buffer_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
               "  cp_async %x, %s, %c0, %c0 {vector = 8}\n  cp_async_commit\n  cp_async_wait\n  barrier\n"
-              "  %t = shared_load %s : " +
+              "  %t = buffer_load %s : " +
                   type("tile", 64, 64, "bf16", layout) + "\n  store %y, %t, %c0, %c0\n",
               warps, {&x, &y}) == "");
     int wrong = 0;

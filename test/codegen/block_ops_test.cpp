@@ -114,16 +114,16 @@ TEST_CASE("block ops without an instruction are refused with values and a remedy
              ContainsSubstring("registers: 66560 needed (128 x 40, 256 x 240), 64512 allowed"));
   CHECK_THAT(refusal("  elect {warp = 4} {\n    bulk_commit\n    yield\n  }\n"),
              ContainsSubstring("warp 4 of 4 executing ones"));
-  CHECK_THAT(refusal("  %s = shared_alloc {align = 1024} : shared<64x128xbf16, swizzled(128)>\n"
+  CHECK_THAT(refusal("  %s = buffer_alloc {align = 1024} : shared<64x128xbf16, swizzled(128)>\n"
                      "  %m = tensor_map %x {box = [64, 32], swizzle = b64} : tensor_map<64x32xbf16>\n"
-                     "  %b = shared_alloc {align = 8} : mbarrier\n"
+                     "  %b = buffer_alloc {align = 8} : mbarrier\n"
                      "  elect {\n    tma_load %m, %s, %b, %zero, %zero\n    yield\n  }\n"),
              ContainsSubstring("tma_load: a copy with swizzle 64 and box 64x32 puts element"));
-  CHECK_THAT(refusal("  %s = shared_alloc {align = 1024} : shared<64x128xbf16, swizzled(128)>\n"
+  CHECK_THAT(refusal("  %s = buffer_alloc {align = 1024} : shared<64x128xbf16, swizzled(128)>\n"
                      "  elect {\n    bulk_store %x, %s, %zero, %zero\n    yield\n  }\n"),
              ContainsSubstring("a bulk copy moves adjacent bytes"));
-  CHECK_THAT(refusal("  %a = shared_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
-                     "  %b = shared_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
+  CHECK_THAT(refusal("  %a = buffer_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
+                     "  %b = buffer_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
                      "  %d = wgmma %a, %b : pending<64x64xf32, mma>\n  wgmma_commit\n"
                      "  %r = wgmma_wait %d : tile<64x64xf32, mma>\n  store %y, %r, %zero, %zero\n",
                      8),

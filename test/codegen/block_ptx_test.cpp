@@ -1,5 +1,6 @@
 // Tests every PTX form of the block ops, through LLVM's passes and the NVPTX back end: the text, and that ptxas
 // assembles it.
+#include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
@@ -316,7 +317,7 @@ CHECK: ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r{{[0-9]+}}, %r{{[0-9]+}}}, [%
 CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 CHECK: stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%r{{[0-9]+}}], {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}};
 CHECK: mov.u64 %rd{{[0-9]+}}, %globaltimer;
-CHECK: mov.u64 %rd{{[0-9]+}}, %clock64;
+CHECK: mov.u32 %r{{[0-9]+}}, %clock;
 )");
 }
 

@@ -191,7 +191,7 @@ std::map<ir::Op const*, std::int64_t> executions_of_a_warp(PipelineCase const& o
 std::int64_t uses_of_rings(ir::Module const& module) {
   std::int64_t max = 1;
   for (ir::Op const* op : test::detail::all_ops(module))
-    if (op->is<ir::SharedAllocOp>() && op->result()->type().is_mbarrier())
+    if (op->is<ir::BufferAllocOp>() && op->result()->type().is_mbarrier())
       max = std::max(max, op->result()->type().elements());
   return 2 * max + 1;
 }

@@ -34,9 +34,9 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
   %some = compare %n, %k0 {predicate = gt} : bool
   %map_x = tensor_map %X {box = [8, 32]} : tensor_map<8x32xf32>
   %map_y = tensor_map %Y {box = [8, 32]} : tensor_map<8x32xf32>
-  %full = shared_alloc {align = 8, offset = 0} : mbarrier<2>
-  %out = shared_alloc {align = 128, offset = 0} : shared<8x32xf32, dense>
-  %ring = shared_alloc {align = 128, offset = 1024} : shared<2x8x32xf32, dense>
+  %full = buffer_alloc {align = 8, offset = 0} : mbarrier<2>
+  %out = buffer_alloc {align = 128, offset = 0} : shared<8x32xf32, dense>
+  %ring = buffer_alloc {align = 128, offset = 1024} : shared<2x8x32xf32, dense>
   %f0 = view %full, %k0 : mbarrier
   %f1 = view %full, %k1 : mbarrier
   %r0 = view %ring, %k0, %k0, %k0 : shared<8x32xf32, dense>
@@ -55,9 +55,9 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
     yield
   }
   mbarrier_wait %f0, %k0
-  %a = shared_load %r0 : tile<8x32xf32, [register (1,0) (2,0) (4,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
+  %a = buffer_load %r0 : tile<8x32xf32, [register (1,0) (2,0) (4,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
   mbarrier_wait %f1, %k0
-  %b = shared_load %r1 : tile<8x32xf32, [register (1,0) (2,0) (4,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
+  %b = buffer_load %r1 : tile<8x32xf32, [register (1,0) (2,0) (4,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
   %sum = add %a, %b : tile<8x32xf32, [register (1,0) (2,0) (4,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
   barrier
   elect {
@@ -65,7 +65,7 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
     yield
   }
   barrier
-  shared_store %out, %sum
+  buffer_store %out, %sum
   fence_proxy_async
   barrier
   elect {
@@ -112,11 +112,11 @@ ir::Op const* buffer_of(ir::Value const& value) {
   ir::Op const* op = value.defining_op();
   while (op != nullptr && (op->is<ir::ViewOp>() || op->is<ir::TransViewOp>())) op = op->operand(0)->defining_op();
   REQUIRE(op != nullptr);
-  REQUIRE(op->is<ir::SharedAllocOp>());
+  REQUIRE(op->is<ir::BufferAllocOp>());
   return op;
 }
 
-std::int64_t offset_of(ir::Op const& alloc) { return alloc.as<ir::SharedAllocOp>().offset; }
+std::int64_t offset_of(ir::Op const& alloc) { return alloc.as<ir::BufferAllocOp>().offset; }
 
 /// Lists the ops through which tensor maps move a buffer, and the operand that names it.
 ir::Value const* copied(ir::Op const& op) {
@@ -208,11 +208,11 @@ TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
   // Never invalidated, or the buffer touched too early.
   CHECK_THAT(
       refusal(with("mbarrier_inval %full", "")),
-      ContainsSubstring("shared_store: %out at bytes 0 to 1024 overlaps %full[0], which lives until mbarrier_inval"));
+      ContainsSubstring("buffer_store: %out at bytes 0 to 1024 overlaps %full[0], which lives until mbarrier_inval"));
   CHECK_THAT(refusal(with("  barrier\n  elect {\n    mbarrier_inval",
-                          "  shared_store %out, %sum\n  barrier\n  elect {\n"
+                          "  buffer_store %out, %sum\n  barrier\n  elect {\n"
                           "    mbarrier_inval")),
-             ContainsSubstring("shared_store: %out at bytes 0 to 1024 overlaps %full[0]"));
+             ContainsSubstring("buffer_store: %out at bytes 0 to 1024 overlaps %full[0]"));
   CHECK_THAT(refusal(with("{align = 128, offset = 1024}", "{align = 128, offset = 0}")),
              ContainsSubstring("tma_load: %ring at bytes 0 to 2048 overlaps %full[0]"));
   // Behind the barriers nothing has to be invalidated.
@@ -225,7 +225,7 @@ TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
     ir::Op* buffer = nullptr;
     ir::Op const* barrier = nullptr;
     for (ir::Op& op : copy.kernel().body()) {
-      if (!op.is<ir::SharedAllocOp>()) continue;
+      if (!op.is<ir::BufferAllocOp>()) continue;
       if (op.result()->type().is_mbarrier())
         barrier = &op;
       else if (buffer == nullptr)
@@ -233,7 +233,7 @@ TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
     }
     REQUIRE(buffer != nullptr);
     REQUIRE(barrier != nullptr);
-    auto& place = buffer->as<ir::SharedAllocOp>();
+    auto& place = buffer->as<ir::BufferAllocOp>();
     place.offset = offset_of(*barrier) / place.align * place.align;
     INFO(target.name);
     CHECK_THAT(ir::verify(copy).str(), ContainsSubstring("which lives until mbarrier_inval"));
@@ -242,7 +242,7 @@ TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
 
 TEST_CASE("barriers and TMA buffers are aligned as the hardware asks", "[B9]") {
   CHECK_THAT(refusal(with("{align = 8, offset = 0} : mbarrier", "{align = 4, offset = 0} : mbarrier")),
-             ContainsSubstring("shared_alloc: mbarriers are aligned to 8 bytes"));
+             ContainsSubstring("buffer_alloc: mbarriers are aligned to 8 bytes"));
   CHECK_THAT(refusal(with("{align = 128, offset = 1024}", "{align = 64, offset = 1024}")),
              ContainsSubstring("tma_load: %ring is aligned to 64 bytes, but its layout needs align = 128 here"));
   CHECK_THAT(refusal(with("offset = 1024}", "offset = 1088}")),
@@ -258,7 +258,7 @@ TEST_CASE("barriers and TMA buffers are aligned as the hardware asks", "[B9]") {
     INFO(target.name);
     int copies = 0;
     each_op(target.module, [&](ir::Op const& op) {
-      if (op.is<ir::SharedAllocOp>() && op.result()->type().is_mbarrier()) CHECK(offset_of(op) % 8 == 0);
+      if (op.is<ir::BufferAllocOp>() && op.result()->type().is_mbarrier()) CHECK(offset_of(op) % 8 == 0);
       if (copied(op) == nullptr) return;
       ++copies;
       CHECK(offset_of(*buffer_of(*copied(op))) % needed_alignment(op) == 0);
@@ -276,14 +276,14 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
   %k0 = constant {value = 0 : i64} : i64
   %map = tensor_map %X {box = [1, 4]} : tensor_map<1x4xf32>
   %swizzled_map = tensor_map %X {box = [8, 32], swizzle = b128} : tensor_map<8x32xf32>
-  %full = shared_alloc {align = 8} : mbarrier<)" +
+  %full = buffer_alloc {align = 8} : mbarrier<)" +
                              count + R"(>
-  %small = shared_alloc {align = 128} : shared<4xf32, dense>
-  %empty = shared_alloc {align = 8} : mbarrier<)" +
+  %small = buffer_alloc {align = 128} : shared<4xf32, dense>
+  %empty = buffer_alloc {align = 8} : mbarrier<)" +
                              count + R"(>
-  %ring = shared_alloc {align = 1024} : shared<)" +
+  %ring = buffer_alloc {align = 1024} : shared<)" +
                              count + R"(x8x32xf32, swizzled(128)>
-  %last = shared_alloc {align = 8} : mbarrier
+  %last = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     mbarrier_init %empty
@@ -310,9 +310,9 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
     std::vector<std::int64_t> places;
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;
     for (ir::Op const& op : module.kernel().body()) {
-      if (!op.is<ir::SharedAllocOp>()) continue;
+      if (!op.is<ir::BufferAllocOp>()) continue;
       std::int64_t const size = ir::buffer_bytes(op.result()->type());
-      CHECK(offset_of(op) % op.as<ir::SharedAllocOp>().align == 0);
+      CHECK(offset_of(op) % op.as<ir::BufferAllocOp>().align == 0);
       if (op.result()->type().is_mbarrier()) barriers += size;
       for (auto const& [begin, end] : taken) CHECK((offset_of(op) >= end || offset_of(op) + size <= begin));
       taken.emplace_back(offset_of(op), offset_of(op) + size);
@@ -340,10 +340,10 @@ TEST_CASE("the hand-written kernels have one barrier per stage and no more", "[B
     });
     CHECK_FALSE(filled.empty());
     for (ir::Op const& op : target.module.kernel().body()) {
-      if (!op.is<ir::SharedAllocOp>() || !op.result()->type().is_mbarrier()) continue;
+      if (!op.is<ir::BufferAllocOp>() || !op.result()->type().is_mbarrier()) continue;
       CHECK(ir::buffer_bytes(op.result()->type()) == 8 * op.result()->type().elements());
       for (ir::Op const& other : target.module.kernel().body()) {
-        if (!other.is<ir::SharedAllocOp>() || &other == &op) continue;
+        if (!other.is<ir::BufferAllocOp>() || &other == &op) continue;
         CHECK((offset_of(other) >= offset_of(op) + ir::buffer_bytes(op.result()->type()) ||
                offset_of(other) + ir::buffer_bytes(other.result()->type()) <= offset_of(op)));
       }

@@ -109,7 +109,7 @@ TEST_CASE("a copied tile that a product and a reduction use is right at every tr
       if (trips != stages) continue;
       ir::Module const module = lowered(one);
       CHECK(count(module, ir::OpKind::WgmmaOp) >= 1);
-      CHECK(count(module, ir::OpKind::SharedLoadOp) >= 1);  // the reduction reads the stage that the product reads
+      CHECK(count(module, ir::OpKind::BufferLoadOp) >= 1);  // the reduction reads the stage that the product reads
       CHECK(count(module, ir::OpKind::TmaLoadOp) >= 2);
     }
 }

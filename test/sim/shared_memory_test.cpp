@@ -123,7 +123,7 @@ TEST_CASE("the buffers of the hand-written kernels fit after their offsets are r
     auto const offsets = [&] {
       std::vector<std::int64_t> found;
       for (ir::Op const& op : module.kernel().body())
-        if (op.is<ir::SharedAllocOp>()) found.push_back(op.as<ir::SharedAllocOp>().offset);
+        if (op.is<ir::BufferAllocOp>()) found.push_back(op.as<ir::BufferAllocOp>().offset);
       return found;
     };
     auto const hand_written = offsets();
@@ -131,7 +131,7 @@ TEST_CASE("the buffers of the hand-written kernels fit after their offsets are r
     CHECK(offsets() == hand_written);  // a placed buffer keeps its place
     CHECK(overlapping(module) == "");
     for (ir::Op& op : module.kernel().body())
-      if (op.is<ir::SharedAllocOp>()) op.as<ir::SharedAllocOp>().offset = -1;
+      if (op.is<ir::BufferAllocOp>()) op.as<ir::BufferAllocOp>().offset = -1;
     transform::run_pipeline(module, "allocate-shared-memory", {});
     auto const found = size_of(module);
     INFO(target.name);
@@ -147,10 +147,10 @@ TEST_CASE("each call of a diamond has its own offset in shared memory", "[sim][b
   auto const holding = [&](std::string const& name, std::string const& size, std::string const& inside) {
     return "function @" + name + "(%x: " + tile + ") -> (" + tile +
            ") noinline warps = 4 {\n  %k0 = constant {value = 0 : i64} : i64\n" +
-           "  %kept = shared_alloc {align = 128} : shared<" + size +
-           "x128xi32, dense>\n  %v = view %kept, %k0, %k0 : shared<128xi32, dense>\n  shared_store %v, %x\n  "
+           "  %kept = buffer_alloc {align = 128} : shared<" + size +
+           "x128xi32, dense>\n  %v = view %kept, %k0, %k0 : shared<128xi32, dense>\n  buffer_store %v, %x\n  "
            "barrier\n" +
-           inside + "  barrier\n  %then = shared_load %v : " + tile + "\n  %r = add %y, %then : " + tile +
+           inside + "  barrier\n  %then = buffer_load %v : " + tile + "\n  %r = add %y, %then : " + tile +
            "\n  barrier\n  return %r\n}\n";
   };
   std::string const text =
@@ -162,12 +162,12 @@ TEST_CASE("each call of a diamond has its own offset in shared memory", "[sim][b
                   "\n  %y = call %x10 {callee = @d} : " + tile + "\n") +
       "kernel @k(%o: out tensor<?xi32>) warps = 4 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k1 = constant {value "
       "= "
-      "1 : i64} : i64\n  grid %k1\n  %cta = block_index : i64\n  %mine = shared_alloc {align = 128} : shared<128xi32, "
+      "1 : i64} : i64\n  grid %k1\n  %cta = block_index : i64\n  %mine = buffer_alloc {align = 128} : shared<128xi32, "
       "dense>\n  %i = iota : " +
-      tile + "\n  shared_store %mine, %i\n  barrier\n  %first = compare %cta, %k0 : bool\n  %z = if %first : " + tile +
+      tile + "\n  buffer_store %mine, %i\n  barrier\n  %first = compare %cta, %k0 : bool\n  %z = if %first : " + tile +
       " {\n    %z1 = call %i {callee = @b} : " + tile + "\n    %z2 = call %z1 {callee = @c} : " + tile +
       "\n    yield %z2\n  } else {\n    %z3 = call %i {callee = @c} : " + tile +
-      "\n    yield %z3\n  }\n  barrier\n  %i2 = shared_load %mine : " + tile + "\n  %sum = add %z, %i2 : " + tile +
+      "\n    yield %z3\n  }\n  barrier\n  %i2 = buffer_load %mine : " + tile + "\n  %sum = add %z, %i2 : " + tile +
       "\n  store %o, %sum, %k0\n  return\n}\n";
   auto module = module_of(text);
   transform::run_pipeline(module, "allocate-shared-memory", {});

@@ -65,18 +65,18 @@ std::string kernel(std::string const& attributes, std::string const& body) {
 }
 
 std::string const two_warps = "warps = 2", pair_of_ctas = "warps = 1 cluster = 2";
-std::string const buffer = R"(  %s = shared_alloc {align = 128} : shared<64xf32, dense>
+std::string const buffer = R"(  %s = buffer_alloc {align = 128} : shared<64xf32, dense>
   %v = constant {value = 1 : f32} : OWN
 )";
 std::string barrier_of(std::string const& arrivals) {
-  return "  %b = shared_alloc {align = 8} : mbarrier\n  elect {\n    mbarrier_init %b {arrivals = " + arrivals +
+  return "  %b = buffer_alloc {align = 8} : mbarrier\n  elect {\n    mbarrier_init %b {arrivals = " + arrivals +
          "}\n    fence_mbarrier_init\n    yield\n  }\n  barrier\n";
 }
 
 /// Lets all threads of a CTA write shared memory, and read each other's after `order`.
 std::string across_warps(std::string const& order, std::string const& before = "") {
-  return kernel(two_warps, buffer + before + "  shared_store %s, %v\n" + order +
-                               "  %w = shared_load %s : OTHER\n  store %o, %w, %0\n");
+  return kernel(two_warps, buffer + before + "  buffer_store %s, %v\n" + order +
+                               "  %w = buffer_load %s : OTHER\n  store %o, %w, %0\n");
 }
 /// Lets the first CTA of a pair write global memory, and the other read it: `send` and `receive` stand between.
 std::string message(std::string const& begin, std::string const& send, std::string const& receive) {
@@ -88,7 +88,7 @@ std::string message(std::string const& begin, std::string const& send, std::stri
                                   "  if %first {\n    yield\n  } else {\n    %w = load %x, %0 : LANES\n"
                                   "    store %o, %w, %0\n    yield\n  }\n");
 }
-std::string const published = R"(  %b = shared_alloc {align = 8} : mbarrier
+std::string const published = R"(  %b = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %b
     fence_mbarrier_init
@@ -110,7 +110,7 @@ std::vector<Row> cluster_rows() {
            "    %w = load", "    mbarrier_wait %b, %0 {scope = cluster}\n    %w = load");
   std::string const waits_for_peer = with(arrives_at_peer, "  return\n", meet + "  return\n");
   std::string const begins = kernel(pair_of_ctas, "  grid %2\n  %rank = cluster_rank : i64\n" + published +
-                                                      R"(  %s = shared_alloc {align = 128} : shared<32xf32, dense>
+                                                      R"(  %s = buffer_alloc {align = 128} : shared<32xf32, dense>
   cluster_arrive {relaxed = true}
   cluster_wait
   %first = compare %rank, %0 {predicate = eq} : bool
@@ -124,7 +124,7 @@ std::vector<Row> cluster_rows() {
       yield
     }
     mbarrier_wait %b, %0 {scope = cluster}
-    %w = shared_load %s : PART
+    %w = buffer_load %s : PART
     store %o, %w, %0
     yield
   }
@@ -199,26 +199,26 @@ std::vector<Row> cluster_rows() {
 std::vector<Row> cta_rows() {
   std::string const one = "  mbarrier_arrive %b\n  mbarrier_wait %b, %0\n";
   std::string const named = "  barrier %1 {threads = 64}\n";
-  std::string const half = kernel(two_warps, R"(  %s = shared_alloc {align = 128} : shared<32xf32, dense>
+  std::string const half = kernel(two_warps, R"(  %s = buffer_alloc {align = 128} : shared<32xf32, dense>
   %v = constant {value = 1 : f32} : PART
   %warp = warp_index : i64
   %early = compare %warp, %0 {predicate = eq} : bool
   if %early {
-    shared_store %s, %v
+    buffer_store %s, %v
     barrier_arrive %1 {threads = 64}
     yield
   } else {
     barrier %1 {threads = 64}
-    %w = shared_load %s : PART
+    %w = buffer_load %s : PART
     store %o, %w, %0
     yield
   }
 )");
-  std::string const lanes = kernel("warps = 1", R"(  %s = shared_alloc {align = 128} : shared<64xf32, dense>
+  std::string const lanes = kernel("warps = 1", R"(  %s = buffer_alloc {align = 128} : shared<64xf32, dense>
   %v = constant {value = 1 : f32} : LANES
-  shared_store %s, %v
+  buffer_store %s, %v
   warp_barrier
-  %w = shared_load %s : TURNED
+  %w = buffer_load %s : TURNED
   store %o, %w, %0
 )");
   std::string const atomic = R"(  elect {warp = -1} {
@@ -227,8 +227,8 @@ std::vector<Row> cta_rows() {
     yield
   }
 )";
-  std::string const reused = kernel(two_warps, R"(  %b = shared_alloc {align = 8, offset = 0} : mbarrier
-  %s = shared_alloc {align = 128, offset = 0} : shared<64xf32, dense>
+  std::string const reused = kernel(two_warps, R"(  %b = buffer_alloc {align = 8, offset = 0} : mbarrier
+  %s = buffer_alloc {align = 128, offset = 0} : shared<64xf32, dense>
   %v = constant {value = 1 : f32} : OWN
   elect {
     mbarrier_init %b
@@ -236,7 +236,7 @@ std::vector<Row> cta_rows() {
     yield
   }
   barrier
-  shared_store %s, %v
+  buffer_store %s, %v
 )");
   return {
       {"no barrier", across_warps(""), {}, ReportKind::race_raw},
@@ -291,11 +291,11 @@ std::vector<Row> copy_rows() {
     yield
   }
   mbarrier_wait %b, %0
-  %w = shared_load %s : OWN
+  %w = buffer_load %s : OWN
   store %o, %w, %0
 )";
   std::string const copied = kernel(two_warps, load);
-  std::string const store = kernel(two_warps, buffer + R"(  shared_store %s, %v
+  std::string const store = kernel(two_warps, buffer + R"(  buffer_store %s, %v
   fence_proxy_async
   barrier
   elect {
@@ -305,26 +305,26 @@ std::vector<Row> copy_rows() {
     yield
   }
   barrier
-  shared_store %s, %v
+  buffer_store %s, %v
 )");
-  std::string const reads_result = with(store, "  barrier\n  shared_store %s, %v\n  return",
+  std::string const reads_result = with(store, "  barrier\n  buffer_store %s, %v\n  return",
                                         "  barrier\n  %w = load %o, %0 : OWN\n  store %x, %w, %0\n  return");
   std::string const by_threads = kernel(two_warps, buffer + R"(  cp_async %x, %s, %0 {vector = 4}
   cp_async_commit
   cp_async_wait
   barrier
-  %w = shared_load %s : OWN
+  %w = buffer_load %s : OWN
   store %o, %w, %0
 )");
   std::string const handed = kernel(two_warps, buffer + barrier_of("64") + R"(  cp_async %x, %s, %0 {vector = 4}
   cp_async_arrive %b
   mbarrier_wait %b, %0
-  %w = shared_load %s : OWN
+  %w = buffer_load %s : OWN
   store %o, %w, %0
 )");
   std::string const multicast =
       kernel(pair_of_ctas, "  grid %2\n" + std::string("  %map = tensor_map %x {box = [32]} : tensor_map<32xf32>\n") +
-                               published + R"(  %s = shared_alloc {align = 128} : shared<32xf32, dense>
+                               published + R"(  %s = buffer_alloc {align = 128} : shared<32xf32, dense>
   cluster_arrive
   cluster_wait
   %rank = cluster_rank : i64
@@ -345,7 +345,7 @@ std::vector<Row> copy_rows() {
     yield
   }
   mbarrier_wait %b, %0
-  %w = shared_load %s : PART
+  %w = buffer_load %s : PART
   %32 = constant {value = 32 : i64} : i64
   %at = mul %rank, %32 : i64
   store %o, %w, %at
@@ -426,9 +426,9 @@ std::vector<Row> copy_rows() {
 
 std::vector<Row> product_rows() {
   std::string const product = kernel("warps = 4", R"(  %a = constant {value = 1 : bf16} : tile<64x16xbf16, wgmma_a>
-  %b = shared_alloc {align = 1024} : shared<16x16xbf16, swizzled(32)>
+  %b = buffer_alloc {align = 1024} : shared<16x16xbf16, swizzled(32)>
   %z = constant {value = 1 : bf16} : tile<16x16xbf16, [register (1,0), lane (2,0) (4,0) (8,0) (0,1) (0,2), warp (0,4) (0,8)]>
-  shared_store %b, %z
+  buffer_store %b, %z
   fence_proxy_async
   barrier
   %f = wgmma_fence %a : tile<64x16xbf16, wgmma_a>

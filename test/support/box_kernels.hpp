@@ -27,8 +27,8 @@ kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?x
          std::to_string(warps) + R"( : i64} : i64
   %map_x = tensor_map %X {box = [12, 32]} : tensor_map<12x32xf32>
   %map_y = tensor_map %Y {box = [12, 32]} : tensor_map<12x32xf32>
-  %box = shared_alloc {align = 128, offset = 0} : shared<12x32xf32, dense>
-  %full = shared_alloc {align = 8, offset = 1536} : mbarrier
+  %box = buffer_alloc {align = 128, offset = 0} : shared<12x32xf32, dense>
+  %full = buffer_alloc {align = 8, offset = 1536} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -42,11 +42,11 @@ kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?x
     mbarrier_wait %full, %k0
     for %r = %w to %rows step %warps {
       %v = view %box, %r, %k0 : shared<32xf32, dense>
-      %x = shared_load %v : )" +
+      %x = buffer_load %v : )" +
          row + R"(
       %y = add %x, %x : )" +
          row + R"(
-      shared_store %v, %y
+      buffer_store %v, %y
       yield
     }
     yield
@@ -73,8 +73,8 @@ kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?x
   %k0 = constant {value = 0 : i64} : i64
   %map_x = tensor_map %X {box = [12, 32]} : tensor_map<12x32xf32>
   %map_y = tensor_map %Y {box = [12, 32]} : tensor_map<12x32xf32>
-  %box = shared_alloc {align = 128, offset = 0} : shared<12x32xf32, dense>
-  %full = shared_alloc {align = 8, offset = 1536} : mbarrier
+  %box = buffer_alloc {align = 128, offset = 0} : shared<12x32xf32, dense>
+  %full = buffer_alloc {align = 8, offset = 1536} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init

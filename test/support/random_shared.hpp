@@ -43,7 +43,7 @@ class SharedGenerator {
       std::string const place_text =
           options_.offsets ? "{align = 128, offset = " + std::to_string(place) + "} " : "{align = 128} ";
       place += (bytes(buffer) + 127) / 128 * 128;
-      header_ += "  " + buffer.name + " = shared_alloc " + place_text + ": shared<" + std::to_string(buffer.stages) +
+      header_ += "  " + buffer.name + " = buffer_alloc " + place_text + ": shared<" + std::to_string(buffer.stages) +
                  "x" + std::to_string(width(buffer)) + "xi32, dense>\n";
       if (options_.copies) copy_header(buffer, i, place);
       buffers_.push_back(buffer);
@@ -121,7 +121,7 @@ class SharedGenerator {
     place = (place + 127) / 128 * 128;
     std::string const at = options_.offsets ? "{align = 8, offset = " + std::to_string(place) + "} " : "{align = 8} ";
     place += 128;
-    header_ += "  %b" + n + " = shared_alloc " + at + ": mbarrier<8>\n  %in" + n + " = tensor_map %a " + box +
+    header_ += "  %b" + n + " = buffer_alloc " + at + ": mbarrier<8>\n  %in" + n + " = tensor_map %a " + box +
                " : tensor_map<1x" + w + "xi32>\n  %out" + n + " = tensor_map %o " + box + " : tensor_map<1x" + w +
                "xi32>\n";
     initial_ += "    mbarrier_init %b" + n + "\n";
@@ -170,12 +170,12 @@ class SharedGenerator {
     line(places + " = iota : " + type);
     line(number + " = constant {value = " + std::to_string(1000 * ++values_) + " : i32} : " + type);
     line(value + " = add " + places + ", " + number + " : " + type);
-    line("shared_store " + to + ", " + value);
+    line("buffer_store " + to + ", " + value);
     close();
   }
   void read(Buffer& buffer) {
     std::string const from = view(buffer), value = fresh("x"), at = row();
-    line(value + " = shared_load " + from + " : " + tile(buffer.words, pick(3)));
+    line(value + " = buffer_load " + from + " : " + tile(buffer.words, pick(3)));
     line("store %o, " + value + ", " + at + ", %k0");
     close();
   }
@@ -194,7 +194,7 @@ class SharedGenerator {
          std::to_string(width(buffer)) + ">");
     line("elect {warp = " + std::to_string(pick(options_.warps)) + "} {");
     line("  " + value + " = constant {value = " + std::to_string(++values_) + " : i32} : i32");
-    line("  shared_store " + to + ", " + value);
+    line("  buffer_store " + to + ", " + value);
     line("  yield");
     line("}");
     close();
@@ -251,7 +251,7 @@ class SharedGenerator {
       line(value + " = constant {value = " + std::to_string(++values_) + " : i32} : " + type);
       line(to + " = view " + buffer.name + ", %k" + std::to_string(stage) + ", %k0 : shared<" +
            std::to_string(width(buffer)) + "xi32, dense>");
-      line("shared_store " + to + ", " + value);
+      line("buffer_store " + to + ", " + value);
       close();
     }
   }

@@ -48,6 +48,7 @@ struct CompileOptions {
   bool asserts = true;                        ///< false: device_asserts are removed
   bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
   bool lines = false;                         ///< true: code names the user's functions and lines, for debuggers
+  ProfileOptions profile;                     ///< what the kernel records of its course, and how
   Checks checks;                              ///< added to the kernel, whatever `asserts` says
   std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
   std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own

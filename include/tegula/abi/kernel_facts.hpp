@@ -19,8 +19,8 @@ struct MemoryAccessFacts {
     gather,        ///< of global memory at indices; its cost is at most the stated one
     scatter,       ///< to global memory at indices; the same
     atomic,        ///< of a tile; the same
-    shared_load,   ///< ldmatrix too
-    shared_store,  ///< stmatrix too
+    buffer_load,   ///< ldmatrix too
+    buffer_store,  ///< stmatrix too
   };
   Kind kind = Kind::load;
   std::string memory;     ///< name of the tensor or of the shared buffer
@@ -28,7 +28,7 @@ struct MemoryAccessFacts {
   int bytes = 0;          ///< that a thread moves with one instruction; at most 16
   std::int64_t cost = 0;  ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
   std::int64_t min = 0;   ///< the minimum cost for the bytes moved
-  [[nodiscard]] bool global() const { return kind != Kind::shared_load && kind != Kind::shared_store; }
+  [[nodiscard]] bool global() const { return kind != Kind::buffer_load && kind != Kind::buffer_store; }
 };
 
 /// Holds the facts of a kernel compiled for a GPU, and the path of each of its loads, stores and products:

@@ -2,6 +2,7 @@
 // header.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,6 +17,7 @@ using HostEntryFunction = void (*)(std::int64_t const* slots, std::int64_t first
 /// lives.
 struct LoadedHostKernel {
   std::vector<HostEntryFunction> entries;
+  std::byte* profile = nullptr;  ///< the buffer of CompiledKernel::profile; null: it records nothing
   std::shared_ptr<void> keep_alive;
 };
 

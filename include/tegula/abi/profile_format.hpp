@@ -64,7 +64,9 @@ struct ProfileLayout {
 
 struct ProfileBufferHeader {
   std::uint32_t rows_claimed = 0;  ///< may exceed the rows that there are: the rest was dropped
-  std::uint32_t reserved[15] = {};
+  std::uint32_t reserved = 0;
+  std::uint64_t launch = 0;  ///< host and simulator: number of the launch, written before it
+  std::uint64_t unused[6] = {};
 };
 static_assert(sizeof(ProfileBufferHeader) == 64);
 
@@ -94,11 +96,21 @@ struct ProfileSlot {
 };
 static_assert(sizeof(ProfileSlot) == 8);
 
-/// Gives the bytes of the device buffer.
-constexpr std::int64_t profile_buffer_bytes(ProfileLayout const& layout) {
-  std::int64_t const row = std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
-  return layout.rows == 0 ? 0 : std::int64_t{sizeof(ProfileBufferHeader)} + layout.rows * row;
+/// Makes the first word of a slot.
+constexpr std::uint32_t profile_tag(ProfileSlotKind kind, std::uint32_t number) {
+  return static_cast<std::uint32_t>(kind) << 30 | number;
 }
+
+/// Gives the bytes of one row, and of the device buffer.
+constexpr std::int64_t profile_row_bytes(ProfileLayout const& layout) {
+  return std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
+}
+constexpr std::int64_t profile_buffer_bytes(ProfileLayout const& layout) {
+  return layout.rows == 0 ? 0 : std::int64_t{sizeof(ProfileBufferHeader)} + layout.rows * profile_row_bytes(layout);
+}
+
+/// Limits the characters of a record's name.
+inline constexpr std::size_t max_record_name = 64;
 
 /// The symbol of the device buffer in a module.
 inline constexpr char profile_symbol[] = "tegula_profile";

@@ -31,6 +31,7 @@
 #include "tegula/dsl/packed.hpp"
 #include "tegula/dsl/random.hpp"
 #include "tegula/dsl/debug.hpp"
+#include "tegula/dsl/record.hpp"
 #include "tegula/dsl/function.hpp"
 #include "tegula/dsl/members.hpp"
 #include "tegula/dsl/kernel.hpp"

@@ -31,6 +31,7 @@ enum class Space : std::uint8_t {
   global,
   shared,
   console,  ///< messages to the host, kept in order; not memory
+  log,      ///< records of events, kept in order; not memory
 };
 enum class Access : std::uint8_t { none, read, write };
 enum class Proxy : std::uint8_t { generic, async };

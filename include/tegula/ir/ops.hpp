@@ -3,7 +3,7 @@
 
 #include "tegula/ir/ops/async.hpp"
 #include "tegula/ir/ops/barrier.hpp"
-#include "tegula/ir/ops/shared.hpp"
+#include "tegula/ir/ops/buffer.hpp"
 #include "tegula/ir/ops/warp.hpp"
 #include "tegula/ir/tile_ops.hpp"
 

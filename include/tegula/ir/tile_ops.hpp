@@ -9,5 +9,6 @@
 #include "tegula/ir/ops/launch.hpp"
 #include "tegula/ir/ops/memory.hpp"
 #include "tegula/ir/ops/mma.hpp"
+#include "tegula/ir/ops/profile.hpp"
 #include "tegula/ir/ops/reduce.hpp"
 #include "tegula/ir/ops/shape.hpp"

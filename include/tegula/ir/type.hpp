@@ -19,6 +19,7 @@ enum class TypeKind : std::uint8_t {
   tensor,      ///< `tensor<?x?xbf16>`: a parameter in global memory with run-time extents and strides
   shared,      ///< `shared<4x128x64xbf16, swizzled(128)>`: a buffer in shared memory or a view of one; the layout maps
                ///< offsets to axes, and its extents may exceed the shape: those of the tile that contains the view
+  global,      ///< `global<4096xi64, dense>`: the same in global memory; one for all CTAs
   mbarrier,    ///< `mbarrier<4>`: that many mbarrier objects in shared memory; `mbarrier`: one
   pending,     ///< `pending<64x256xf32, wgmma>`: a tile that an asynchronous product is still writing
   tensor_map,  ///< `tensor_map<128x64xbf16>`: a TMA descriptor, passed by value; the shape is the box of one copy
@@ -40,6 +41,9 @@ class Type {
   static constexpr Type shared(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::shared, element, shape, layout};
   }
+  static constexpr Type global(Element element, Extents shape, layout::Layout const* layout) {
+    return {TypeKind::global, element, shape, layout};
+  }
   /// Gives the type of mbarriers; an empty shape: one object.
   static constexpr Type mbarrier(Extents shape = {}) { return {TypeKind::mbarrier, Element::i64, shape}; }
   static constexpr Type pending(Element element, Extents shape, layout::Layout const* layout) {
@@ -53,6 +57,9 @@ class Type {
   [[nodiscard]] constexpr bool is_tile() const { return kind_ == TypeKind::tile; }
   [[nodiscard]] constexpr bool is_tensor() const { return kind_ == TypeKind::tensor; }
   [[nodiscard]] constexpr bool is_shared() const { return kind_ == TypeKind::shared; }
+  [[nodiscard]] constexpr bool is_global() const { return kind_ == TypeKind::global; }
+  /// True for a buffer in shared or in global memory, or a view of one.
+  [[nodiscard]] constexpr bool is_buffer() const { return is_shared() || is_global(); }
   [[nodiscard]] constexpr bool is_mbarrier() const { return kind_ == TypeKind::mbarrier; }
   [[nodiscard]] constexpr bool is_pending() const { return kind_ == TypeKind::pending; }
   [[nodiscard]] constexpr bool is_tensor_map() const { return kind_ == TypeKind::tensor_map; }

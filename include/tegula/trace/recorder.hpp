@@ -156,6 +156,11 @@ class Recorder {
   Id stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where);
   /// Records a print of scalars and tiles.
   void device_print(char const* text, Ids values, location where);
+  /// Records that a part starts or stops, with at most one i64. UserError for a stop without a start in the same
+  /// region.
+  void record(ir::RecordEvent event, char const* name, Ids value, location where);
+  /// Records a stop, unless the trace has failed.
+  void end_region(char const* name, location where) noexcept;
 
   // Say how often bodies are called. A trace calls each once. On the debug device (lib/trace/eager.hpp), where ops run
   // as they are recorded, bodies are called as often as they run.

@@ -31,10 +31,10 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
 }
 
-/// True for an op outside of nests that tells the host something or accesses a tensor which the kernel writes. Other
-/// accesses do not pass it.
+/// True for an op outside of nests that tells the host something, records, or accesses a buffer or a tensor which the
+/// kernel writes. Other accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
-  return changes_elements(op) || tells_host(op) ||
+  return changes_elements(op) || tells_host(op) || logs(op) || touches_buffer(op) ||
          (reads_tensor(op) && op.result()->type().is_scalar() && plan.written(*op.in("tensor")));
 }
 
@@ -171,6 +171,12 @@ void FunctionEmitter::block(ir::Block const& region) {
       change_elements(op);
     } else if (tells_host(op)) {
       tell_host(op);
+    } else if (logs(op)) {
+      log_op(op);
+    } else if (touches_buffer(op)) {
+      buffer_op(op);
+    } else if (is_cta_wide(op)) {
+      if (op.is<ir::ElectOp>()) block(op.block());
     } else if (op.is<ir::DotOp>()) {
       dot(op);
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {

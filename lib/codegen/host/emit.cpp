@@ -12,7 +12,6 @@
 #include "codegen/host/inline_calls.hpp"
 #include "codegen/host/outline_chains.hpp"
 #include "codegen/line_table.hpp"
-#include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -57,11 +56,11 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   }
   auto result = std::make_unique<Lowered>();
   result->module = std::make_unique<llvm::Module>(kernel.name(), result->context);
-  if (ir::has_block_ops(kernel))
-    throw UserError(
-        "host: @" + kernel.name() + " holds block ops; it runs on a CUDA device, and warp by warp in the simulator",
-        kernel.where);
   ir::walk(kernel, [&](ir::Op const& op) {
+    if (!runs_on_host(op))
+      throw UserError("host: @" + kernel.name() + " holds block ops, such as " + std::string(op.info().mnemonic) +
+                          "; it runs on a CUDA device, and warp by warp in the simulator",
+                      op.where().known() ? op.where() : kernel.where);
     bool const padded = (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().part.empty()) ||
                         (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().part.empty());
     if (padded)

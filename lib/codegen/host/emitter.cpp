@@ -127,6 +127,7 @@ llvm::Value* FunctionEmitter::scalar(ir::Value const& value) {
 }
 
 void FunctionEmitter::set_block(llvm::Value* linear) {
+  linear_block_ = linear;
   bool used[3] = {false, false, false};
   std::function<void(ir::Block const&)> const find = [&](ir::Block const& region) {
     for (ir::Op const& op : region) {

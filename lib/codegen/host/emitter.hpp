@@ -112,6 +112,12 @@ class Nest;
 bool changes_elements(ir::Op const& op);
 /// True for an assert or a print.
 bool tells_host(ir::Op const& op);
+/// True for a record or an op of a log.
+bool logs(ir::Op const& op);
+/// True for an op on buffers.
+bool touches_buffer(ir::Op const& op);
+/// True for a barrier, or the choice of a lane, of all threads of a CTA: here there is one.
+bool is_cta_wide(ir::Op const& op);
 
 class FunctionEmitter {
  public:
@@ -215,6 +221,12 @@ class FunctionEmitter {
   /// Emits an assert or a print.
   void tell_host(ir::Op const& op);
 
+  // --- buffers as ops (buffer.cpp)
+  void buffer_op(ir::Op const& op);
+
+  // --- logs (log.cpp)
+  void log_op(ir::Op const& op);
+
   // --- calls (functions.cpp)
   void call(ir::Op const& op);
   /// Emits a device function's body: tiles from their slots, results to theirs.
@@ -275,6 +287,9 @@ class FunctionEmitter {
   llvm::Value* update(ir::AtomicUpdateOp const& how, Element element, llvm::Value* address, llvm::Value* value);
   llvm::Value* change_element(ir::Op const& op, llvm::Value* address,
                               std::function<llvm::Value*(ir::Value const&)> const& element_of);
+  llvm::Value* global_buffer(ir::Op const& alloc);
+  void begin_log(ir::Op const& op);
+  void append_to_log(ir::Op const& op, llvm::Value* row);
   void assert_op(ir::Op const& op);
   void print_op(ir::Op const& op);
   /// Adds a value to a line of text that the loader's functions build.
@@ -331,6 +346,7 @@ class FunctionEmitter {
   llvm::Value* workspace_;
   llvm::Value* scratch_;
   llvm::Value* dummy_ = nullptr;
+  llvm::Value* linear_block_ = nullptr;
   llvm::Value* block_index_[3] = {nullptr, nullptr, nullptr};
   llvm::Value* grid_[3] = {nullptr, nullptr, nullptr};
   std::vector<std::unordered_map<ir::Value const*, llvm::Value*>> scalars_;

@@ -23,6 +23,9 @@ namespace tegula::codegen {
 /// of scratch per thread.
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
 
+/// True for an op that emit_host takes: all of the tile family; of the block family buffers and the barriers of a CTA.
+bool runs_on_host(ir::Op const& op);
+
 /// Gives the path of each load, store and product in the code of emit_host, which it does not finish. Throws as that.
 KernelPaths host_paths(ir::Module const& module, CompileOptions const& options);
 

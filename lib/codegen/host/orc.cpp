@@ -35,7 +35,7 @@ void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) 
 }
 
 /// Adds the only functions that host code may call. LLVM calls them for fills and copies, and for fma on CPUs without
-/// it; asserts and prints call the others.
+/// it; asserts, prints and logs call the others.
 void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
   llvm::orc::SymbolMap symbols;
   auto const add = [&](char const* name, auto* function) {
@@ -61,6 +61,8 @@ void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel)
   TEGULA_ADD(tegula_print_tile);
   TEGULA_ADD(tegula_print_tile_end);
   TEGULA_ADD(tegula_print_end);
+  TEGULA_ADD(tegula_time);
+  TEGULA_ADD(tegula_thread);
 #undef TEGULA_ADD
   checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "functions to call");
 }
@@ -106,6 +108,8 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   LoadedHostKernel loaded;
   for (HostPhase const& phase : kernel.phases)
     loaded.entries.push_back(checked(jit->lookup(phase.entry), kernel, phase.entry.c_str()).toPtr<HostEntryFunction>());
+  if (kernel.profile.rows > 0)
+    loaded.profile = checked(jit->lookup(profile_symbol), kernel, profile_symbol).toPtr<std::byte*>();
   loaded.keep_alive = std::move(jit);
   return loaded;
 }

@@ -418,7 +418,7 @@ void Emitter::barrier() {
         *current_,
         "warps exchange elements through shared memory here, which needs a barrier of all threads of the CTA, but only "
         "a part of them executes it; take a layout in which the exchange stays within warps, or stage it through a "
-        "shared_alloc with a named barrier");
+        "buffer_alloc with a named barrier");
   ptx::barrier_cta(b);
 }
 

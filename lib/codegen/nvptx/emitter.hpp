@@ -20,6 +20,7 @@
 #include "layout/layout.hpp"
 #include "ir/op.hpp"
 #include "ir/value_memo.hpp"
+#include "tegula/abi/profile_format.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen {
@@ -45,6 +46,18 @@ struct AxisCoordinate {
   llvm::Value* thread = nullptr;  ///< null: 0
   std::int64_t thread_bits = 0;   ///< union of the bits that lanes and warps may set below the atom
   std::int64_t atom = 1;
+};
+
+/// Holds the log of the executing warp. `writes` is true in the lane that writes it.
+struct Log {
+  ProfileLayout layout;  ///< rows and slots
+  bool circular = false;
+  bool in_shared = false;           ///< rows are kept in shared memory until the end
+  llvm::Value* buffer = nullptr;    ///< i64
+  llvm::Value* selected = nullptr;  ///< i1: the warp records
+  llvm::Value* writes = nullptr;    ///< i1
+  llvm::Value* row = nullptr;       ///< address of this warp's row
+  llvm::Value* count = nullptr;     ///< of entries so far: a stack slot that becomes a register
 };
 
 class Emitter {
@@ -133,12 +146,13 @@ class Emitter {
 
   llvm::IRBuilder<> b;
   TargetInfo const& target;
-  llvm::Value* lane = nullptr;         ///< i32
-  llvm::Value* warp = nullptr;         ///< i32, the number in the executing group
-  int warps = 1;                       ///< of the executing group
-  bool whole_cta = true;               ///< the executing group is the CTA
-  bool elected = false;                ///< one lane executes
-  ir::ValueMemo<bool> never_negative;  ///< indices that are 0 or more in every launch
+  llvm::Value* lane = nullptr;           ///< i32
+  llvm::Value* warp = nullptr;           ///< i32, the number in the executing group
+  int warps = 1;                         ///< of the executing group
+  bool whole_cta = true;                 ///< the executing group is the CTA
+  bool elected = false;                  ///< one lane executes
+  std::map<ir::Value const*, Log> logs;  ///< by the result of profile_begin
+  ir::ValueMemo<bool> never_negative;    ///< indices that are 0 or more in every launch
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,

@@ -1,5 +1,7 @@
-// Lowers shared memory. Buffers and views are addresses; tiles move by stmatrix and ldmatrix where the layouts allow,
-// else by the widest vectors.
+// Lowers buffers. Buffers and views are addresses, of 32 bits in shared memory and of 64 in global memory; tiles move
+// by stmatrix and ldmatrix where the layouts allow, else by the widest vectors.
+#include <llvm/IR/Module.h>
+
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
@@ -13,12 +15,32 @@ namespace {
 
 constexpr std::int64_t mbarrier_bytes = 8;
 
+/// Names the state space of a buffer as load_vector and store_vector take it.
+char const* space_of(ir::Type const& buffer) { return buffer.is_global() ? "global" : "shared"; }
+
+/// Makes the variable behind a buffer in global memory.
+llvm::Value* global_buffer(ir::BufferAllocOp const& attributes, ir::Type const& type, Emitter& e) {
+  llvm::Module& module = *e.b.GetInsertBlock()->getModule();
+  auto const size = static_cast<std::uint64_t>(ir::buffer_bytes(type));
+  llvm::Type* const bytes = llvm::ArrayType::get(e.b.getInt8Ty(), size);
+  std::string const name = attributes.symbol.empty() ? "tegula_buffer" : std::string(attributes.symbol.view());
+  auto* const memory = new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::InternalLinkage,
+                                                llvm::ConstantAggregateZero::get(bytes), name, nullptr,
+                                                llvm::GlobalValue::NotThreadLocal, 1);
+  memory->setAlignment(llvm::Align(static_cast<std::uint64_t>(std::max<std::int64_t>(attributes.align, 128))));
+  return e.b.CreatePtrToInt(memory, e.b.getInt64Ty());
+}
+
 }  // namespace
 
-void lower(ir::SharedAllocOp const& attributes, ir::Op const& op, Emitter& e) {
-  if (attributes.offset < 0) throw InternalError("nvptx: shared_alloc has no offset; shared memory is not allocated");
+void lower(ir::BufferAllocOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.result()->type();
+  if (type.is_global()) return e.set(*op.result(), {global_buffer(attributes, type, e)});
+  if (attributes.offset < 0) throw InternalError("nvptx: buffer_alloc has no offset; shared memory is not allocated");
   e.set(*op.result(), {e.shared_address(e.i32(attributes.offset))});
 }
+
+void lower(ir::BufferDeallocOp const&, ir::Op const&, Emitter&) {}
 
 void lower(ir::ViewOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& source = op.in<ir::ViewOp>("source")->type();
@@ -29,12 +51,12 @@ void lower(ir::ViewOp const&, ir::Op const& op, Emitter& e) {
                            e.i32(mbarrier_bytes));
   else
     offset = box_offset(e, op, source, op.result()->type().shape(), op.all<ir::ViewOp>("offsets"));
-  e.set(*op.result(), {e.b.CreateAdd(from, offset)});
+  e.set(*op.result(), {e.b.CreateAdd(from, e.b.CreateZExt(offset, from->getType()))});
 }
 
 void lower(ir::TransViewOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.scalar(*op.operand())}); }
 
-void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
+void lower(ir::BufferLoadOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Element const element = type.element();
   llvm::Value* const address = e.scalar(*op.operand());
@@ -44,7 +66,8 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
         words.elements == 1 && words.bits >= 32 ? e.type(element) : e.b.getIntNTy(words.bits < 32 ? 16 : 32);
     Registers const shape(static_cast<std::size_t>(count / words.elements), llvm::PoisonValue::get(word));
     Registers result;
-    for (llvm::Value* loaded : load_vector(e.b, "shared", nullptr, base, constant, shape, words.bits))
+    for (llvm::Value* loaded :
+         load_vector(e.b, space_of(op.operand()->type()), nullptr, base, constant, shape, words.bits))
       unpack_word(e, element, words, loaded, result);
     return result;
   };
@@ -78,8 +101,8 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), std::move(result));
 }
 
-void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
-  ir::Value const &view = *op.in<ir::SharedStoreOp>("destination"), &value = *op.in<ir::SharedStoreOp>("value");
+void lower(ir::BufferStoreOp const&, ir::Op const& op, Emitter& e) {
+  ir::Value const &view = *op.in<ir::BufferStoreOp>("destination"), &value = *op.in<ir::BufferStoreOp>("value");
   ir::Type const& type = value.type();
   Element const element = type.element();
   llvm::Value* const address = e.scalar(view);
@@ -89,7 +112,7 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
     Registers packed;
     for (std::size_t at = 0; at < elements.size(); at += static_cast<std::size_t>(words.elements))
       packed.push_back(pack_word(e, element, words, &elements[at]));
-    store_vector(e.b, "shared", predicate, base, constant, packed, words.bits);
+    store_vector(e.b, space_of(view.type()), predicate, base, constant, packed, words.bits);
   };
   if (type.is_scalar()) return store(nullptr, address, 0, values);
   auto const take = [&](std::vector<int> const& registers) {

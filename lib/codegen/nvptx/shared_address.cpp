@@ -37,7 +37,7 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
   if (!plan) refuse(op, why);
   layout::AccessMap const& map = plan->map;
   vectors_ = std::move(plan->vectors);
-  matrices_ = std::move(plan->matrices);
+  if (view.is_shared()) matrices_ = std::move(plan->matrices);
   auto const lane_bits = bits_of(map, layout::Dim::lane);
   if (!lane_bits) refuse(op, "lanes share the tile in a way that address arithmetic on bits does not reach");
   add_index(element_, e.lane, *lane_bits);
@@ -96,7 +96,9 @@ SharedAccess::Address SharedAccess::at(ThreadPart& thread, Part first) {
     llvm::Value* offset = thread.low;
     if (joined != 0) offset = e_.b.CreateXor(offset, e_.i32(joined));
     if (thread.high != nullptr) offset = offset == nullptr ? thread.high : e_.b.CreateAdd(offset, thread.high);
-    base = offset == nullptr ? address_ : e_.b.CreateAdd(address_, e_.b.CreateMul(offset, e_.i32(bytes_)));
+    base = offset == nullptr
+               ? address_
+               : e_.b.CreateAdd(address_, e_.b.CreateZExt(e_.b.CreateMul(offset, e_.i32(bytes_)), address_->getType()));
   }
   return {base, (first.low - joined + first.high) * bytes_};
 }

@@ -1,4 +1,4 @@
-// Emits addresses in shared memory: of a view's start, of the elements in a thread's registers, of the matrix rows that
+// Emits addresses in buffers: of a view's start, of the elements in a thread's registers, of the matrix rows that
 // its lane names. All arithmetic on the layouts is in layout/shared_access.hpp and target/matrix_access.hpp.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tegula::codegen::nvptx {
 /// Moves a tile in registers from and to a view.
 class SharedAccess {
  public:
-  /// Refuses, at the op, a tile that address arithmetic cannot reach. `address` is the view's (i32).
+  /// Refuses, at the op, a tile that address arithmetic cannot reach. `address` is the view's.
   SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, layout::Layout const& tile,
                bool stores);
 
@@ -24,7 +24,7 @@ class SharedAccess {
   [[nodiscard]] std::optional<target::MatrixPlan> const& matrices() const { return matrices_; }
 
   struct Address {
-    llvm::Value* base;      ///< i32, in bytes
+    llvm::Value* base;      ///< in bytes: i32 in shared memory, i64 in global memory
     std::int64_t constant;  ///< bytes
   };
   Address of(layout::VectorAccess const& access) { return at(element_, access.first); }

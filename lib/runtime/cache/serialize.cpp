@@ -141,6 +141,35 @@ void visit(Archive& archive, M& map) {
   archive(map.nan_fill);
 }
 
+template <class Archive, class N>
+requires std::is_same_v<std::remove_const_t<N>, ProfileName>
+void visit(Archive& archive, N& name) {
+  archive(name.name);
+  archive(name.file);
+  archive(name.line);
+  archive(name.kind, RecordKind::tile);
+}
+
+template <class Archive, class R>
+requires std::is_same_v<std::remove_const_t<R>, ProfileRole>
+void visit(Archive& archive, R& role) {
+  archive(role.name);
+  archive(role.first_warp);
+  archive(role.warps);
+}
+
+template <class Archive, class L>
+requires std::is_same_v<std::remove_const_t<L>, ProfileLayout>
+void visit(Archive& archive, L& layout) {
+  archive(layout.strategy, ProfileStrategy::device);
+  archive(layout.circular);
+  archive(layout.rows);
+  archive(layout.slots);
+  archive(layout.shared_bytes);
+  archive.list(layout.names, 21);
+  archive.list(layout.roles, 16);
+}
+
 template <class Archive, class K>
 requires std::is_same_v<std::remove_const_t<K>, CompiledKernel>
 void visit(Archive& archive, K& kernel) {
@@ -161,6 +190,7 @@ void visit(Archive& archive, K& kernel) {
   archive.list(kernel.tensor_maps, 8);
   archive(kernel.cluster);
   archive(kernel.dependent_launch);
+  visit(archive, kernel.profile);
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ class Costs {
       case OpKind::CompareExchangeOp:
       case OpKind::AtomicOp:
         return atomic();
-      case OpKind::SharedLoadOp:
+      case OpKind::BufferLoadOp:
         return {accesses(*op_.result()), target_.costs.shared_latency, warp_bytes(*op_.result(), target_)};
-      case OpKind::SharedStoreOp:
+      case OpKind::BufferStoreOp:
         return {accesses(*op_.operand(0)), 0, warp_bytes(*op_.operand(0), target_)};
       case OpKind::TmaLoadOp:
       case OpKind::TmaStoreOp:

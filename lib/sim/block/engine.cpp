@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/exchange.hpp"
 #include "sim/block/warp_program.hpp"
 #include "tegula/support/error.hpp"
 
@@ -56,6 +57,14 @@ void Engine::build(machine::Machine& machine, int first, int count) {
   sim::Options values = options_.values;
   values.grid = grid_;
   launch_ = std::make_unique<Launch>(kernel_, arguments_, values);
+  launch_->keep_buffers_in(buffers_);
+  if (first == 0) buffers_.clear();
+  for (auto const& [alloc, name] : plan_.global_buffers()) {
+    machine::Buffer buffer;
+    buffer.name = name;
+    buffer.bytes = static_cast<std::uint64_t>(buffer_bytes(alloc->result()->type()));
+    buffer_spaces_[alloc] = machine.add_buffer(std::move(buffer));
+  }
   global_.add_to(machine);
   for (int cta = 0; cta < std::min(count, ctas() - first); ++cta) {
     for (NamedBytes const& name : plan_.names()) machine.name(machine.shared(cta), name.begin, name.end, name.name);

@@ -76,6 +76,13 @@ class Engine {
   }
 
   // --- of the run under way ------------------------------------------------------------------------------------------
+  /// Gives the bytes of the memory behind a view, and the machine's space for it; `cta` is that of shared memory.
+  [[nodiscard]] std::byte* bytes_behind(View const& view, int cta) {
+    return view.global == nullptr ? shared_bytes(cta) : launch_->buffer(*view.global).data();
+  }
+  [[nodiscard]] machine::Space space_behind(View const& view, int cta) const {
+    return view.global == nullptr ? machine_->shared(cta) : buffer_spaces_.at(view.global);
+  }
   [[nodiscard]] std::byte* shared_bytes(int cta) { return machine_->shared_bytes(cta).data(); }
   /// Makes an effect that calls `move` for each of its moments; `calls` of them end it.
   machine::Effect effect(int calls, Move move);
@@ -109,6 +116,8 @@ class Engine {
   std::vector<Moving> moving_;
   std::vector<std::size_t> free_moving_;
   std::map<std::pair<int, ir::Op const*>, Exchange> exchanges_;
+  GlobalBuffers buffers_;  ///< of all CTAs, which may run one batch after the other
+  std::map<ir::Op const*, machine::Space> buffer_spaces_;
   std::vector<machine::Report> reports_;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "ir/accesses.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
@@ -331,10 +332,11 @@ Progress perform(WarpProgram& warp, Op const& op, CompareExchangeOp const& attri
 
 // --- shared memory ---------------------------------------------------------------------------------------------------
 
-Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
+Progress perform(WarpProgram& warp, Op const& op, BufferAllocOp const&) {
   Type const& type = op.result()->type();
+  if (holds_log(*op.result())) return Progress::done;
   Handle& handle = warp.handle(*op.result());
-  std::uint32_t const begin = warp.shared_place(op);
+  std::uint32_t const begin = type.is_global() ? 0 : warp.shared_place(op);
   if (type.is_mbarrier()) {
     handle.mbarrier = begin;
     return Progress::done;
@@ -343,6 +345,7 @@ Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
   view = {};
   view.map = &warp.engine().regions().map(*type.layout());
   view.base = begin;
+  view.global = type.is_global() ? &op : nullptr;
   view.element_bytes = bytes(type.element());
   view.shape = type.shape();
   for (int axis = 0; axis < type.rank(); ++axis) {
@@ -351,6 +354,8 @@ Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
   }
   return Progress::done;
 }
+
+Progress perform(WarpProgram&, Op const&, BufferDeallocOp const&) { return Progress::done; }
 
 Progress perform(WarpProgram& warp, Op const& op, ViewOp const&) {
   Type const &from = op.in<ViewOp>("source")->type(), &to = op.result()->type();
@@ -373,12 +378,13 @@ Progress perform(WarpProgram& warp, Op const& op, TransViewOp const&) {
   return Progress::done;
 }
 
-Progress perform(WarpProgram& warp, Op const& op, SharedLoadOp const&) {
+Progress perform(WarpProgram& warp, Op const& op, BufferLoadOp const&) {
   Type const& type = op.result()->type();
-  Region const& region = warp.engine().regions().get(warp.view(*op.operand()));
+  View const& view = warp.view(*op.operand());
+  Region const& region = warp.engine().regions().get(view);
   Value result = warp.agent().fresh(op);
-  std::byte const* const memory = warp.shared_bytes();
-  machine::Space const space = warp.warp().shared();
+  std::byte const* const memory = warp.engine().bytes_behind(view, warp.cta());
+  machine::Space const space = warp.engine().space_behind(view, warp.cta());
   if (type.is_scalar()) {
     with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
       *result.data<T>() = read_element<T>(memory + region.addresses[0], type.element());
@@ -403,13 +409,14 @@ Progress perform(WarpProgram& warp, Op const& op, SharedLoadOp const&) {
   return Progress::done;
 }
 
-Progress perform(WarpProgram& warp, Op const& op, SharedStoreOp const&) {
-  ir::Value const& source = *op.in<SharedStoreOp>("value");
+Progress perform(WarpProgram& warp, Op const& op, BufferStoreOp const&) {
+  ir::Value const& source = *op.in<BufferStoreOp>("value");
   Type const& type = source.type();
-  Region const& region = warp.engine().regions().get(warp.view(*op.in<SharedStoreOp>("destination")));
+  View const& view = warp.view(*op.in<BufferStoreOp>("destination"));
+  Region const& region = warp.engine().regions().get(view);
   Value const tile = warp.value(source);
-  std::byte* const memory = warp.shared_bytes();
-  machine::Space const space = warp.warp().shared();
+  std::byte* const memory = warp.engine().bytes_behind(view, warp.cta());
+  machine::Space const space = warp.engine().space_behind(view, warp.cta());
   if (type.is_scalar()) {
     with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
       write_element(memory + region.addresses[0], type.element(), *tile.data<T>());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/layout.hpp"
+#include "ir/accesses.hpp"
 #include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
@@ -151,6 +152,9 @@ void Plan::find_tracked(Function const& function) {
 
 void Plan::place_buffers(std::int64_t allowed) {
   auto const names = value_names(kernel_);
+  for (Op const& op : kernel_.body())
+    if (op.is<BufferAllocOp>() && op.result()->type().is_global() && !holds_log(*op.result()))
+      global_buffers_[&op] = names.at(op.result());
   auto users = shared_users(kernel_);
   std::int64_t next = frame_bytes(users);
   for (SharedUser& user : users) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -55,6 +56,8 @@ class Plan {
   /// Gives the byte offset of a buffer, or of the memory through which an op's warps exchange. In a device function it
   /// counts from the base of the current call (ir::shared_base).
   [[nodiscard]] std::uint32_t place(ir::Op const& user) const { return places_.at(&user); }
+  /// Names the buffers in global memory that threads access.
+  [[nodiscard]] std::map<ir::Op const*, std::string> const& global_buffers() const { return global_buffers_; }
   [[nodiscard]] std::uint32_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::vector<NamedBytes> const& names() const { return names_; }
 
@@ -80,6 +83,7 @@ class Plan {
   std::unordered_map<ir::Value const*, bool> tracked_;
   std::unordered_map<ir::Op const*, std::uint32_t> places_;
   std::vector<NamedBytes> names_;
+  std::map<ir::Op const*, std::string> global_buffers_;
   std::uint32_t shared_bytes_ = 0;
   int warps_ = 1;
 };

@@ -1,4 +1,4 @@
-// Describes views of shared memory: the byte offset of each element in the CTA's shared memory.
+// Describes views of buffers: the byte offset of each element in the CTA's shared memory, or in the buffer's own.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/op.hpp"
 #include "layout/layout.hpp"
 #include "sim/machine/types.hpp"
 
@@ -36,7 +37,8 @@ class SharedMap {
 /// view of a swizzled tile finds its bytes whatever its place in the pattern.
 struct View {
   SharedMap const* map = nullptr;
-  std::uint32_t base = 0;  ///< byte offset of the buffer
+  ir::Op const* global = nullptr;  ///< the buffer in global memory; null: in shared memory
+  std::uint32_t base = 0;          ///< byte offset of the buffer
   int element_bytes = 1;
   Extents origin;  ///< in the buffer, one per axis of it
   Extents axes;    ///< for each axis of the view, the axis of the buffer

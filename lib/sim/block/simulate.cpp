@@ -33,6 +33,7 @@ EngineOptions engine_options(Function const& kernel, Options const& options) {
   result.values.precision = options.precision;
   result.values.grid = options.grid;
   result.values.print = options.print;
+  result.values.profile = options.profile;
   result.values.check_races = false;  // the machine knows the order of all accesses
   result.cluster = options.cluster > 0 ? options.cluster : kernel.cluster;
   result.executions = options.executions;

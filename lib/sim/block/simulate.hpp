@@ -33,6 +33,8 @@ struct Options {
   std::uint32_t max_reports = 16;
   bool trace = false;
   bool timed = false;                ///< keeps virtual time by the target's costs
+  /// Takes the bytes of the kernel's log after each run (tegula/abi/profile_format.hpp); null: nobody asks.
+  std::vector<std::byte>* profile = nullptr;
   Executions* executions = nullptr;  ///< counts the ops that the runs execute
 };
 

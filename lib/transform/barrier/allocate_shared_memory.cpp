@@ -106,7 +106,7 @@ bool give(SharedUser const& user, std::int64_t offset) {
   if (user.offset == offset) return false;
   switch (user.kind) {
     case BufferKind::explicit_buffer:
-      user.op->as<ir::SharedAllocOp>().offset = offset;
+      user.op->as<ir::BufferAllocOp>().offset = offset;
       break;
     case BufferKind::scratch:
       *ir::scratch_attribute(*user.op) = offset;

@@ -8,16 +8,16 @@ namespace tegula::transform {
 /// Places every user of shared memory that has no place yet, in as few bytes as it finds. No two users overlap that
 /// hold data at one time (analysis::Liveness).
 ///
-///   before: %s = shared_alloc {align = 128} : shared<64x64xbf16, dense>
+///   before: %s = buffer_alloc {align = 128} : shared<64x64xbf16, dense>
 ///           %m = reduce %x {axis = 1, combine = max} : ...
 ///           call %m {callee = @f}
-///   after:  %s = shared_alloc {align = 128, offset = 0} : shared<64x64xbf16, dense>
+///   after:  %s = buffer_alloc {align = 128, offset = 0} : shared<64x64xbf16, dense>
 ///           %m = reduce %x {axis = 1, combine = max, scratch = 8192} : ...
 ///           %at = constant {value = 8192 : i64} : i64
 ///           call %m, %at {callee = @f, virtual = 2048}       function @f(%m: ..., %shared: i64) shared = 2048 {
 ///
 /// The text names the kind of each user:
-/// - explicit buffers are `shared_alloc`;
+/// - explicit buffers are `buffer_alloc`;
 /// - `scratch` belongs to the op that exchanges through it;
 /// - `virtual` is the memory of a called function, of the same size at each call; its offset differs from call to call
 ///   and is the last argument.

@@ -356,14 +356,14 @@ class Rings {
     std::string why;
     layout::Layout const* const layout =
         swizzle == 0 ? layout::dense_layout(shape) : layout::swizzled_layout(shape, size, swizzle, why);
-    Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(swizzle)), {},
+    Value* const buffer = builder.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(swizzle)), {},
                                         Type::shared(tile.element(), shape, layout));
     buffer->set_name("ring_" + base_name(fetch, "tile"));
     return buffer;
   }
 
   static Value* barriers(ir::Builder& builder, std::int64_t stages, std::string name) {
-    Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({stages}));
+    Value* const buffer = builder.value(ir::make_op<ir::BufferAllocOp>(std::int64_t{8}), {}, Type::mbarrier({stages}));
     buffer->set_name(std::move(name));
     return buffer;
   }

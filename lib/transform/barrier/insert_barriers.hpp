@@ -11,9 +11,9 @@ namespace tegula::transform {
 /// - `warp_barrier` where it stays with its warp;
 /// - `barrier` elsewhere, with a name and a number of threads inside warp_specialize.
 ///
-///   before: shared_store %s, %x                   after: shared_store %s, %x
-///           %y = shared_load %s : ...                    barrier
-///                                                        %y = shared_load %s : ...
+///   before: buffer_store %s, %x                   after: buffer_store %s, %x
+///           %y = buffer_load %s : ...                    barrier
+///                                                        %y = buffer_load %s : ...
 ///
 /// A barrier stands as late as possible, but before loops that the earlier access is not in. Each is needed: without
 /// any one of the inserted barriers a hazard is left. Existing barriers count, and are never removed. Ordinary accesses

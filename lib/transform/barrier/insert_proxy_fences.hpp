@@ -10,7 +10,7 @@ namespace tegula::transform {
 /// mbarrier, that publishes the bytes. (PTX: fence.proxy.async orders the thread's own accesses; one in the thread that
 /// issues the copy does not count.)
 ///
-///   before: shared_store %s, %x                   after: shared_store %s, %x
+///   before: buffer_store %s, %x                   after: buffer_store %s, %x
 ///           barrier                                      fence_proxy_async
 ///           elect {                                      barrier
 ///             tma_store %map, %s, ...                    elect {

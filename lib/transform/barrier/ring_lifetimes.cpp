@@ -83,7 +83,7 @@ std::int64_t requested_stages(Op const& loop) {
 std::int64_t bytes_beside_rings(ir::Function& function) {
   std::int64_t total = shared_reserve;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
+    if (op.is<ir::BufferAllocOp>() && !op.result()->type().is_global()) total += ir::buffer_bytes(op.result()->type());
   });
   return total;
 }
@@ -135,7 +135,7 @@ StageLifetime stage_lifetime(Op& fetch) {
     if (result.first_reader == nullptr || stands_before(*place, *result.first_reader)) result.first_reader = place;
     if (reader->is<ir::WgmmaOp>()) {
       join_product(*reader, home, result, later);
-    } else if (reader->is<ir::SharedLoadOp>()) {
+    } else if (reader->is<ir::BufferLoadOp>()) {
       result.generic = true;
       later(*place, nullptr);
     } else {

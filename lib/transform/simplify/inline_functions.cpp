@@ -5,6 +5,7 @@
 #include "analysis/call_graph.hpp"
 #include "ir/inline_call.hpp"
 #include "ir/walk.hpp"
+#include "transform/simplify/remove_records.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -30,9 +31,10 @@ std::int64_t call_count(ir::Module const& module, ir::Function const& callee) {
 }
 
 /// Tells whether inline-functions leaves the function's calls: functions marked noinline, and unmarked ones whose
-/// copies would make the code grow too much. Functions marked inline never stay.
+/// copies would make the code grow too much. Functions with records, or marked inline, never stay.
 bool is_kept(ir::Function const& function) {
   if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
+  if (has_records(function)) return false;  // a log belongs to the kernel
   if (function.inlining == ir::Inline::no) return true;
   return (call_count(*function.parent(), function) - 1) * op_count(function) > max_growth;
 }

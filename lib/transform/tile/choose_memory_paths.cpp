@@ -103,7 +103,7 @@ class Paths {
     Value* const fetched =
         builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
     fetched->set_name(load.result()->name());
-    Value* const copied = builder.value(ir::SharedLoadOp{}, {fetched}, tile);
+    Value* const copied = builder.value(ir::BufferLoadOp{}, {fetched}, tile);
     ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
     return true;
   }

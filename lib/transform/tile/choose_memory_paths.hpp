@@ -11,7 +11,7 @@ namespace tegula::transform {
 ///   before: %a = load %A, %i, %k : tile<128x64xbf16>
 ///   after:  %map = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>   (at the kernel's start)
 ///           %f = fetch %map, %i, %k : shared<128x64xbf16, swizzled(128)>
-///           %a = shared_load %f : tile<128x64xbf16>
+///           %a = buffer_load %f : tile<128x64xbf16>
 ///
 /// A pad other than 0 is put in by a select behind the copy, which makes zeros, except for operands of products. Those
 /// of tensor cores are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load

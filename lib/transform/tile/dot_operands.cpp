@@ -54,7 +54,7 @@ Value* part_of(ir::Builder& builder, Value const& operand, bool left, Value* fro
                           .op(ir::ViewOp{}, {source.view, columns ? zero : from, columns ? from : zero},
                               {Type::shared(whole.element(), shape, whole.layout())})
                           .result();
-  Value* const tile = builder.value(ir::SharedLoadOp{}, {view}, Type::tile(whole.element(), shape));
+  Value* const tile = builder.value(ir::BufferLoadOp{}, {view}, Type::tile(whole.element(), shape));
   if (!source.transposed) return tile;
   return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {tile},
                        Type::tile(whole.element(), {shape[1], shape[0]}));
@@ -65,12 +65,12 @@ Value* stored_operand(Op& user, Value* tile, layout::Layout const* layout, std::
   ir::Builder outside = ir::Builder::before(user.function()->body().front());
   outside.set_where(user.where());
   Value* const buffer =
-      outside.value(ir::make_op<ir::SharedAllocOp>(align), {}, Type::shared(type.element(), type.shape(), layout));
+      outside.value(ir::make_op<ir::BufferAllocOp>(align), {}, Type::shared(type.element(), type.shape(), layout));
   buffer->set_name("operand");
   ir::Builder builder = ir::Builder::before(user);
   builder.set_where(user.where());
-  builder.op(ir::SharedStoreOp{}, {buffer, tile}, {});
-  return builder.value(ir::SharedLoadOp{}, {buffer}, Type::tile(type.element(), type.shape()));
+  builder.op(ir::BufferStoreOp{}, {buffer, tile}, {});
+  return builder.value(ir::BufferLoadOp{}, {buffer}, Type::tile(type.element(), type.shape()));
 }
 
 void multiply_by_lanes(Op& dot, std::string const& why) {

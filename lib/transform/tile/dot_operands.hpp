@@ -27,9 +27,9 @@ ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* l
 /// element of K at a time are stored to shared memory first. `why` stays with the loop.
 ///
 ///   before: %d = dot %a, %b, %acc : tile<24x64xf32>
-///   after:  shared_store %buffer, %a   (the same for %b)
+///   after:  buffer_store %buffer, %a   (the same for %b)
 ///           %d = for %k = 0 to K step 1 carry (%sum = %acc) : tile<24x64xf32> {
-///             %column = shared_load %buffer[0, %k] : tile<24x1xf32>   (the same for row %k of b)
+///             %column = buffer_load %buffer[0, %k] : tile<24x1xf32>   (the same for row %k of b)
 ///             %next = fma %columns, %rows, %sum                       (both broadcast)
 ///             yield %next
 ///           }

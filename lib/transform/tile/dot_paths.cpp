@@ -32,7 +32,7 @@ Finding path_of(Value const& tile) {
     Op const& op = *at->defining_op();
     if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
       return Finding(finding::rhs_by_pointer, op.as<ir::LoadOp>().by_pointer.view());
-    if (op.block_count() > 0 || op.is<ir::SharedLoadOp>()) break;
+    if (op.block_count() > 0 || op.is<ir::BufferLoadOp>()) break;
   }
   bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
   return Finding(handed ? finding::rhs_handed : finding::rhs_computed);

@@ -18,7 +18,7 @@ struct FetchedOperand {
 inline FetchedOperand fetched_operand(ir::Value const& tile) {
   ir::Op* const op = tile.defining_op();
   if (op == nullptr) return {};
-  if (op->is<ir::SharedLoadOp>()) return {op->in<ir::SharedLoadOp>("source"), false};
+  if (op->is<ir::BufferLoadOp>()) return {op->in<ir::BufferLoadOp>("source"), false};
   if (!op->is<ir::TransOp>()) return {};
   FetchedOperand source = fetched_operand(*op->in<ir::TransOp>("tile"));
   if (op->as<ir::TransOp>().permutation == Extents{1, 0}) source.transposed = !source.transposed;

@@ -31,7 +31,7 @@ constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128)
 /// iteration: none then either.
 std::optional<Carry> open_carry(Op const& dot) {
   if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
-  if (Value const* const right = fetched_operand(*dot.rhs()).view; right->defined_by<ir::SharedAllocOp>() != nullptr)
+  if (Value const* const right = fetched_operand(*dot.rhs()).view; right->defined_by<ir::BufferAllocOp>() != nullptr)
     return std::nullopt;
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }

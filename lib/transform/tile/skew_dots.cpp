@@ -123,7 +123,7 @@ class Stages {
     for (auto at = block_.end(); at != block_.begin();) {
       --at;
       Op& op = *at;
-      bool const movable = op.pure() || op.is<ir::FetchOp>() || op.is<ir::SharedLoadOp>();
+      bool const movable = op.pure() || op.is<ir::FetchOp>() || op.is<ir::BufferLoadOp>();
       if (!movable || op.is<ir::DotOp>() || op.result_count() != 1 || op.result()->unused()) continue;
       auto const& uses = op.result()->uses();
       if (!std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return late_.contains(use.user); }))
@@ -268,7 +268,7 @@ class Stages {
     Block& then = branch.block(0);
     std::vector<Op*> chain;
     for (auto at = branch.parent()->begin(); &*at != &branch; ++at)
-      if (at->is<ir::FetchOp>() || at->is<ir::SharedLoadOp>() || at->is<ir::TransOp>()) chain.push_back(&*at);
+      if (at->is<ir::FetchOp>() || at->is<ir::BufferLoadOp>() || at->is<ir::TransOp>()) chain.push_back(&*at);
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
       Op* first = nullptr;
       bool only_here = !(*at)->result()->unused();

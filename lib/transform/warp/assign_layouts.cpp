@@ -378,9 +378,9 @@ class Assignment {
       return layout::AccessMap::get(layout, *memory.type().layout(), ignored).has_value();
     };
     Op const* const op = value.defining_op();
-    if (op != nullptr && op->is<ir::SharedLoadOp>() && !reaches(*op->in<ir::SharedLoadOp>("source"))) return false;
+    if (op != nullptr && op->is<ir::BufferLoadOp>() && !reaches(*op->in<ir::BufferLoadOp>("source"))) return false;
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-      return !use.is<ir::SharedStoreOp>("value") || reaches(*use.user->in<ir::SharedStoreOp>("destination"));
+      return !use.is<ir::BufferStoreOp>("value") || reaches(*use.user->in<ir::BufferStoreOp>("destination"));
     });
   }
   static bool reaches_shared(Group const& group, Layout const& layout) {

@@ -39,12 +39,12 @@ Value* shared(Op& owners, Type const& wanted) {
   Type const& tile = owners.result()->type();
   ir::Builder outside = ir::Builder::before(owners.function()->body().front());
   outside.set_where(owners.where());
-  Value* const buffer = outside.value(ir::SharedAllocOp{}, {},
+  Value* const buffer = outside.value(ir::BufferAllocOp{}, {},
                                       Type::shared(tile.element(), tile.shape(), layout::dense_layout(tile.shape())));
   ir::Builder builder = ir::Builder::after(owners);
   builder.set_where(owners.where());
-  builder.op(ir::SharedStoreOp{}, {buffer, owners.result()}, {});
-  return builder.value(ir::SharedLoadOp{}, {buffer}, wanted);
+  builder.op(ir::BufferStoreOp{}, {buffer, owners.result()}, {});
+  return builder.value(ir::BufferLoadOp{}, {buffer}, wanted);
 }
 
 bool share(Op& op, int warps) {
@@ -52,7 +52,7 @@ bool share(Op& op, int warps) {
   Type const wanted = op.result()->type();
   if (wanted.is_tile() && (!used || !is_replicated(*wanted.layout()))) return false;
   if (wanted.is_tile()) {
-    if (op.result()->uses().size() == 1 && op.result()->uses()[0].user->is<ir::SharedStoreOp>()) return false;
+    if (op.result()->uses().size() == 1 && op.result()->uses()[0].user->is<ir::BufferStoreOp>()) return false;
     std::vector<ir::Use> const uses = op.result()->uses();
     Value* const all = shared(op, wanted);
     for (ir::Use const& use : uses) use.user->set_operand(use.index, all);

@@ -9,11 +9,11 @@ namespace tegula::transform {
 /// the change. Makes atomics of scalars, which one thread of a CTA executes, from tiles of one element.
 ///
 ///   before: %old = atomic_update %counter, %n, %i0 : i32
-///   after:  %s = shared_alloc : shared<1xi32, dense>
+///   after:  %s = buffer_alloc : shared<1xi32, dense>
 ///           %t = splat %n : tile<1xi32, LAYOUT>
 ///           %u = atomic_update %counter, %t, %i0 : tile<1xi32, LAYOUT>
-///           shared_store %s, %u
-///           %old = shared_load %s : i32
+///           buffer_store %s, %u
+///           %old = buffer_load %s : i32
 ///
 /// Needs: layouts. Leaves: no promise.
 PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);

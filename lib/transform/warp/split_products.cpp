@@ -144,7 +144,7 @@ class Split {
     bool behind = false;
     for (Op& op : *loop_->parent()) {
       bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_statement) ||
-                          op.is<ir::TensorMapOp>() || op.is<ir::SharedAllocOp>();
+                          op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>();
       if (behind && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
@@ -255,13 +255,13 @@ class Split {
       Extents shape = sum->type().shape();
       shape.insert(0, ctas_ - 1);
       Value* const buffer =
-          builder.value(ir::make_op<ir::SharedAllocOp>(part_alignment), {},
+          builder.value(ir::make_op<ir::BufferAllocOp>(part_alignment), {},
                         Type::shared(sum->type().element(), shape, part_layout(*sum->type().layout(), ctas_ - 1)));
       buffer->set_name("parts");
       parts_.push_back(buffer);
     }
     auto const barrier = [&](char const* name) {
-      Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({}));
+      Value* const buffer = builder.value(ir::make_op<ir::BufferAllocOp>(std::int64_t{8}), {}, Type::mbarrier({}));
       buffer->set_name(name);
       return buffer;
     };
@@ -348,7 +348,7 @@ class Split {
       Value* total = sums_[i];
       for (std::int64_t peer = 1; peer < ctas_; ++peer) {
         Value* const part =
-            builder.value(ir::SharedLoadOp{}, {slot(builder, i, builder.index(peer - 1))}, sums_[i]->type());
+            builder.value(ir::BufferLoadOp{}, {slot(builder, i, builder.index(peer - 1))}, sums_[i]->type());
         total = builder.same(ir::AddOp{}, {total, part});
       }
       totals.push_back(total);

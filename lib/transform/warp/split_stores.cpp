@@ -139,7 +139,7 @@ class Split {
     map_of.swizzle = swizzle_of(cut.swizzle);
     Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
     map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
-    Value* const staging = start.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
+    Value* const staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
                                        Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
     staging->set_name("staging");
 
@@ -169,7 +169,7 @@ class Split {
         builder.op(ir::WarpBarrierOp{}, {}, {});
       }
       Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
-      builder.op(ir::SharedStoreOp{}, {view, chunk_tile}, {});
+      builder.op(ir::BufferStoreOp{}, {view, chunk_tile}, {});
       builder.op(ir::FenceProxyAsyncOp{}, {}, {});
       builder.op(ir::WarpBarrierOp{}, {}, {});
       Op& send = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});

@@ -12,7 +12,7 @@ namespace tegula::transform {
 ///   after:  %c0 = extract %v {offsets = [0, 0]} : tile<128x64xbf16, wgmma(8)>
 ///           elect {warp = -1} { bulk_wait {pending = 1, read = true} }     the buffer is free again
 ///           warp_barrier
-///           shared_store %staging[0], %c0
+///           buffer_store %staging[0], %c0
 ///           fence_proxy_async
 ///           warp_barrier
 ///           elect {warp = -1} {                                            this warp's 16 rows

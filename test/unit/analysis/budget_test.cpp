@@ -34,14 +34,14 @@ TEST_CASE("budget: warps for copies are named where there are too many threads, 
 TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by one", "[N5]") {
   auto const with = [](std::string const& last) {
     return unverified(
-        "kernel @shared() warps = 4 {\n  %ring = shared_alloc {offset = 0} : shared<512x64xf32, dense>\n" + last +
+        "kernel @shared() warps = 4 {\n  %ring = buffer_alloc {offset = 0} : shared<512x64xf32, dense>\n" + last +
         "  return\n}\n");
   };
-  ir::Module const fits = with("  %full = shared_alloc {align = 8, offset = 131072} : mbarrier<3>\n");
+  ir::Module const fits = with("  %full = buffer_alloc {align = 8, offset = 131072} : mbarrier<3>\n");
   CHECK(analysis::budget(fits.kernel(), sm_90a).shared == 131072 + 3 * 8);
   CHECK(analysis::budget(fits.kernel(), sm_90a).barriers == 3);
   CHECK(analysis::budget(fits.kernel(), sm_90a).fits());
-  ir::Module const over = with("  %out = shared_alloc {offset = 131072} : shared<416x64xf32, dense>\n");
+  ir::Module const over = with("  %out = buffer_alloc {offset = 131072} : shared<416x64xf32, dense>\n");
   CHECK(analysis::budget(over.kernel(), sm_90a).broken.front().name == "shared");
   CHECK_THROWS_WITH(analysis::refuse_over_budget(over.kernel(), sm_90a),
                     ContainsSubstring("237568 bytes needed, 232448 allowed; %ring 131072, %out 106496; take fewer"));
@@ -70,12 +70,12 @@ TEST_CASE("budget: the parts of shared memory add up to its total, gaps and shar
   // %b shares bytes with %a; %f begins 96 bytes behind %e.
   ir::Module const module = unverified(
       "kernel @parts() warps = 4 {\n"
-      "  %a = shared_alloc {offset = 0} : shared<1024x64xf32, dense>\n"
-      "  %b = shared_alloc {offset = 131072} : shared<640x64xf32, dense>\n"
-      "  %c = shared_alloc {offset = 294912} : shared<64x64xf32, dense>\n"
-      "  %d = shared_alloc {offset = 311296} : shared<32x64xf32, dense>\n"
-      "  %e = shared_alloc {offset = 319488} : shared<32xf32, dense>\n"
-      "  %f = shared_alloc {align = 8, offset = 319712} : mbarrier<4>\n"
+      "  %a = buffer_alloc {offset = 0} : shared<1024x64xf32, dense>\n"
+      "  %b = buffer_alloc {offset = 131072} : shared<640x64xf32, dense>\n"
+      "  %c = buffer_alloc {offset = 294912} : shared<64x64xf32, dense>\n"
+      "  %d = buffer_alloc {offset = 311296} : shared<32x64xf32, dense>\n"
+      "  %e = buffer_alloc {offset = 319488} : shared<32xf32, dense>\n"
+      "  %f = buffer_alloc {align = 8, offset = 319712} : mbarrier<4>\n"
       "  return\n}\n");
   CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel(), sm_90a),
                     ContainsSubstring("319744 bytes needed, 232448 allowed; %a 262144, %b 32768, %c 16384, 3 others "

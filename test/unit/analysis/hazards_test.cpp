@@ -17,8 +17,8 @@ constexpr char other[] = "tile<64xi32, [lane (32) (2) (4) (8) (16), warp (1)]>";
 std::string hazard(std::string const& body, std::string const& parameters = "") {
   auto const module = module_of("kernel @k(" + parameters +
                                 ") warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n"
-                                "  %s = shared_alloc {align = 128, offset = 0} : shared<64xi32, dense>\n"
-                                "  %b = shared_alloc {align = 8, offset = 256} : mbarrier\n"
+                                "  %s = buffer_alloc {align = 128, offset = 0} : shared<64xi32, dense>\n"
+                                "  %b = buffer_alloc {align = 8, offset = 256} : mbarrier\n"
                                 "  %x = constant {value = 1 : i32} : " +
                                 std::string(own) + "\n" + body + "  return\n}\n");
   analysis::Uniformity const uniformity(module), replicas(module, true);
@@ -29,16 +29,16 @@ std::string hazard(std::string const& body, std::string const& parameters = "") 
          ", " + std::string(name(found->level)) + ", before " + std::string(found->before->info().mnemonic);
 }
 
-std::string load(char const* layout) { return std::string("  %y = shared_load %s : ") + layout + "\n"; }
-constexpr char store[] = "  shared_store %s, %x\n";
+std::string load(char const* layout) { return std::string("  %y = buffer_load %s : ") + layout + "\n"; }
+constexpr char store[] = "  buffer_store %s, %x\n";
 
 }  // namespace
 
 TEST_CASE("hazards: the order that an access needs depends on the holder of the bytes") {
   CHECK(hazard(store + load(own)) == "none");
-  CHECK(hazard(store + load(other)) == "shared_load after shared_store, group, before shared_load");
+  CHECK(hazard(store + load(other)) == "buffer_load after buffer_store, group, before buffer_load");
   CHECK(hazard(load(own) + load(other).replace(2, 2, "%z")) == "none");
-  CHECK(hazard(load(other) + store) == "shared_store after shared_load, group, before shared_store");
+  CHECK(hazard(load(other) + store) == "buffer_store after buffer_load, group, before buffer_store");
 }
 
 TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its group") {
@@ -51,7 +51,7 @@ TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its gro
   // Under way, no barrier helps; over, the others have to hear of it.
   CHECK(hazard(map + copy("bulk_wait {pending = 1, read = true}") + store, parameters) == "none");
   CHECK(hazard(map + copy("bulk_wait {read = true}") + store, parameters) ==
-        "shared_store after tma_store, group, before shared_store");
+        "buffer_store after tma_store, group, before buffer_store");
   CHECK(hazard(map + copy("bulk_wait {read = true}") + "  barrier\n" + store, parameters) == "none");
 }
 
@@ -66,13 +66,13 @@ TEST_CASE("hazards: iterations of a loop are followed to a fixed point") {
   // A store of one lane so many iterations ago is over for that lane alone.
   for (int const open : {0, 1, 6, 7})
     CHECK(hazard(copies(open), "%o: out tensor<?xi32> {unit_inner, aligned_16}, %n: i64") ==
-          "shared_store after tma_store, group, before shared_store");
+          "buffer_store after tma_store, group, before buffer_store");
 }
 
 TEST_CASE("hazards: a summary holds the open accesses of a call") {
   auto const module = module_of("function @f(%t: inout tensor<?xi32>, %x: " + std::string(own) +
                                 ", %shared: i64) warps = 2 shared = 256 {\n  %k0 = constant {value = 0 : i64} : i64\n"
-                                "  %s = shared_alloc {offset = 0} : shared<64xi32, dense>\n" +
+                                "  %s = buffer_alloc {offset = 0} : shared<64xi32, dense>\n" +
                                 store + "  barrier\n" + load(other) + "  store %t, %y, %k0\n  return\n}\n");
   analysis::Uniformity const uniformity(module), replicas(module, true);
   analysis::Hazards hazards(*module.find("f"), uniformity, replicas);
@@ -80,9 +80,9 @@ TEST_CASE("hazards: a summary holds the open accesses of a call") {
   auto const summary = hazards.summary();
   CHECK(summary.meets);
   REQUIRE(summary.first.size() == 1);
-  CHECK(summary.first[0]->op->is<ir::SharedStoreOp>());
+  CHECK(summary.first[0]->op->is<ir::BufferStoreOp>());
   REQUIRE(summary.last.size() == 2);
-  CHECK(summary.last[0]->op->is<ir::SharedLoadOp>());
+  CHECK(summary.last[0]->op->is<ir::BufferLoadOp>());
   CHECK(summary.last[1]->op->is<ir::StoreOp>());
 }
 
@@ -91,11 +91,11 @@ TEST_CASE("hazards: accesses print with their boxes, bytes and holders") {
       "kernel @k(%n: i64) warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k32 = constant {value = 32 : i64} "
       ": "
       "i64\n  %w = warp_index : i64\n  %at = mul %w, %k32 : i64\n"
-      "  %s = shared_alloc {offset = 128} : shared<2x64xi32, dense>\n  %v = view %s, %n, %at : shared<32xi32, dense of "
-      "64>\n  %x = constant {value = 1 : i32} : tile<32xi32, [lane (1) (2) (4) (8) (16)]>\n  shared_store %v, %x\n  "
+      "  %s = buffer_alloc {offset = 128} : shared<2x64xi32, dense>\n  %v = view %s, %n, %at : shared<32xi32, dense of "
+      "64>\n  %x = constant {value = 1 : i32} : tile<32xi32, [lane (1) (2) (4) (8) (16)]>\n  buffer_store %v, %x\n  "
       "return\n}\n");
   analysis::SharedAccesses accesses(module.kernel(), 2);
-  CHECK(accesses.str() == "shared_store writes %s [0 + 1 %n, 1] [0 + 32 warp, 32] in bytes 128..640, the owners\n");
+  CHECK(accesses.str() == "buffer_store writes %s [0 + 1 %n, 1] [0 + 32 warp, 32] in bytes 128..640, the owners\n");
 }
 
 TEST_CASE("hazards: the accesses of an op are those of its record") {
@@ -104,8 +104,8 @@ TEST_CASE("hazards: the accesses of an op are those of its record") {
   %phase = constant {value = 0 : i32} : i32
   %all = tensor_map %x {box = [64]} : tensor_map<64xf32>
   %constant = tensor_map %y {box = [64]} : tensor_map<64xf32>
-  %s = shared_alloc {align = 128, offset = 0} : shared<64xf32, dense>
-  %b = shared_alloc {align = 8, offset = 256} : mbarrier<1>
+  %s = buffer_alloc {align = 128, offset = 0} : shared<64xf32, dense>
+  %b = buffer_alloc {align = 8, offset = 256} : mbarrier<1>
   %one = view %b, %0 : mbarrier
   mbarrier_init %b {arrivals = 1}
   elect {warp = 0} {
@@ -124,8 +124,8 @@ TEST_CASE("hazards: the accesses of an op are those of its record") {
   mbarrier_wait %one, %phase
   mbarrier_arrive %one
   mbarrier_arrive %one, %phase
-  %v = shared_load %s : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
-  shared_store %s, %v
+  %v = buffer_load %s : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  buffer_store %s, %v
   peer_store %s, %v, %one, %phase
   %l = load %x, %0 : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
   %c = load %y, %0 : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
@@ -160,8 +160,8 @@ cp_async writes %s [0, 64] in bytes 0..256, chunk by chunk
 cp_async_arrive reads %b [0, 1] in bytes 256..264, every thread
 mbarrier_wait reads %b [0, 1] in bytes 256..264, every thread
 mbarrier_arrive reads %b [0, 1] in bytes 256..264, every thread
-shared_load reads %s [0, 64] in bytes 0..256, the layout's threads
-shared_store writes %s [0, 64] in bytes 0..256, the owners
+buffer_load reads %s [0, 64] in bytes 0..256, the layout's threads
+buffer_store writes %s [0, 64] in bytes 0..256, the owners
 load reads %x [0, 64], the layout's threads
 store writes %x [0, 64], the owners
 gather reads %x somewhere, the layout's threads

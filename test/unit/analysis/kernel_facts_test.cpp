@@ -34,9 +34,9 @@ std::string copy(std::string const& layout, int vector) {
 std::string transposition(std::string const& memory) {
   std::string const rows = "[register (1,0) (2,0) (4,0) (8,0) (16,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]";
   std::string const columns = "[register (0,1) (0,2) (0,4) (0,8) (0,16), lane (1,0) (2,0) (4,0) (8,0) (16,0)]";
-  return "  %s = shared_alloc {align = 1024, offset = 0} : shared<32x32xf32, " + memory + ">\n" +
-         "  %x = load %a, %k0, %k0 : tile<32x32xf32, " + rows + ">\n  shared_store %s, %x\n  barrier\n" +
-         "  %y = shared_load %s : tile<32x32xf32, " + columns + ">\n  store %b, %y, %k0, %k0\n";
+  return "  %s = buffer_alloc {align = 1024, offset = 0} : shared<32x32xf32, " + memory + ">\n" +
+         "  %x = load %a, %k0, %k0 : tile<32x32xf32, " + rows + ">\n  buffer_store %s, %x\n  barrier\n" +
+         "  %y = buffer_load %s : tile<32x32xf32, " + columns + ">\n  store %b, %y, %k0, %k0\n";
 }
 
 std::string const vectors =
@@ -93,11 +93,11 @@ TEST_CASE("facts: the swizzle removes the bank conflicts of a transposition", "[
   KernelFacts const dense = facts_of(matrices, transposition("dense"));
   KernelFacts const swizzled = facts_of(matrices, transposition("swizzled(128)"));
   REQUIRE(dense.accesses.size() == 4);
-  CHECK(dense.accesses[1].kind == Kind::shared_store);
+  CHECK(dense.accesses[1].kind == Kind::buffer_store);
   CHECK(dense.accesses[1].memory == "s");
   CHECK(dense.accesses[1].cost == dense.accesses[1].min);
   // 16-byte vectors along a row of 128 bytes: the 8 lanes of a group meet in the same four banks.
-  CHECK(dense.accesses[2].kind == Kind::shared_load);
+  CHECK(dense.accesses[2].kind == Kind::buffer_load);
   CHECK(dense.accesses[2].bytes == 16);
   CHECK(dense.accesses[2].min == 32);
   CHECK(dense.accesses[2].cost == 8 * 32);
@@ -109,8 +109,8 @@ TEST_CASE("facts: the swizzle removes the bank conflicts of a transposition", "[
 TEST_CASE("facts: matrix moves count as 16 bytes a thread without conflicts", "[N14]") {
   KernelFacts const facts =
       facts_of("%a: in tensor<?x?xbf16> {unit_inner, aligned_16}",
-               "  %s = shared_alloc {align = 1024, offset = 0} : shared<64x64xbf16, swizzled(128)>\n"
-               "  %x = load %a, %k0, %k0 : tile<64x64xbf16, wgmma>\n  shared_store %s, %x\n",
+               "  %s = buffer_alloc {align = 1024, offset = 0} : shared<64x64xbf16, swizzled(128)>\n"
+               "  %x = load %a, %k0, %k0 : tile<64x64xbf16, wgmma>\n  buffer_store %s, %x\n",
                4);
   CHECK(facts.accesses.at(1).bytes == 16);
   CHECK(facts.bank_conflicts() == 0);
@@ -121,8 +121,8 @@ TEST_CASE("facts: a wait is exposed when no work runs between it and its operati
   auto const loop = [](std::string const& between, std::string const& pending) {
     std::string const rows = "tile<64x16xf32, wgmma>";
     return facts_of("%a: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64",
-                    "  %s = shared_alloc {align = 1024, offset = 0} : shared<64x64xbf16, swizzled(128)>\n"
-                    "  %t = shared_alloc {align = 1024, offset = 8192} : shared<64x16xbf16, swizzled(32)>\n"
+                    "  %s = buffer_alloc {align = 1024, offset = 0} : shared<64x64xbf16, swizzled(128)>\n"
+                    "  %t = buffer_alloc {align = 1024, offset = 8192} : shared<64x16xbf16, swizzled(32)>\n"
                     "  %k1 = constant {value = 1 : i64} : i64\n"
                     "  %zero = constant {value = 0 : f32} : " +
                         rows + "\n  for %i = %k0 to %n step %k1 {\n    wgmma_fence\n" +

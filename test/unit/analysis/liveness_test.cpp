@@ -32,8 +32,8 @@ std::string kernel(std::string const& body, std::string const& warps = "1") {
 }
 
 constexpr char a_and_b[] =
-    "  %a = shared_alloc {align = 128} : shared<64xf32, dense>\n"  // 4
-    "  %b = shared_alloc {align = 128} : shared<64xf32, dense>\n";
+    "  %a = buffer_alloc {align = 128} : shared<64xf32, dense>\n"  // 4
+    "  %b = buffer_alloc {align = 128} : shared<64xf32, dense>\n";
 
 }  // namespace
 
@@ -41,12 +41,12 @@ TEST_CASE("liveness: from the first access to the last, by kind and name", "[F13
   CHECK(live("function @f(%at: i64) shared = 96 {\n  return\n}\nkernel @k() warps = 2 {\n"
              "  %at = constant {value = 512 : i64} : i64\n"
              "  %x = constant {value = 1.0 : f32} : tile<64xf32, [lane (1) (2) (4) (8) (16), warp (32)]>\n"
-             "  %a = shared_alloc {offset = 64} : shared<64xf32, dense>\n"
-             "  %b = shared_alloc : shared<64xf32, dense>\n"
-             "  shared_store %a, %x\n"
+             "  %a = buffer_alloc {offset = 64} : shared<64xf32, dense>\n"
+             "  %b = buffer_alloc : shared<64xf32, dense>\n"
+             "  buffer_store %a, %x\n"
              "  %s = reduce %x {scratch = 16} : tile<1xf32, [lane (0) (0) (0) (0) (0), warp (0)]>\n"
              "  call %at {callee = @f, virtual = 96}\n"
-             "  shared_store %a, %x\n  return\n}\n") ==
+             "  buffer_store %a, %x\n  return\n}\n") ==
         "explicit %a: 256 bytes at 64, live 4..7\n"
         "explicit %b: 256 bytes, never live\n"
         "scratch of %s: 8 bytes at 16, live 5..5\n"
@@ -55,7 +55,7 @@ TEST_CASE("liveness: from the first access to the last, by kind and name", "[F13
 
 TEST_CASE("liveness: a buffer lives through every loop that accesses it") {
   CHECK(live(kernel(std::string(a_and_b) +
-                    "  for %i = %k0 to %n step %k1 {\n    shared_store %a, %x\n    yield\n  }\n")) ==
+                    "  for %i = %k0 to %n step %k1 {\n    buffer_store %a, %x\n    yield\n  }\n")) ==
         "explicit %a: 256 bytes, live 6..8\nexplicit %b: 256 bytes, never live\n");
 }
 
@@ -80,8 +80,8 @@ TEST_CASE("liveness: a copy in ends at the wait for its mbarrier") {
           "kernel @k(%o: in tensor<?xf32> {unit_inner, aligned_16}) warps = 1 {\n"
           "  %k0 = constant {value = 0 : i64} : i64\n"
           "  %m = tensor_map %o {box = [64]} : tensor_map<64xf32>\n"
-          "  %a = shared_alloc {align = 128} : shared<64xf32, dense>\n"
-          "  %f = shared_alloc {align = 8} : mbarrier\n"
+          "  %a = buffer_alloc {align = 128} : shared<64xf32, dense>\n"
+          "  %f = buffer_alloc {align = 8} : mbarrier\n"
           "  elect {\n    mbarrier_init %f\n    fence_mbarrier_init\n    mbarrier_expect %f {bytes = 256}\n"
           "    tma_load %m, %a, %f, %k0\n    yield\n  }\n"
           "  mbarrier_wait %f, %k0\n  warp_barrier\n  elect {\n    mbarrier_inval %f\n    yield\n  }\n  return\n}\n") ==
@@ -92,7 +92,7 @@ TEST_CASE("liveness: partitions run at the same time") {
   std::string const text =
       kernel(std::string(a_and_b) +
                  "  warp_specialize {warps = [1, 1], replicas = [1, 1], registers = [0, 0]} (%p: i64) "
-                 "{\n    shared_store %a, %x\n    yield\n  } and (%q: i64) {\n    shared_store %b, "
+                 "{\n    buffer_store %a, %x\n    yield\n  } and (%q: i64) {\n    buffer_store %b, "
                  "%x\n    yield\n  }\n",
              "2");
   auto const module = module_of(text);
@@ -101,7 +101,7 @@ TEST_CASE("liveness: partitions run at the same time") {
   CHECK(ranges.str() == "explicit %a: 256 bytes, live 7..7\nexplicit %b: 256 bytes, live 9..9\n");
   CHECK(ranges.together(0, 1));
   CHECK(ranges.max_live_bytes() == 512);
-  CHECK(max_live(kernel(std::string(a_and_b) + "  shared_store %a, %x\n  shared_store %b, %x\n")) == 256);
+  CHECK(max_live(kernel(std::string(a_and_b) + "  buffer_store %a, %x\n  buffer_store %b, %x\n")) == 256);
 }
 
 TEST_CASE("uniformity: values that differ between warps, and the branches and loops that they decide") {

@@ -13,9 +13,9 @@ TEST_CASE("hazards of clusters are found from ir", "[sim][block][N1]") {
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : i64
   %map = tensor_map %x {box = [1, 32]} : tensor_map<1x32xf32>
-  %s = shared_alloc {align = 128} : shared<2x32xf32, dense>
-  %full = shared_alloc {align = 8} : mbarrier
-  %used = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 128} : shared<2x32xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
+  %used = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     mbarrier_init %used {arrivals = 2}
@@ -32,7 +32,7 @@ TEST_CASE("hazards of clusters are found from ir", "[sim][block][N1]") {
     yield
   }
   mbarrier_wait %full, %0
-  %a = shared_load %s : tile<2x32xf32, [register (1,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
+  %a = buffer_load %s : tile<2x32xf32, [register (1,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
   warp_barrier
   elect {
     mbarrier_arrive %used, %0
@@ -66,9 +66,9 @@ TEST_CASE("hazards of parts that CTAs exchange are found from ir", "[sim][block]
   grid %2
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : i64
-  %s = shared_alloc {align = 128} : shared<32xf32, dense>
-  %full = shared_alloc {align = 8} : mbarrier
-  %empty = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 128} : shared<32xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
+  %empty = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     mbarrier_init %empty
@@ -87,7 +87,7 @@ TEST_CASE("hazards of parts that CTAs exchange are found from ir", "[sim][block]
         yield
       }
       mbarrier_wait %full, %i {scope = cluster}
-      %b = shared_load %s : tile<32xf32, [lane (1) (2) (4) (8) (16)]>
+      %b = buffer_load %s : tile<32xf32, [lane (1) (2) (4) (8) (16)]>
       warp_barrier
       elect {
         mbarrier_arrive %empty, %1

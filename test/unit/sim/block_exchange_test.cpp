@@ -15,16 +15,16 @@ void shared_tiles() {
   run_clean(
       "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 4 {\n"
       "  %0 = constant {value = 0 : i64} : i64\n  %one = constant {value = 1 : i64} : i64\n"
-      "  %s = shared_alloc {align = 1024} : shared<2x64x32xf32, swizzled(128)>\n"
-      "  %c = shared_alloc : shared<4xf32, dense>\n"
+      "  %s = buffer_alloc {align = 1024} : shared<2x64x32xf32, swizzled(128)>\n"
+      "  %c = buffer_alloc : shared<4xf32, dense>\n"
       "  %v = view %s, %one, %0, %0 : shared<64x32xf32, swizzled(128)>\n"
       "  %slot = view %c, %one : shared<1xf32, dense of 4>\n"
       "  %a = load %x, %0, %0 : " +
           t +
-          "\n  shared_store %v, %a\n"
-          "  elect {\n    %five = constant {value = 5 : f32} : f32\n    shared_store %slot, %five\n    yield\n  }\n"
-          "  barrier\n  %k = shared_load %slot : f32\n"
-          "  %w = trans_view %v : shared<32x64xf32, swizzled_t(128)>\n  %b = shared_load %w : " +
+          "\n  buffer_store %v, %a\n"
+          "  elect {\n    %five = constant {value = 5 : f32} : f32\n    buffer_store %slot, %five\n    yield\n  }\n"
+          "  barrier\n  %k = buffer_load %slot : f32\n"
+          "  %w = trans_view %v : shared<32x64xf32, swizzled_t(128)>\n  %b = buffer_load %w : " +
           other + "\n  %f = splat %k : " + other + "\n  %r = mul %b, %f : " + other +
           "\n  store %y, %r, %0, %0\n  return\n}\n",
       {&x, &y});
@@ -38,8 +38,8 @@ void bulk_copies() {
   %1 = constant {value = 1 : i64} : i64
   %256 = constant {value = 256 : i64} : i64
   %512 = constant {value = 512 : i64} : i64
-  %s = shared_alloc {align = 128} : shared<2x256xf32, dense>
-  %b = shared_alloc {align = 8} : mbarrier<2>
+  %s = buffer_alloc {align = 128} : shared<2x256xf32, dense>
+  %b = buffer_alloc {align = 8} : mbarrier<2>
   elect {
     mbarrier_init %b
     fence_mbarrier_init
@@ -54,10 +54,10 @@ void bulk_copies() {
     yield
   }
   mbarrier_wait %b0, %0
-  %t = shared_load %s0 : tile<256xf32, [register (32) (64) (128), lane (1) (2) (4) (8) (16)]>
+  %t = buffer_load %s0 : tile<256xf32, [register (32) (64) (128), lane (1) (2) (4) (8) (16)]>
   %u = add %t, %t : tile<256xf32, [register (32) (64) (128), lane (1) (2) (4) (8) (16)]>
   %s1 = view %s, %1, %0 : shared<256xf32, dense>
-  shared_store %s1, %u
+  buffer_store %s1, %u
   fence_proxy_async
   warp_barrier
   elect {
@@ -86,8 +86,8 @@ void tma_copies() {
   %map = tensor_map %x {box = [32, 8], swizzle = b32} : tensor_map<32x8xf32>
   %out = tensor_map %y {box = [32, 8], swizzle = b32} : tensor_map<32x8xf32>
   %all = tensor_map %z {box = [16, 8], swizzle = b32} : tensor_map<16x8xf32>
-  %s = shared_alloc {align = 256} : shared<32x32xf32, swizzled(32)>
-  %b = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 256} : shared<32x32xf32, swizzled(32)>
+  %b = buffer_alloc {align = 8} : mbarrier
   elect {
     prefetch_tensor_map %map
     tma_prefetch %map, %min4, %16
@@ -131,8 +131,8 @@ void old_copies() {
   HostTensor x = small_tensor(Element::f32, {30, 32}, 13), y(Element::f32, {64, 32});
   std::string const text = R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 4 {
   %0 = constant {value = 0 : i64} : i64
-  %s = shared_alloc {align = 1024} : shared<64x32xf32, swizzled(128)>
-  %b = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 1024} : shared<64x32xf32, swizzled(128)>
+  %b = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %b {arrivals = 128}
     fence_mbarrier_init
@@ -141,7 +141,7 @@ void old_copies() {
   barrier
   cp_async %x, %s, %0, %0 {vector = 4}
 WAIT
-  %a = shared_load %s : tile<64x32xf32, MATRIX>
+  %a = buffer_load %s : tile<64x32xf32, MATRIX>
   store %y, %a, %0, %0
   return
 }
@@ -162,18 +162,18 @@ void named_barriers() {
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : i64
   %2 = constant {value = 2 : i64} : i64
-  %s = shared_alloc : shared<1xf32, dense>
+  %s = buffer_alloc : shared<1xf32, dense>
   launch_dependents
   warp_specialize {warps = [1, 1], replicas = [1, 1], registers = [0, 0]} (%p: i64) {
     elect {
       %three = constant {value = 3 : f32} : f32
-      shared_store %s, %three
+      buffer_store %s, %three
       yield
     }
     warp_barrier
     barrier_arrive %1 {threads = 64}
     barrier %2 {threads = 64}
-    %v = shared_load %s : f32
+    %v = buffer_load %s : f32
     %t = splat %v : tile<1xf32, [lane (0) (0) (0) (0) (0)]>
     wait_dependencies
     store %y, %t, %0
@@ -181,9 +181,9 @@ void named_barriers() {
   } and (%q: i64) {
     barrier %1 {threads = 64}
     elect {
-      %u = shared_load %s : f32
+      %u = buffer_load %s : f32
       %w = add %u, %u : f32
-      shared_store %s, %w
+      buffer_store %s, %w
       yield
     }
     warp_barrier
@@ -206,9 +206,9 @@ void clusters() {
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : i64
   %map = tensor_map %x {box = [1, 32]} : tensor_map<1x32xf32>
-  %s = shared_alloc {align = 128} : shared<2x32xf32, dense>
-  %full = shared_alloc {align = 8} : mbarrier
-  %used = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 128} : shared<2x32xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
+  %used = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     mbarrier_init %used {arrivals = 2}
@@ -225,7 +225,7 @@ void clusters() {
     yield
   }
   mbarrier_wait %full, %0 {scope = cluster}
-  %a = shared_load %s : tile<2x32xf32, [register (1,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
+  %a = buffer_load %s : tile<2x32xf32, [register (1,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]>
   warp_barrier
   elect {
     mbarrier_arrive %used, %0
@@ -251,8 +251,8 @@ void peers() {
   %two = constant {value = 2 : i64} : i64
   grid %two
   %0 = constant {value = 0 : i64} : i64
-  %s = shared_alloc {align = 128} : shared<128xf32, dense>
-  %full = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 128} : shared<128xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -269,7 +269,7 @@ void peers() {
       yield
     }
     mbarrier_wait %full, %0 {scope = cluster}
-    %b = shared_load %s : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
+    %b = buffer_load %s : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
     %c = add %a, %b : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
     store %y, %c, %0, %0
     yield
@@ -294,11 +294,11 @@ void wgmma(bool from_registers, bool b_transposed, Element element) {
   std::string text =
       R"(kernel @k(%a: in tensor<?x?xELEMENT>, %b: in tensor<?x?xELEMENT>, %c: out tensor<?x?xf32>) warps = 4 {
   %0 = constant {value = 0 : i64} : i64
-  %sa = shared_alloc {align = 1024} : shared<64xDEPTHxELEMENT, swizzled(128)>
-  %sb = shared_alloc {align = 1024} : shared<BSHAPExELEMENT, BLAYOUT>
+  %sa = buffer_alloc {align = 1024} : shared<64xDEPTHxELEMENT, swizzled(128)>
+  %sb = buffer_alloc {align = 1024} : shared<BSHAPExELEMENT, BLAYOUT>
   %map_a = tensor_map %a {box = [64, DEPTH], swizzle = b128} : tensor_map<64xDEPTHxELEMENT>
   %map_b = tensor_map %b {box = [BBOX], swizzle = BSWIZZLE} : tensor_map<BSHAPExELEMENT>
-  %full = shared_alloc {align = 8} : mbarrier
+  %full = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -325,7 +325,7 @@ VIEWS
 }
 )";
   std::string const views =
-      std::string(from_registers ? "  %raw = shared_load %sa : tile<64xDEPTHxELEMENT, wgmma_a>\n"
+      std::string(from_registers ? "  %raw = buffer_load %sa : tile<64xDEPTHxELEMENT, wgmma_a>\n"
                                    "  %left = wgmma_fence %raw : tile<64xDEPTHxELEMENT, wgmma_a>\n"
                                  : "  %left = view %sa, %0, %0 : shared<64xDEPTHxELEMENT, swizzled(128)>\n") +
       (b_transposed ? "  %right = trans_view %sb : shared<DEPTHx32xELEMENT, swizzled_t(128)>\n"

@@ -17,9 +17,9 @@ TEST_CASE("hazards of generic and asynchronous accesses are found from ir", "[si
   %64 = constant {value = 64 : i64} : i64
   %map_x = tensor_map %x {box = [64, 64], swizzle = b128} : tensor_map<64x64xbf16>
   %map_w = tensor_map %w {box = [64, 16], swizzle = b32} : tensor_map<64x16xbf16>
-  %buffer = shared_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>
-  %weights = shared_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
-  %full = shared_alloc {align = 8} : mbarrier
+  %buffer = buffer_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>
+  %weights = buffer_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
+  %full = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -42,9 +42,9 @@ TEST_CASE("hazards of generic and asynchronous accesses are found from ir", "[si
       yield
     }
     mbarrier_wait %full, %parity
-    %old = shared_load %buffer : tile<64x64xbf16, wgmma_a>
+    %old = buffer_load %buffer : tile<64x64xbf16, wgmma_a>
     %twice = add %old, %old : tile<64x64xbf16, wgmma_a>
-    shared_store %buffer, %twice
+    buffer_store %buffer, %twice
     fence_proxy_async
     barrier
     wgmma_fence
@@ -91,9 +91,9 @@ TEST_CASE("a read by threads before a copy overwrites needs a fence", "[sim][blo
   %1 = constant {value = 1 : i64} : i64
   %4 = constant {value = 4 : i64} : i64
   %map = tensor_map %x {box = [1, 128]} : tensor_map<1x128xf32>
-  %buffer = shared_alloc {align = 128} : shared<128xf32, dense>
-  %full = shared_alloc {align = 8} : mbarrier
-  %empty = shared_alloc {align = 8} : mbarrier
+  %buffer = buffer_alloc {align = 128} : shared<128xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
+  %empty = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     mbarrier_init %empty {arrivals = 32}
@@ -116,7 +116,7 @@ TEST_CASE("a read by threads before a copy overwrites needs a fence", "[sim][blo
   } and (%q: i64) {
     for %j = %0 to %4 step %1 {
       mbarrier_wait %full, %j
-      %v = shared_load %buffer : TILE
+      %v = buffer_load %buffer : TILE
       fence_proxy_async
       mbarrier_arrive %empty
       store %y, %v, %j, %0
@@ -151,8 +151,8 @@ TEST_CASE("hazards of the operand registers of products are found from ir", "[si
   %3 = constant {value = 3 : i64} : i64
   %64 = constant {value = 64 : i64} : i64
   %map_w = tensor_map %w {box = [64, 16], swizzle = b32} : tensor_map<64x16xbf16>
-  %weights = shared_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
-  %full = shared_alloc {align = 8} : mbarrier
+  %weights = buffer_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
+  %full = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -211,8 +211,8 @@ TEST_CASE("registers of a result are the same in each iteration", "[sim][block][
   %3 = constant {value = 3 : i64} : i64
   %64 = constant {value = 64 : i64} : i64
   %map_w = tensor_map %w {box = [64, 16], swizzle = b32} : tensor_map<64x16xbf16>
-  %weights = shared_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
-  %full = shared_alloc {align = 8} : mbarrier
+  %weights = buffer_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
+  %full = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -253,15 +253,15 @@ TEST_CASE("hazards of shared buffers in loops are found from ir", "[sim][block][
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : i64
   %3 = constant {value = 3 : i64} : i64
-  %s = shared_alloc {align = 128, offset = 0} : shared<256xf32, dense>
-  %t = shared_alloc {align = 128, offset = 1024} : shared<256xf32, dense>
+  %s = buffer_alloc {align = 128, offset = 0} : shared<256xf32, dense>
+  %t = buffer_alloc {align = 128, offset = 1024} : shared<256xf32, dense>
   cp_async %x, %t, %0 {vector = 4}
   cp_async_commit
   %a = load %x, %0 : tile<256xf32, LINE>
   %r = for %i = %0 to %3 step %1 carry (%v = %a) : tile<256xf32, LINE> {
-    shared_store %s, %v
+    buffer_store %s, %v
     barrier
-    %w = shared_load %s : tile<256xf32, OTHER>
+    %w = buffer_load %s : tile<256xf32, OTHER>
     store %z, %w, %0
     barrier
     %u = add %v, %v : tile<256xf32, LINE>
@@ -269,9 +269,9 @@ TEST_CASE("hazards of shared buffers in loops are found from ir", "[sim][block][
   }
   cp_async_wait
   barrier
-  shared_store %t, %r
+  buffer_store %t, %r
   barrier
-  %last = shared_load %t : tile<256xf32, OTHER>
+  %last = buffer_load %t : tile<256xf32, OTHER>
   store %y, %last, %0
   return
 }
@@ -281,11 +281,11 @@ TEST_CASE("hazards of shared buffers in loops are found from ir", "[sim][block][
       sound,
       {
           {"    store %z, %w, %0\n    barrier\n", "    store %z, %w, %0\n", ReportKind::race_war},
-          {"    barrier\n    %w = shared_load", "    %w = shared_load", ReportKind::race_raw},
+          {"    barrier\n    %w = buffer_load", "    %w = buffer_load", ReportKind::race_raw},
           {"  cp_async_wait\n  barrier\n", "  barrier\n", ReportKind::race_waw},
           {"  cp_async_wait\n  barrier\n", "  cp_async_wait {pending = 1}\n  barrier\n", ReportKind::race_waw},
           {"  cp_async_commit\n", "", ReportKind::race_waw},
-          {"  shared_store %t, %r\n  barrier\n", "  shared_store %t, %r\n", ReportKind::race_raw},
+          {"  buffer_store %t, %r\n  barrier\n", "  buffer_store %t, %r\n", ReportKind::race_raw},
           // 8: two buffers on the same bytes.
           {"offset = 1024", "offset = 512", ReportKind::race_waw},
       },
@@ -298,9 +298,9 @@ TEST_CASE("hazards of barrier objects are found from ir", "[sim][block][N1][B5]"
   // 7: the bytes of a barrier are used for data when it is dead, after a barrier of all its users.
   std::string const sound = with(R"(kernel @reuse(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 2 {
   %0 = constant {value = 0 : i64} : i64
-  %data = shared_alloc {align = 128, offset = 0} : shared<128xf32, dense>
-  %full = shared_alloc {align = 8, offset = 512} : mbarrier
-  %later = shared_alloc {align = 128, offset = 512} : shared<128xf32, dense>
+  %data = buffer_alloc {align = 128, offset = 0} : shared<128xf32, dense>
+  %full = buffer_alloc {align = 8, offset = 512} : mbarrier
+  %later = buffer_alloc {align = 128, offset = 512} : shared<128xf32, dense>
   elect {
     mbarrier_init %full
     fence_mbarrier_init
@@ -313,15 +313,15 @@ TEST_CASE("hazards of barrier objects are found from ir", "[sim][block][N1][B5]"
     yield
   }
   mbarrier_wait %full, %0
-  %v = shared_load %data : TILE
+  %v = buffer_load %data : TILE
   barrier
   elect {
     mbarrier_inval %full
     yield
   }
   barrier
-  shared_store %later, %v
-  %w = shared_load %later : TILE
+  buffer_store %later, %v
+  %w = buffer_load %later : TILE
   store %y, %w, %0
   return
 }
@@ -332,7 +332,7 @@ TEST_CASE("hazards of barrier objects are found from ir", "[sim][block][N1][B5]"
       {
           {"    mbarrier_inval %full\n", "", ReportKind::dead_barrier},
           {"  barrier\n  elect {\n    mbarrier_inval", "  elect {\n    mbarrier_inval", ReportKind::dead_barrier},
-          {"  }\n  barrier\n  shared_store", "  }\n  shared_store", ReportKind::race_waw},
+          {"  }\n  barrier\n  buffer_store", "  }\n  buffer_store", ReportKind::race_waw},
           {"    mbarrier_init %full\n", "    mbarrier_init %full\n    mbarrier_init %full\n", ReportKind::dead_barrier},
           {"bulk_load %x, %data, %full, %0\n", "", ReportKind::wrong_byte_count},
           {"mbarrier_expect %full {bytes = 512}", "mbarrier_expect %full {bytes = 512, arrive = false}",

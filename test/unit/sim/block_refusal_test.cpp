@@ -20,10 +20,10 @@ void refused(std::string const& text, std::vector<HostTensor*> const& tensors, s
 constexpr auto product = R"(kernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = 4 {
   %0 = constant {value = 0 : i64} : i64
   %a = load %x, %0, %0 : tile<64x64xbf16, wgmma>
-  %s = shared_alloc {align = 1024, offset = OFFSET} : shared<64x64xbf16, A_LAYOUT>
-  %t = shared_alloc {align = 1024, offset = 8192} : shared<64x64xbf16, B_LAYOUT>
-  shared_store %s, %a
-  shared_store %t, %a
+  %s = buffer_alloc {align = 1024, offset = OFFSET} : shared<64x64xbf16, A_LAYOUT>
+  %t = buffer_alloc {align = 1024, offset = 8192} : shared<64x64xbf16, B_LAYOUT>
+  buffer_store %s, %a
+  buffer_store %t, %a
   fence_proxy_async
   barrier
   wgmma_fence
@@ -64,8 +64,8 @@ TEST_CASE("a tensor map that disagrees with the buffer's layout is refused", "[s
   std::string const text = R"(kernel @k(%x: in tensor<?x?xbf16>) warps = 1 {
   %0 = constant {value = 0 : i64} : i64
   %m = tensor_map %x {box = [64, 64], swizzle = b128} : tensor_map<64x64xbf16>
-  %s = shared_alloc {align = 1024} : shared<64x64xbf16, LAYOUT>
-  %b = shared_alloc {align = 8} : mbarrier
+  %s = buffer_alloc {align = 1024} : shared<64x64xbf16, LAYOUT>
+  %b = buffer_alloc {align = 8} : mbarrier
   elect {
     mbarrier_init %b
     fence_mbarrier_init
@@ -188,18 +188,18 @@ TEST_CASE("every schedule of a small kernel is tried", "[sim][block]") {
   std::string const text = R"(kernel @k(%y: out tensor<?xf32>) warps = 2 {
   %0 = constant {value = 0 : i64} : i64
   %w = warp_index : i64
-  %s = shared_alloc : shared<2xf32, dense>
+  %s = buffer_alloc : shared<2xf32, dense>
   %mine = view %s, %w : shared<1xf32, dense of 2>
   elect {warp = -1} {
     %v = cast %w : f32
-    shared_store %mine, %v
+    buffer_store %mine, %v
     yield
   }
   barrier
   %1 = constant {value = 1 : i64} : i64
   %other = sub %1, %w : i64
   %theirs = view %s, %other : shared<1xf32, dense of 2>
-  %r = shared_load %theirs : f32
+  %r = buffer_load %theirs : f32
   %t = splat %r : tile<1xf32, [lane (0) (0) (0) (0) (0)]>
   store %y, %t, %w
   return

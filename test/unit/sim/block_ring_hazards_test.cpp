@@ -20,11 +20,11 @@ constexpr auto ring =
   %map_a = tensor_map %a {box = [64, 64], swizzle = b128} : tensor_map<64x64xbf16>
   %map_b = tensor_map %b {box = [64, 32], swizzle = b64} : tensor_map<64x32xbf16>
   %map_c = tensor_map %c {box = [64, 32], swizzle = b128} : tensor_map<64x32xf32>
-  %ring_a = shared_alloc {align = 1024} : shared<2x64x64xbf16, swizzled(128)>
-  %ring_b = shared_alloc {align = 1024} : shared<2x64x32xbf16, swizzled(64)>
-  %staging = shared_alloc {align = 1024} : shared<64x32xf32, swizzled(128)>
-  %full = shared_alloc {align = 8} : mbarrier<2>
-  %empty = shared_alloc {align = 8} : mbarrier<2>
+  %ring_a = buffer_alloc {align = 1024} : shared<2x64x64xbf16, swizzled(128)>
+  %ring_b = buffer_alloc {align = 1024} : shared<2x64x32xbf16, swizzled(64)>
+  %staging = buffer_alloc {align = 1024} : shared<64x32xf32, swizzled(128)>
+  %full = buffer_alloc {align = 8} : mbarrier<2>
+  %empty = buffer_alloc {align = 8} : mbarrier<2>
   elect {
     mbarrier_init %full
     mbarrier_init %empty {arrivals = 4}
@@ -85,7 +85,7 @@ constexpr auto ring =
         yield
       }
       barrier %1 {threads = 128}
-      shared_store %staging, %acc
+      buffer_store %staging, %acc
       fence_proxy_async
       barrier %1 {threads = 128}
       elect {
@@ -132,11 +132,11 @@ TEST_CASE("hazards of a ring of stages are found from ir", "[sim][block][N1][B6]
            "      barrier %1 {threads = 128}\n      elect {\n        fence_proxy_async\n",
            ReportKind::missing_proxy_fence},
           // 4: a swizzled buffer that is aligned to 128 bytes only.
-          {"%staging = shared_alloc {align = 1024}", "%staging = shared_alloc {align = 128, offset = 40064}",
+          {"%staging = buffer_alloc {align = 1024}", "%staging = buffer_alloc {align = 128, offset = 40064}",
            ReportKind::misaligned},
           // 5: a barrier that not all its threads reach.
-          {"      barrier %1 {threads = 128}\n      shared_store",
-           "      barrier %1 {threads = 160}\n      shared_store", ReportKind::deadlock},
+          {"      barrier %1 {threads = 128}\n      buffer_store",
+           "      barrier %1 {threads = 160}\n      buffer_store", ReportKind::deadlock},
           // 6: asynchronous data read without its wait.
           {"        mbarrier_wait %f_c, %use_c\n", "", ReportKind::race_raw},
           // 14: one warp speaks for the others, which have not waited.

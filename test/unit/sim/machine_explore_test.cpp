@@ -52,7 +52,7 @@ TEST_CASE("the search of all orders finds a fault that needs one certain order",
       co_await w.atomic(leader, Footprint(w.shared(), 512, 516), AtomicOrder::acquire, at("atomic"));
       bool const early = !flag;
       co_await w.barrier(2, 64, all_lanes, at("barrier"));
-      if (early) w.read(all_lanes, PerLane(w.shared(), 0, 4), at("shared_load"));
+      if (early) w.read(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_load"));
     });
   };
   Simulation simulation({.shared_bytes = 1024}, build);
@@ -83,7 +83,7 @@ TEST_CASE("the search of all orders reports nothing on a small ring, and reports
         co_await w.barrier(0, 0, all_lanes, at("barrier"));
         for (std::uint32_t i = 0; i < 3; ++i) {
           co_await w.wait_parity(all_lanes, full_barrier, i & 1, at("mbarrier_wait"));
-          w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+          w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
           w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
           w.warp_sync(all_lanes, at("warp_sync"));
           co_await w.arrive(leader, empty_barrier, 1, at("arrive"));
@@ -148,14 +148,14 @@ TEST_CASE("a program may be a step function", "[machine]") {
     bool step() override {
       switch (at_step++) {
         case 0:
-          w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 128, 4), at("shared_store"));
+          w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 128, 4), at("buffer_store"));
           return true;
         case 1:
           (void)w.barrier(0, 0, all_lanes, at("barrier"));
           return true;
         case 2:
           w.read(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(1 - w.number()) * 128, 4),
-                 at("shared_load"));
+                 at("buffer_load"));
           return true;
         default:
           return false;

@@ -47,7 +47,7 @@ void ring_loop(Machine& m, Loop loop) {
         int const s = i % 2;
         int const use = loop.parity_of_tile ? k / 2 : i / 2;
         co_await w.wait_parity(all_lanes, full(s), static_cast<std::uint32_t>(use & 1), at("mbarrier_wait"));
-        w.read(all_lanes, PerLane(w.shared(), kib + static_cast<std::uint64_t>(s) * kib, 32), at("shared_load"));
+        w.read(all_lanes, PerLane(w.shared(), kib + static_cast<std::uint64_t>(s) * kib, 32), at("buffer_load"));
         if (!loop.no_release_fence) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
         if (!loop.no_warp_sync) w.warp_sync(all_lanes, at("warp_sync"));
         co_await w.arrive(leader, empty(s), 1, at("arrive"));
@@ -77,7 +77,7 @@ TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expect
                 m.add_warp(0, [=](Warp w) -> Task {
                   co_await init(w, full_barrier, 1);
                   w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
-                  w.write(all_lanes, PerLane(w.shared(), kib, 32), at("shared_store"));
+                  w.write(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_store"));
                   w.warp_sync(all_lanes, at("warp_sync"));
                   co_await w.barrier(0, 0, all_lanes, at("barrier"));
                   if (planted)
@@ -88,22 +88,22 @@ TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expect
                 m.add_warp(0, [=](Warp w) -> Task {
                   co_await w.barrier(0, 0, all_lanes, at("barrier"));
                   co_await w.wait_parity(all_lanes, full_barrier, 0, at("mbarrier_wait"));
-                  w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+                  w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
                 });
               }});
 }
 
 TEST_CASE("hazard 20: a read and the next iteration's write, without a barrier on the back edge", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
-              .sentence = "nothing orders the shared_load",
+              .sentence = "nothing orders the buffer_load",
               .build = [](Machine& m, bool planted) {
                 for (int k = 0; k < 2; ++k) {
                   m.add_warp(0, [=](Warp w) -> Task {
                     std::uint64_t const mine = static_cast<std::uint64_t>(w.number()) * 512;
                     for (int i = 0; i < 3; ++i) {
-                      w.write(all_lanes, PerLane(w.shared(), mine, 16), at("shared_store"));
+                      w.write(all_lanes, PerLane(w.shared(), mine, 16), at("buffer_store"));
                       co_await w.barrier(0, 0, all_lanes, at("barrier"));
-                      w.read(all_lanes, PerLane(w.shared(), 512 - mine, 16), at("shared_load"));
+                      w.read(all_lanes, PerLane(w.shared(), 512 - mine, 16), at("buffer_load"));
                       if (!planted) co_await w.barrier(0, 0, all_lanes, at("barrier"));
                     }
                   });
@@ -122,7 +122,7 @@ TEST_CASE("hazard 21: a prefetch into a buffer that the same iteration still wri
                   co_await w.copy_in(leader, load_1k(w, in, kib, full_barrier), at("tma_load"));
                   for (std::uint32_t i = 0; i < 2; ++i) {
                     co_await w.wait_parity(all_lanes, full_barrier, i, at("mbarrier_wait"));
-                    w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+                    w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
                     std::uint64_t const scratch = planted ? kib : 2 * kib;
                     if (planted && i == 0) {
                       w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
@@ -130,7 +130,7 @@ TEST_CASE("hazard 21: a prefetch into a buffer that the same iteration still wri
                       co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
                       co_await w.copy_in(leader, load_1k(w, in, kib, full_barrier), at("tma_load"));
                     }
-                    w.write(all_lanes, PerLane(w.shared(), scratch, 32), at("shared_store"));
+                    w.write(all_lanes, PerLane(w.shared(), scratch, 32), at("buffer_store"));
                     if (!planted && i == 0) {
                       w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
                       w.warp_sync(all_lanes, at("warp_sync"));
@@ -190,7 +190,7 @@ TEST_CASE("hazard 26: the epilogue overwrites shared memory with cp.async pendin
                                at("cp_async"));
            w.cp_async_commit(all_lanes, at("cp_async_commit"));
            if (!planted) co_await w.cp_async_wait(all_lanes, 0, at("cp_async_wait"));
-           w.write(all_lanes, PerLane(w.shared(), 0, 16), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 16), at("buffer_store"));
          });
        }});
 }
@@ -209,7 +209,7 @@ void store_ring(Machine& m, std::uint64_t buffers, int pending) {
         co_await w.barrier(0, 0, all_lanes, at("barrier"));
         std::uint64_t const base = i % buffers * kib;
         w.write(all_lanes, PerLane(w.shared(), base + static_cast<std::uint64_t>(w.number()) * 512, 16),
-                at("shared_store"));
+                at("buffer_store"));
         w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
         co_await w.barrier(0, 0, all_lanes, at("barrier"));
         if (w.number() != 0) continue;
@@ -234,14 +234,14 @@ TEST_CASE("hazard 28: the wait is in a thread that did not issue the store", "[m
       {.kind = ReportKind::race_war, .sentence = "by the thread that issued it", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
          m.add_warp(0, [=](Warp w) -> Task {
-           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("buffer_store"));
            w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
            w.warp_sync(all_lanes, at("warp_sync"));
            co_await w.copy_out(leader, store_1k(w, 0, out, 0), at("tma_store"));
            w.bulk_commit(leader, at("bulk_commit"));
            co_await w.bulk_wait(planted ? lane(1) : leader, 0, true, at("bulk_wait_read"));
            w.warp_sync(all_lanes, at("warp_sync"));
-           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("buffer_store"));
            co_await w.bulk_wait(leader, 0, false, at("bulk_wait"));
          });
        }});
@@ -344,7 +344,7 @@ void cluster_pair(Machine& m, Pair pair) {
         co_await w.copy_in(leader, copy, at("tma_load"));
       }
       co_await w.wait_parity(all_lanes, full, 0, at("mbarrier_wait"));
-      w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+      w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
       w.warp_sync(all_lanes, at("warp_sync"));
       co_await w.arrive(leader, empty, 1, at("arrive"), pair.scope);
       if (pair.barrier_before_exit) {

@@ -71,7 +71,7 @@ void staged_store(Machine& m, Fence fence) {
   Space const out = add_output(m);
   for (int k = 0; k < 2; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {
-      w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 512, 16), at("shared_store"));
+      w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 512, 16), at("buffer_store"));
       if (fence == Fence::writers) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
       co_await w.barrier(0, 0, all_lanes, at("barrier"));
       if (w.number() != 0) co_return;
@@ -133,10 +133,10 @@ TEST_CASE("hazard 5: the barrier of the whole CTA inside a specialised branch", 
                   m.add_warp(0, [=](Warp w) -> Task {
                     if (w.number() == 0) co_return;  // the producer
                     w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 128, 4),
-                            at("shared_store"));
+                            at("buffer_store"));
                     co_await w.barrier(planted ? 0 : 1, planted ? 0 : 64, all_lanes, at("barrier"));
                     w.read(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(3 - w.number()) * 128, 4),
-                           at("shared_load"));
+                           at("buffer_load"));
                   });
                 }
               }});
@@ -155,7 +155,7 @@ TEST_CASE("hazard 6: a barrier does not wait for cp.async", "[machine]") {
              w.cp_async_commit(all_lanes, at("cp_async_commit"));
              if (!planted) co_await w.cp_async_wait(all_lanes, 0, at("cp_async_wait"));
              co_await w.barrier(0, 0, all_lanes, at("barrier"));
-             w.read(all_lanes, PerLane(w.shared(), 512 - mine, 16), at("shared_load"));
+             w.read(all_lanes, PerLane(w.shared(), 512 - mine, 16), at("buffer_load"));
              if (planted) co_await w.cp_async_wait(all_lanes, 0, at("cp_async_wait"));
            });
          }
@@ -179,7 +179,7 @@ TEST_CASE("hazard 7: the bytes of an mbarrier reused without inval", "[machine]"
                     if (w.number() == 0 && !planted)
                       co_await w.mbarrier_inval(leader, full_barrier, at("mbarrier_inval"));
                     co_await w.barrier(0, 0, all_lanes, at("barrier"));
-                    if (w.number() == 1) w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
+                    if (w.number() == 1) w.write(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_store"));
                   });
                 }
               }});
@@ -191,14 +191,14 @@ TEST_CASE("hazard 8: two names of one buffer, one of them without a barrier", "[
          m.name(0, 0, 512, "%x");
          m.name(0, 256, 768, "%captured");
          m.add_warp(0, [=](Warp w) -> Task {
-           w.write(all_lanes, PerLane(w.shared(), 0, 16), at("shared_store"));
-           w.write(all_lanes, PerLane(w.shared(), 512, 8), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 16), at("buffer_store"));
+           w.write(all_lanes, PerLane(w.shared(), 512, 8), at("buffer_store"));
            if (!planted) co_await w.barrier(0, 0, all_lanes, at("barrier"));
            co_return;
          });
          m.add_warp(0, [=](Warp w) -> Task {
            if (!planted) co_await w.barrier(0, 0, all_lanes, at("barrier"));
-           w.read(all_lanes, PerLane(w.shared(), 256, 16), at("shared_load"));
+           w.read(all_lanes, PerLane(w.shared(), 256, 16), at("buffer_load"));
          });
        }});
 }
@@ -210,7 +210,7 @@ namespace {
 void register_operand(Machine& m, bool early) {
   for (int k = 0; k < 4; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {
-      w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * kib, 32), at("shared_store"));
+      w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * kib, 32), at("buffer_store"));
       w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
       co_await w.barrier(0, 0, all_lanes, at("barrier"));
       for (int i = 0; i < 2; ++i) {
@@ -320,7 +320,7 @@ void rewritten_operand(Machine& m, std::uint64_t buffers, int open) {
       for (std::uint64_t i = 0; i < 3; ++i) {
         std::uint64_t const base = i % buffers * 4 * kib;
         w.write(all_lanes, PerLane(w.shared(), base + static_cast<std::uint64_t>(w.number()) * kib, 32),
-                at("shared_store"));
+                at("buffer_store"));
         w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
         co_await w.barrier(0, 0, all_lanes, at("barrier"));
         w.wgmma_fence(at("wgmma_fence"));
@@ -350,7 +350,7 @@ TEST_CASE("hazard 19: no proxy fence between stores to shared memory and wgmma",
          for (int k = 0; k < 4; ++k) {
            m.add_warp(0, [=](Warp w) -> Task {
              w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * kib, 32),
-                     at("shared_store"));
+                     at("buffer_store"));
              if (!planted) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
              co_await w.barrier(0, 0, all_lanes, at("barrier"));
              w.wgmma_fence(at("wgmma_fence"));

@@ -192,8 +192,8 @@ TEST_CASE("a report names both accesses, the missing op and the schedule", "[mac
     m.name(0, 0, 128, "%x");
     for (int k = 0; k < 2; ++k) {
       m.add_warp(0, [](Warp w) -> Task {
-        Site const store{"kernels/x.cpp", 12, 40, "shared_store"};
-        Site const load{"kernels/x.cpp", 14, 44, "shared_load"};
+        Site const store{"kernels/x.cpp", 12, 40, "buffer_store"};
+        Site const load{"kernels/x.cpp", 14, 44, "buffer_load"};
         if (w.number() == 0)
           w.write(all_lanes, PerLane(w.shared(), 0, 4), store);
         else
@@ -205,10 +205,10 @@ TEST_CASE("a report names both accesses, the missing op and the schedule", "[mac
   Outcome const outcome = simulation.run(Schedule::latest());
   REQUIRE(outcome.reports.size() == 1);
   CHECK(outcome.text() ==
-        "race (read after write): nothing orders the shared_store at x.cpp:12 (ir 40) before the shared_load at "
+        "race (read after write): nothing orders the buffer_store at x.cpp:12 (ir 40) before the buffer_load at "
         "x.cpp:14 (ir "
         "44); add a barrier between them, or an mbarrier arrive after the first and a wait before the second\n"
-        "  earlier: write %x+0x0..0x4 by warp 0 lane 0 (generic proxy), shared_store at x.cpp:12 (ir 40)\n"
-        "  later:   read %x+0x0..0x4 by warp 1 lane 0 (generic proxy), shared_load at x.cpp:14 (ir 44)\n"
+        "  earlier: write %x+0x0..0x4 by warp 0 lane 0 (generic proxy), buffer_store at x.cpp:12 (ir 40)\n"
+        "  later:   read %x+0x0..0x4 by warp 1 lane 0 (generic proxy), buffer_load at x.cpp:14 (ir 44)\n"
         "  schedule latest, step 2");
 }

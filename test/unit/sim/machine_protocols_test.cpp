@@ -29,7 +29,7 @@ void look_ahead(Machine& m, int depth, int ahead, int trips) {
       for (int i = 0; i < trips; ++i) {
         co_await w.wait_parity(all_lanes, full(i % depth), static_cast<std::uint32_t>(i / depth & 1),
                                at("mbarrier_wait"));
-        w.read(all_lanes, PerLane(w.shared(), place(i % depth), 32), at("shared_load"));
+        w.read(all_lanes, PerLane(w.shared(), place(i % depth), 32), at("buffer_load"));
         w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
         co_await w.barrier(0, 0, all_lanes, at("barrier"));
         int const next = i + ahead;
@@ -63,14 +63,14 @@ TEST_CASE("two warps take turns by pairs of named barriers", "[machine]") {
                            int const mine = 1 + w.number();
                            int const other = 2 - w.number();
                            if (w.number() == 0) {
-                             w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
+                             w.write(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_store"));
                              co_await w.barrier_arrive(other, 64, all_lanes, at("barrier_arrive"));
                            }
                            for (int i = 0; i < 3; ++i) {
                              bool const last = w.number() == 0 && i == 2;
                              if (w.number() == 1 || !planted) co_await w.barrier(mine, 64, all_lanes, at("barrier"));
-                             w.read(all_lanes, PerLane(w.shared(), 0, 4), at("shared_load"));
-                             w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
+                             w.read(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_load"));
+                             w.write(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_store"));
                              if (!last) co_await w.barrier_arrive(other, 64, all_lanes, at("barrier_arrive"));
                            }
                          });
@@ -92,12 +92,12 @@ TEST_CASE("three warpgroups take turns round robin, and leave the last turn open
       m.add_warp(0, [=](Warp w) -> Task {
         int const group = w.number() / 4;
         std::uint64_t const mine = static_cast<std::uint64_t>(w.number() % 4) * 128;
-        if (group == 0) w.write(all_lanes, PerLane(w.shared(), mine, 4), at("shared_store"));
+        if (group == 0) w.write(all_lanes, PerLane(w.shared(), mine, 4), at("buffer_store"));
         if (group == groups - 1) co_await w.barrier_arrive(1, 256, all_lanes, at("first_turn"));
         for (int i = 0; i < 4; ++i) {
           co_await w.barrier(1 + group, 256, all_lanes, at("barrier"));
-          w.read(all_lanes, PerLane(w.shared(), mine, 4), at("shared_load"));
-          w.write(all_lanes, PerLane(w.shared(), mine, 4), at("shared_store"));
+          w.read(all_lanes, PerLane(w.shared(), mine, 4), at("buffer_load"));
+          w.write(all_lanes, PerLane(w.shared(), mine, 4), at("buffer_store"));
           co_await w.barrier_arrive(1 + (group + 1) % groups, 256, all_lanes, at("barrier_arrive"));
         }
       });
@@ -142,7 +142,7 @@ TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the a
                co_return;
              }
              co_await w.wait_parity(all_lanes, full_barrier, 0, at("mbarrier_wait"));
-             w.read(all_lanes, PerLane(w.shared(), kib, 16), at("shared_load"));
+             w.read(all_lanes, PerLane(w.shared(), kib, 16), at("buffer_load"));
              if (!planted) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
              w.wgmma_fence(at("wgmma_fence"));
              Footprint const operand[] = {Footprint(w.shared(), kib, kib + 512)};
@@ -182,7 +182,7 @@ void one_lane(Machine& m, OneLane variant) {
         }
         co_await w.wait_parity(leader, full_barrier, i & 1, at("mbarrier_wait"));
         if (variant.sync_after_wait) w.warp_sync(all_lanes, at("warp_sync"));
-        w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+        w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
         w.fence_proxy_async(variant.fence, FenceSpace::shared, at("fence_proxy_async"));
         w.warp_sync(all_lanes, at("warp_sync"));
         co_await w.arrive(leader, empty_barrier, 1, at("arrive"));
@@ -255,10 +255,10 @@ TEST_CASE("a released stage is stale until it is written again", "[machine]") {
   check_pair(
       {.kind = ReportKind::stale, .sentence = "released and not written again", .build = [](Machine& m, bool planted) {
          m.add_warp(0, [=](Warp w) -> Task {
-           w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_store"));
            w.give_up(all_lanes, PerLane(w.shared(), 0, 4), at("release"));
-           if (!planted) w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
-           w.read(all_lanes, PerLane(w.shared(), 0, 4), at("shared_load"));
+           if (!planted) w.write(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_store"));
+           w.read(all_lanes, PerLane(w.shared(), 0, 4), at("buffer_load"));
            co_return;
          });
        }});
@@ -312,7 +312,7 @@ TEST_CASE("a copy may be issued before the arrive that expects its bytes", "[mac
           co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
         }
         co_await w.wait_parity(all_lanes, full_barrier, 0, at("mbarrier_wait"));
-        w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+        w.read(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_load"));
       });
     }
   });
@@ -328,7 +328,7 @@ TEST_CASE("an accumulator is open while a later group on it is, after the older 
          for (int k = 0; k < 4; ++k) {
            m.add_warp(0, [=](Warp w) -> Task {
              w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * kib, 32),
-                     at("shared_store"));
+                     at("buffer_store"));
              w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
              co_await w.barrier(0, 0, all_lanes, at("barrier"));
              w.wgmma_fence(at("wgmma_fence"));
@@ -354,7 +354,7 @@ TEST_CASE("operations that are open at the end are reported", "[machine]") {
       {.kind = ReportKind::open_at_exit, .sentence = "add bulk wait_group 0", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
          m.add_warp(0, [=](Warp w) -> Task {
-           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("shared_store"));
+           w.write(all_lanes, PerLane(w.shared(), 0, 32), at("buffer_store"));
            w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
            w.warp_sync(all_lanes, at("warp_sync"));
            co_await w.copy_out(leader, store_1k(w, 0, out, 0), at("tma_store"));
@@ -397,7 +397,7 @@ TEST_CASE("TMA reductions into the same bytes do not race, stores do", "[machine
                 Space const out = m.add_buffer({.name = "%out", .bytes = kib});
                 for (int cta = 0; cta < 2; ++cta) {
                   m.add_warp(cta, [=](Warp w) -> Task {
-                    w.write(all_lanes, PerLane(w.shared(), 0, 32), at("shared_store"));
+                    w.write(all_lanes, PerLane(w.shared(), 0, 32), at("buffer_store"));
                     w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
                     w.warp_sync(all_lanes, at("warp_sync"));
                     CopyOut copy = store_1k(w, 0, out, 0);
@@ -423,7 +423,7 @@ TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", 
                       co_await w.mbarrier_init(leader, full, 1, at("mbarrier_init"));
                       w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
                     } else {
-                      w.write(all_lanes, PerLane(w.shared(), kib, 32), at("shared_store"));
+                      w.write(all_lanes, PerLane(w.shared(), kib, 32), at("buffer_store"));
                       if (!planted) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
                     }
                     co_await w.cluster_arrive(all_lanes, at("cluster_arrive"));
@@ -431,7 +431,7 @@ TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", 
                     if (cta == 1) {
                       co_await w.arrive_expect_tx(leader, full, kib, at("arrive_expect_tx"));
                       co_await w.wait_parity(all_lanes, full, 0, at("mbarrier_wait"));
-                      w.read(all_lanes, PerLane(w.shared(), 2 * kib, 32), at("shared_load"));
+                      w.read(all_lanes, PerLane(w.shared(), 2 * kib, 32), at("buffer_load"));
                     } else {
                       CopyIn copy;
                       copy.source = Footprint(w.shared(), kib, 2 * kib);

@@ -76,7 +76,7 @@ struct Ring {
       int const s = i % stages;
       int const u = i / stages;
       co_await w.wait_parity(all_lanes, full(s), static_cast<std::uint32_t>(u & 1), at("mbarrier_wait"));
-      w.read(all_lanes, PerLane(w.shared(), place(s), stage_bytes / 32), at("shared_load"));
+      w.read(all_lanes, PerLane(w.shared(), place(s), stage_bytes / 32), at("buffer_load"));
       seen.push_back(stage[static_cast<std::size_t>(s)] - 100 - i);
       w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
       w.warp_sync(all_lanes, at("warp_sync"));

@@ -107,7 +107,7 @@ TEST_CASE("pipeline: allocation, reuse and pipelining each name the op that must
       "  %o = constant {value = 1 : i64} : i64\n"
       "  for %i = %z to %n step %o {stages = 2} {\n"
       "    %f = fetch %map, %i : shared<128xf32, dense>\n"
-      "    %x = shared_load %f : tile<128xf32>\n"
+      "    %x = buffer_load %f : tile<128xf32>\n"
       "    store %C, %x, %i\n"
       "    yield\n"
       "  }\n"
@@ -116,7 +116,7 @@ TEST_CASE("pipeline: allocation, reuse and pipelining each name the op that must
     char const *order, *refusal;
   };
   for (Case const& one : {
-           Case{"circular-buffer", "circular-buffer needs layouts, but shared_load without a layout"},
+           Case{"circular-buffer", "circular-buffer needs layouts, but buffer_load without a layout"},
            Case{"allocate-shared-memory,assign-layouts", "allocate-shared-memory needs layouts, but "},
            Case{"assign-layouts,run-ahead,circular-buffer", "run-ahead needs no-fetches, but fetch"},
            Case{"assign-layouts,specialize-warps,circular-buffer", "specialize-warps needs no-fetches, but fetch"},

@@ -14,12 +14,6 @@ llvm::Value* function(Builder& b, std::string const& opcode, llvm::Type* result,
   return assembly.call(text + ";", effect)[0];
 }
 
-llvm::Value* counter(Builder& b, char const* name) {
-  Assembly assembly(b);
-  std::string const text = "mov.u64 " + assembly.out(b.getInt64Ty()) + ", " + name + ";";
-  return assembly.call(text, AsmEffect::memory)[0];  // read where it stands
-}
-
 }  // namespace
 
 llvm::Value* ex2_approx(Builder& b, llvm::Value* x) { return function(b, "ex2.approx.ftz.f32", b.getFloatTy(), {x}); }
@@ -55,8 +49,5 @@ llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits) {
   return b.CreateFPExt(b.CreateBitCast(half, b.getHalfTy()), b.getFloatTy());
 }
 llvm::Value* round_tf32(Builder& b, llvm::Value* x) { return function(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x}); }
-
-llvm::Value* global_timer(Builder& b) { return counter(b, "%globaltimer"); }
-llvm::Value* clock(Builder& b) { return counter(b, "%clock64"); }
 
 }  // namespace tegula::codegen::nvptx::ptx

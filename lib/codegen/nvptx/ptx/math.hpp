@@ -1,4 +1,4 @@
-// Emits approximate functions, packed conversions and clocks of one thread.
+// Emits approximate functions and packed conversions of one thread.
 #pragma once
 
 #include "codegen/nvptx/ptx/assembly.hpp"
@@ -23,9 +23,5 @@ llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high)
 llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits);
 /// Gives the nearest tf32 of an f32, ties away from zero, as an i32 fragment register.
 llvm::Value* round_tf32(Builder& b, llvm::Value* x);
-
-/// Read the nanoseconds of a clock that all SMs share, and the cycles of this SM (i64).
-llvm::Value* global_timer(Builder& b);
-llvm::Value* clock(Builder& b);
 
 }  // namespace tegula::codegen::nvptx::ptx

@@ -1,0 +1,182 @@
+// Lowers logs. One lane of a warp writes: the one that is elected in elected regions too. Its predicated stores need no
+// branch, so the warp stays together. The count of entries is a register of that lane.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <cstddef>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/ptx/clock.hpp"
+#include "codegen/nvptx/ptx/sync.hpp"
+#include "codegen/nvptx/ptx/warp.hpp"
+#include "tegula/abi/profile_format.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+using Header = ProfileRowHeader;
+
+constexpr std::int64_t place_of_row = offsetof(Header, reserved);  // of a row in shared memory, until it is copied
+constexpr int warps_per_group = 4;
+
+ProfileLayout layout_of(ir::ProfileBeginOp const& attributes) {
+  ProfileLayout layout;
+  layout.rows = static_cast<std::int32_t>(attributes.rows);
+  layout.slots = static_cast<std::int32_t>(attributes.slots);
+  return layout;
+}
+
+llvm::Value* cta_number(Emitter& e) { return e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
+
+/// Gives i1: this warp records.
+llvm::Value* selected(ir::ProfileBeginOp const& attributes, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* result = b.getTrue();
+  auto const require = [&](llvm::Value* condition) { result = b.CreateAnd(result, condition); };
+  std::int64_t const all = (std::int64_t{1} << e.warps) - 1;
+  if ((attributes.warps & all) != all) {
+    llvm::Value* const bit = b.CreateAnd(b.CreateLShr(e.i32(attributes.warps), e.warp), e.i32(1));
+    require(b.CreateICmpEQ(bit, e.i32(1)));
+  }
+  if (attributes.granularity == ProfileGranularity::warpgroup)
+    require(b.CreateICmpEQ(b.CreateAnd(e.warp, e.i32(warps_per_group - 1)), e.i32(0)));
+  if (attributes.granularity == ProfileGranularity::cta) require(b.CreateICmpEQ(e.warp, e.i32(0)));
+  bool const all_ctas =
+      attributes.first_cta == 0 && attributes.cta_step == 1 && attributes.cta_count == ir::ProfileBeginOp::max_ctas;
+  if (all_ctas) return result;
+  llvm::Value* const cta = b.CreateZExt(cta_number(e), b.getInt64Ty());
+  llvm::Value* const behind = b.CreateSub(cta, e.i64(attributes.first_cta));
+  require(b.CreateICmpSGE(behind, e.i64(0)));
+  require(b.CreateICmpEQ(b.CreateURem(behind, e.i64(attributes.cta_step)), e.i64(0)));
+  require(b.CreateICmpULT(b.CreateUDiv(behind, e.i64(attributes.cta_step)), e.i64(attributes.cta_count)));
+  return result;
+}
+
+/// Stores 32-bit or 64-bit fields of a row's header from `offset` on, by the lane that writes.
+void store_fields(Emitter& e, Log const& log, std::size_t offset, Registers const& fields) {
+  int const bits = static_cast<int>(fields[0]->getType()->getIntegerBitWidth());
+  store_vector(e.b, log.in_shared ? "shared" : "global", log.writes, log.row, static_cast<std::int64_t>(offset), fields,
+               bits);
+}
+
+/// Takes a row of the buffer; gives its number, and `rows` or more where there is none.
+llvm::Value* take_row(Emitter& e, Log const& log, llvm::Value* writes) {
+  return ptx::count_up(e.b, log.buffer, writes, e.i32(log.layout.rows));
+}
+
+llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* row) {
+  llvm::Value* const offset =
+      e.b.CreateMul(e.b.CreateZExt(row, e.b.getInt64Ty()), e.i64(profile_row_bytes(log.layout)));
+  return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(sizeof(ProfileBufferHeader))));
+}
+
+Log const& log_of(Emitter& e, ir::Value const& token) {
+  auto const found = e.logs.find(&token);
+  if (found == e.logs.end()) throw InternalError("nvptx: a log is used before profile_begin");
+  return found->second;
+}
+
+/// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time.
+void copy_row(Emitter& e, Log const& log) {
+  llvm::IRBuilder<>& b = e.b;
+  ptx::barrier_warp(b);
+  store_fields(e, log, place_of_row, {take_row(e, log, log.writes)});
+  ptx::barrier_warp(b);
+  auto const field = [&](std::size_t offset) {
+    return load_vector(b, "shared", nullptr, log.row, static_cast<std::int64_t>(offset), {e.i32(0)}, 32)[0];
+  };
+  llvm::Value* const row = field(place_of_row);
+  llvm::Value* const written = field(offsetof(Header, slots_written));
+  llvm::Value* const kept = b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written,
+                                           e.i32(log.layout.slots));
+  llvm::Value* const words = b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot)));
+  llvm::Value* const to = row_address(e, log, row);
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const copy = e.block("log.copy"), *const end = e.block("log.end");
+  llvm::Value* const fits = b.CreateICmpULT(row, e.i32(log.layout.rows));
+  b.CreateCondBr(b.CreateAnd(fits, b.CreateICmpULT(e.lane, words)), copy, end);
+  b.SetInsertPoint(copy);
+  llvm::PHINode* const word = b.CreatePHI(b.getInt32Ty(), 2);
+  llvm::Value* const offset = b.CreateShl(word, e.i32(3));
+  Registers const slot = load_vector(b, "shared", nullptr, b.CreateAdd(log.row, offset), 0, {e.i32(0), e.i32(0)}, 32);
+  store_vector(b, "global", nullptr, b.CreateAdd(to, b.CreateZExt(offset, b.getInt64Ty())), 0, slot, 32);
+  llvm::Value* const next = b.CreateAdd(word, e.i32(e.target.lanes));
+  word->addIncoming(e.lane, before);
+  word->addIncoming(next, copy);
+  b.CreateCondBr(b.CreateICmpULT(next, words), copy, end);
+  b.SetInsertPoint(end);
+}
+
+}  // namespace
+
+// Records mean nothing by themselves.
+void lower(ir::RecordOp const&, ir::Op const&, Emitter&) {}
+
+void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  Log log;
+  log.layout = layout_of(attributes);
+  log.circular = attributes.circular;
+  log.in_shared = op.operand_count() == 2;
+  log.buffer = e.scalar(*op.in("buffer"));
+  log.selected = selected(attributes, e);
+  log.writes = b.CreateAnd(ptx::elect(b), log.selected);
+  if (log.in_shared) {
+    llvm::Value* const own = b.CreateMul(e.warp, e.i32(profile_row_bytes(log.layout)));
+    log.row = b.CreateAdd(e.scalar(*op.in("shared")), own);
+  } else {
+    llvm::Value* const row = take_row(e, log, log.writes);
+    log.writes = b.CreateAnd(log.writes, b.CreateICmpULT(row, e.i32(log.layout.rows)));
+    log.row = row_address(e, log, row);
+  }
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  log.count = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b.getInt32Ty());
+  b.CreateStore(e.i32(0), log.count);
+  store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(b), e.i32(0)});
+  store_fields(e, log, offsetof(Header, reserved), Registers(4, e.i32(0)));
+  store_fields(e, log, offsetof(Header, launch), {ptx::grid_number(b), ptx::global_timer(b)});
+  store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
+  store_fields(e, log, offsetof(Header, start_clock), {ptx::clock(b), e.i32(0)});
+  e.logs.emplace(op.result(), log);
+  e.set(*op.result(), {e.i64(0)});
+}
+
+void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  Log const& log = log_of(e, *op.in("log"));
+  auto const kind = attributes.event == ir::RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
+  auto const append = [&](llvm::Value* tag, llvm::Value* low) {
+    llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
+    llvm::Value* const slot = log.circular ? b.CreateAnd(count, e.i32(log.layout.slots - 1)) : count;
+    llvm::Value* const writes =
+        log.circular ? log.writes : b.CreateAnd(log.writes, b.CreateICmpULT(count, e.i32(log.layout.slots)));
+    llvm::Value* const offset = b.CreateZExt(b.CreateShl(slot, e.i32(3)), log.row->getType());
+    store_vector(b, log.in_shared ? "shared" : "global", writes, b.CreateAdd(log.row, offset), sizeof(Header),
+                 {tag, low}, 32);
+    b.CreateStore(b.CreateAdd(count, e.i32(1)), log.count);
+  };
+  append(e.i32(profile_tag(kind, static_cast<std::uint32_t>(attributes.number))), ptx::clock(b));
+  if (op.operand_count() < 2) return;
+  llvm::Value* const value = e.scalar(*op.in("value"));
+  llvm::Value* const high = b.CreateTrunc(b.CreateLShr(value, e.i64(32)), b.getInt32Ty());
+  std::uint32_t const tag = profile_tag(ProfileSlotKind::value, 0);
+  append(b.CreateOr(b.CreateAnd(high, e.i32(~tag)), e.i32(tag)), b.CreateTrunc(value, b.getInt32Ty()));
+}
+
+void lower(ir::ProfileEndOp const&, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  Log const& log = log_of(e, *op.in("log"));
+  llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
+  store_fields(e, log, offsetof(Header, stop_clock), {ptx::clock(b)});
+  store_fields(e, log, offsetof(Header, stop_time), {ptx::global_timer(b)});
+  store_fields(e, log, offsetof(Header, slots_written), {count});
+  if (!log.in_shared) return;
+  llvm::BasicBlock *const flush = e.block("log.flush"), *const done = e.block("log.done");
+  b.CreateCondBr(log.selected, flush, done);
+  b.SetInsertPoint(flush);
+  copy_row(e, log);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+}  // namespace tegula::codegen::nvptx

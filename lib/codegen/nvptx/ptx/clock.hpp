@@ -1,0 +1,19 @@
+// Emits reads of clocks and of the numbers of the place where a thread runs.
+#pragma once
+
+#include "codegen/nvptx/ptx/assembly.hpp"
+
+namespace tegula::codegen::nvptx::ptx {
+
+/// Gives the low 32 bits of the multiprocessor's cycle counter (i32). Stays between the accesses around it.
+llvm::Value* clock(Builder& b);
+/// Gives the time in ns that all multiprocessors share (i64).
+llvm::Value* global_timer(Builder& b);
+/// Gives the number of the launch in its context (i64).
+llvm::Value* grid_number(Builder& b);
+/// Gives the number of the multiprocessor (i32).
+llvm::Value* multiprocessor(Builder& b);
+/// Adds 1 to the u32 at a global address where `predicate` holds and gives the old value, else `otherwise` (i32).
+llvm::Value* count_up(Builder& b, llvm::Value* address, llvm::Value* predicate, llvm::Value* otherwise);
+
+}  // namespace tegula::codegen::nvptx::ptx
