@@ -5,4 +5,5 @@
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"
+#include "tegula/jit/profile.hpp"
 #include "tegula/runtime/tensor_view.hpp"

@@ -19,6 +19,7 @@
 #include "compiler/compile.hpp"
 #include "ir/text.hpp"
 #include "jit/fact_sets.hpp"
+#include "jit/profile.hpp"
 #include "jit/recent_launches.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
@@ -335,6 +336,7 @@ CompileOptions options_of_call(KernelRef const& kernel, Target target, std::vect
   options.asserts = options.asserts && environment.asserts;
   options.ranges = options.ranges || environment.ranges;
   options.lines = options.lines || environment.lines;
+  if (!options.profile.any()) options.profile = profile_of_environment();
   if (!options.checks.any())
     options.checks = {environment.check_bounds, environment.check_overflow, environment.check_nan};
   options.facts = std::move(facts);
@@ -412,7 +414,10 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
   std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
   {
     std::lock_guard lock(entry->mutex);
-    if (!entry->loaded) entry->loaded = build(*trace, where, options, key, found.origin);
+    if (!entry->loaded) {
+      entry->loaded = build(*trace, where, options, key, found.origin);
+      if (support::options().profile.on) save_at_exit(entry->loaded);
+    }
     found.loaded = entry->loaded;
   }
   found.require_sites = match(trace->sites, found.loaded->compiled.launch);

@@ -6,8 +6,10 @@
 #include "jit/debug.hpp"
 #include "jit/fact_sets.hpp"
 #include "jit/kernel_cache.hpp"
+#include "jit/profile.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
+#include "profile/decode.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
@@ -89,6 +91,25 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule) {
   return Simulation(kernel, span_of(arguments), grid, schedule).result();
+}
+
+Profile profile(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+  profiling::require_profiler();
+  std::span<Argument const> const given = span_of(arguments);
+  CompileOptions options = chosen_options(kernel);
+  if (!options.profile.any()) options.profile.user = options.profile.compiler = true;
+  KernelRef recorded = kernel;
+  recorded.options = &options;
+  support::Options const& environment = support::options();
+  if (environment.debug)
+    throw UserError(fmt::format("{}: profile: the debug device makes no records; use the host, a GPU or the simulator",
+                                kernel.name));
+  if (environment.simulate) {
+    Simulation const launch(recorded, given, grid, environment.simulate_schedule);
+    return launch.checked().profile;
+  }
+  Call const call(recorded, given, grid, order.where());
+  return profiled(*call.launch(recorded, order.where()), order);
 }
 
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {

@@ -103,9 +103,9 @@ Simulation::Found Simulation::find() const {
 
 simulation Simulation::result() const { return find().result; }
 
-void Simulation::run() const {
-  Found const found = find();
-  if (found.result.clean) return;
+simulation Simulation::checked() const {
+  Found found = find();
+  if (found.result.clean) return std::move(found.result);
   std::string const text = fmt::format("{}: simulated: {}", traced_->kernel.name(), found.result.report);
   if (!found.ours) throw UserError(text);
   throw InternalError(text + "\n  the kernel ran clean as written, so the result of the passes is wrong");

@@ -26,7 +26,9 @@ class Simulation {
   [[nodiscard]] simulation result() const;
   /// Runs it and throws with the reports if there are any. Throws UserError when the kernel as written is wrong,
   /// InternalError when only the passes' result is.
-  void run() const;
+  void run() const { (void)checked(); }
+  /// Does the same and gives the result.
+  simulation checked() const;
 
  private:
   struct Found {

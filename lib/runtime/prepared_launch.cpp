@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "runtime/allocation.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/host/run.hpp"
 #include "runtime/launch_program.hpp"
+#include "runtime/profile_buffer.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime {
@@ -142,6 +145,12 @@ void PreparedLaunch::run(stream const& order) const {
   if (size_.blocks == 0) return;
   count(&CounterCells::launches);
   if (kernel_->where.is_host()) {
+    std::unique_lock<std::mutex> one_at_a_time;  // the buffer numbers one launch
+    if (kernel_->host.profile != nullptr) {
+      static std::mutex profiled;
+      one_at_a_time = std::unique_lock(profiled);
+      number_launch(kernel_->host);
+    }
     host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes);
     return;
   }

@@ -39,6 +39,12 @@ constexpr EnvironmentVariable table[] = {
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
      "(lib/doc/memory_model.md)"},
+    {"TEGULA_PROFILE",
+     "off | on | shared | device[:item{,item}]; item: user | compiler | circular | warp | warpgroup | cta | "
+     "slots=<n> | rows=<n>",
+     "records of every launch are kept in shared (on) or device memory and written at the end of the process: "
+     "a Chrome trace, a page with a timeline and a summary of each kernel (lib/doc/profiling.md)"},
+    {"TEGULA_PROFILE_DIR", "<folder>", "folder of those files; tegula-profile if not given"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
     {"TEGULA_HOST_CPU", "<CPU name of LLVM, such as x86-64-v3>",
      "host kernels are compiled for this CPU in place of the machine's own; it must run its instructions"},
@@ -150,6 +156,62 @@ void read_checks(Options& options) {
   }
 }
 
+/// Reads one item of TEGULA_PROFILE behind the colon.
+void add_profile_item(ProfileRequest& profile, std::string_view item, std::string_view whole) {
+  using Granularity = ProfileRequest::Granularity;
+  auto const number = [&](std::string_view prefix, int& value) {
+    if (!item.starts_with(prefix)) return false;
+    constexpr int most = 1 << 20;
+    value = integer("TEGULA_PROFILE", whole, item.substr(prefix.size()), 1, most);
+    return true;
+  };
+  if (item == "user") {
+    profile.user = true;
+  } else if (item == "compiler") {
+    profile.compiler = true;
+  } else if (item == "circular") {
+    profile.circular = true;
+  } else if (item == "warp") {
+    profile.granularity = Granularity::warp;
+  } else if (item == "warpgroup") {
+    profile.granularity = Granularity::warpgroup;
+  } else if (item == "cta") {
+    profile.granularity = Granularity::cta;
+  } else if (!number("slots=", profile.slots) && !number("rows=", profile.rows)) {
+    refuse("TEGULA_PROFILE", whole);
+  }
+}
+
+ProfileRequest profile_request() {
+  ProfileRequest profile;
+  std::string const text = value_of("TEGULA_PROFILE");
+  std::string_view const whole = text;
+  if (text.empty() || text == "off") return profile;
+  std::size_t const colon = whole.find(':');
+  std::string_view const word = whole.substr(0, colon);
+  if (word != "on" && word != "shared" && word != "device") refuse("TEGULA_PROFILE", text);
+  profile.on = true;
+  profile.device = word == "device";
+  if (colon == std::string_view::npos) return profile;
+  std::string_view rest = whole.substr(colon + 1);
+  // Records that are named are the only ones.
+  bool const named = [&] {
+    for (std::string_view left = rest;;) {
+      std::size_t const comma = left.find(',');
+      if (std::string_view const item = left.substr(0, comma); item == "user" || item == "compiler") return true;
+      if (comma == std::string_view::npos) return false;
+      left.remove_prefix(comma + 1);
+    }
+  }();
+  if (named) profile.user = profile.compiler = false;
+  for (;;) {
+    std::size_t const comma = rest.find(',');
+    add_profile_item(profile, rest.substr(0, comma), text);
+    if (comma == std::string_view::npos) return profile;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 /// Gives the schedule by its first word; the simulator reads the rest. Empty for 0, 1 and values that are refused
 /// elsewhere.
 std::string simulated_schedule() {
@@ -215,6 +277,9 @@ Options read_options() {
   result.simulate_schedule = simulated_schedule();
   result.simulate =
       !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});
+  result.profile = profile_request();
+  result.profile_dir = value_of("TEGULA_PROFILE_DIR");
+  if (result.profile_dir.empty()) result.profile_dir = "tegula-profile";
   if (std::string const threads = value_of("TEGULA_THREADS"); !threads.empty())
     result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
   result.host_cpu = value_of("TEGULA_HOST_CPU");

@@ -36,6 +36,18 @@ enum class Assembler : std::uint8_t { automatic, driver, ptxas };
 /// Says how to react to a remark of the assembler.
 enum class NotePolicy : std::uint8_t { ignore, warn, error };
 
+/// Holds TEGULA_PROFILE. It says in words of its own what ProfileOptions says, which this folder does not know.
+struct ProfileRequest {
+  bool on = false;
+  bool device = false;  ///< strategy; false: shared
+  bool user = true, compiler = true;
+  bool circular = false;
+  enum class Granularity : std::uint8_t { warp, warpgroup, cta };
+  Granularity granularity = Granularity::warp;
+  int slots = 0;  ///< 0: the default
+  int rows = 0;
+};
+
 /// Holds the parsed environment.
 struct Options {
   std::vector<DumpItem> dump;
@@ -54,11 +66,13 @@ struct Options {
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.
   std::string simulate_schedule;
-  int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
-  std::string host_cpu;   ///< LLVM's name of the CPU that host kernels are compiled for; empty: this machine's
-  std::string device;     ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
-  bool debug = false;     ///< every launch runs on the debug device; best() is the host
-  std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
+  ProfileRequest profile;   ///< of every launch
+  std::string profile_dir;  ///< for its files
+  int threads = 0;          ///< of the host executor, the calling thread included; 0: one per hardware thread
+  std::string host_cpu;     ///< LLVM's name of the CPU that host kernels are compiled for; empty: this machine's
+  std::string device;       ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
+  bool debug = false;       ///< every launch runs on the debug device; best() is the host
+  std::string cache_dir;    ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   std::uint64_t cache_limit = std::uint64_t{1} << 30;  ///< bytes of the cache on disk
   Assembler assembler = Assembler::automatic;

@@ -40,7 +40,7 @@ TEST_CASE("in virtual time more stages hide the copies behind the products", "[s
   CAPTURE(copy, product, two, four);
   double const alone = std::max(copy, product);
   CHECK(four >= alone);
-  CHECK(four < 1.2 * alone);                         // overlapped
+  CHECK(four < 1.2 * alone);                               // overlapped
   CHECK(two > (copy + product + costs.copy_latency) / 2);  // each stage waits for its copy and its product
   CHECK(two > 1.2 * four);
 }

@@ -9,6 +9,7 @@
 #include "tegula/runtime/stream.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/kernel_facts.hpp"
+#include "tegula/profile/profile.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
@@ -28,6 +29,7 @@ struct simulation {
   Executor executor = Executor::tiles;  ///< the executor that clean, blocks, steps and report describe
   std::string pipeline;                 ///< the passes that made the warps' code; empty for tiles
   bool exact = true;                    ///< every rounding as written: always of tiles, of warps under the option
+  Profile profile;                      ///< of the warps, if the options ask for records; in virtual time
 };
 
 /// Counts the builds of one kernel in this process.
@@ -55,6 +57,8 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
 /// Simulates a launch. `schedule`: of warps; empty: whole tiles, block by block.
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule);
+/// Runs a launch with records and waits for it.
+Profile profile(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 /// Runs a launch on the debug device.
 simulation debug(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);

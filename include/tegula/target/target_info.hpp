@@ -35,6 +35,7 @@ struct CostModel {
   int product_latency = 0;     ///< from the end of a product on the tensor core to its wait
   int barrier_latency = 0;     ///< from the last arrival at a barrier of warps to the first instruction after it
   int mbarrier_latency = 0;    ///< the same for an mbarrier
+  double record_clocks = 0;    ///< of one record of a profiled kernel (lib/doc/profiling.md)
   int copy_issue = 0;          ///< for the warp that starts a TMA or bulk copy
   double shared_bytes_per_clock = 1;
   double global_bytes_per_clock = 1;  ///< between L2 and one multiprocessor
@@ -111,6 +112,7 @@ inline constexpr CostModel sm_90a_costs{
     .product_latency = 32,
     .barrier_latency = 20,
     .mbarrier_latency = 20,
+    .record_clocks = 20,
     .copy_issue = 20,
     .shared_bytes_per_clock = 128,
     .global_bytes_per_clock = 64,

@@ -79,6 +79,7 @@ struct Function {
   int device = 0;
   void* function = nullptr;
   std::shared_ptr<void> module;  ///< unloads it
+  void* profile = nullptr;       ///< the buffer of CompiledKernel::profile; null: it records nothing
   int registers = 0;             ///< per thread
   std::int64_t local_bytes = 0;  ///< per thread; more than 0 means spills or a stack frame
   int active_clusters = 0;       ///< that the device holds at once; of a kernel with clusters

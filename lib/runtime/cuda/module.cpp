@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "runtime/cache/disk_cache.hpp"
 #include "runtime/cuda/backend.hpp"
@@ -13,6 +14,7 @@
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/diagnostics.hpp"
 #include "support/options.hpp"
+#include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::cuda {
@@ -141,6 +143,19 @@ int opt_in_to_clusters(CompiledKernel const& kernel, int device, CUfunction func
   return clusters;
 }
 
+/// Finds the buffer of records.
+void* profile_of(CompiledKernel const& kernel, CUmodule module) {
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  check(driver().ModuleGetGlobal.raw(&address, &size, module, profile_symbol), "cuModuleGetGlobal",
+        fmt::format("buffer {} of kernel {}", profile_symbol, kernel.name));
+  std::int64_t const needed = profile_buffer_bytes(kernel.profile);
+  if (std::cmp_less(size, needed))
+    throw InternalError(
+        fmt::format("{}: the buffer of records has {} bytes, and its layout needs {}", kernel.name, size, needed));
+  return reinterpret_cast<void*>(address);
+}
+
 }  // namespace
 
 Function load(CompiledKernel const& kernel, int device) {
@@ -167,6 +182,7 @@ Function load(CompiledKernel const& kernel, int device) {
   check(driver().ModuleGetFunction.raw(&function, image.module, kernel.entry.c_str()), "cuModuleGetFunction",
         fmt::format("entry {} of kernel {}", kernel.entry, kernel.name));
   result.function = function;
+  if (kernel.profile.rows > 0) result.profile = profile_of(kernel, image.module);
   result.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
   result.local_bytes = attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
   check_fit(kernel, device, function);

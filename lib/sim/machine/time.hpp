@@ -1,5 +1,5 @@
-// Keeps virtual time: clocks of warps, and of the units that they share. The costs are the target's (CostModel); nothing
-// here changes the order of a run or its findings. Without costs each action takes one clock.
+// Keeps virtual time: clocks of warps, and of the units that they share. The costs are the target's (CostModel);
+// nothing here changes the order of a run or its findings. Without costs each action takes one clock.
 #pragma once
 
 #include <cstdint>

@@ -107,7 +107,8 @@ TEST_CASE("warps leave a barrier together, after the last arrival", "[machine][p
   }
 }
 
-TEST_CASE("products of one quarter follow each other, and a wait ends with the last of its groups", "[machine][profile]") {
+TEST_CASE("products of one quarter follow each other, and a wait ends with the last of its groups",
+          "[machine][profile]") {
   std::vector<Time> first(8), last(8);
   Simulation simulation(timed(), [&](Machine& m) {
     for (int i = 0; i < 8; ++i)

@@ -1,0 +1,139 @@
+#include "jit/profile.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "profile/decode.hpp"
+#include "runtime/profile_buffer.hpp"
+#include "support/diagnostics.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::jit {
+namespace {
+
+/// Decodes the bytes of a loaded kernel's buffer.
+Profile decoded(runtime::LoadedKernel const& kernel, std::span<std::byte const> bytes) {
+  runtime::RecordClock const clock = runtime::record_clock(kernel);
+  bool const host = kernel.where.is_host();
+  profiling::Source source;
+  source.kernel = kernel.compiled.name;
+  source.device = host ? std::string("host") : kernel.where.str() + " " + kernel.where.name();
+  source.processor_word = host ? "thread" : "SM";
+  source.clocks_per_ns = clock.clocks_per_ns;
+  source.record_clocks = clock.record_clocks;
+  return profiling::decode(kernel.compiled.profile, bytes, source);
+}
+
+/// Holds what is written at the end of the process. It is never destroyed, since it is used then.
+struct Pending {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<runtime::LoadedKernel const>> kernels;
+  std::vector<Profile> profiles;
+  std::int64_t left_out = 0;  ///< profiles beyond the limit
+  ::pid_t process = ::getpid();
+};
+
+Pending& pending() {
+  static Pending* const all = [] {
+    auto* made = new Pending;
+    std::atexit([] {
+      if (pending().process == ::getpid()) save_now();  // a child of fork() leaves it to its parent
+    });
+    return made;
+  }();
+  return *all;
+}
+
+void save_one(Profile const& profile) {
+  if (profile.empty()) return;
+  Profile::Files const files = profile.save(support::options().profile_dir);
+  std::fprintf(stderr, "%s  trace: %s\n  page: %s\n", profile.str().c_str(), files.trace.c_str(), files.page.c_str());
+}
+
+/// Runs an action at the end of the process: an error is a warning.
+template <class Action>
+void with_warning(Action const& action) {
+  try {
+    action();
+  } catch (Error const& error) {
+    support::report_warning(fmt::format("profile: not written: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+ProfileOptions profile_of_environment() {
+  support::ProfileRequest const& request = support::options().profile;
+  ProfileOptions result;
+  if (!request.on) return result;
+  profiling::require_profiler();
+  result.user = request.user;
+  result.compiler = request.compiler;
+  result.strategy = request.device ? ProfileStrategy::device : ProfileStrategy::shared;
+  result.granularity = static_cast<ProfileGranularity>(request.granularity);
+  result.circular = request.circular;
+  if (request.slots > 0) result.slots = request.slots;
+  if (request.rows > 0) result.rows = request.rows;
+  return result;
+}
+
+Profile profiled(runtime::PreparedLaunch const& launch, stream const& order) {
+  static std::mutex one_at_a_time;
+  std::lock_guard const lock(one_at_a_time);
+  runtime::LoadedKernel const& kernel = launch.kernel();
+  if (!runtime::has_profile(kernel)) {
+    launch.run(order);
+    order.synchronize();
+    return decoded(kernel, {});
+  }
+  runtime::clear_profile(kernel, order);
+  launch.run(order);
+  std::vector<std::byte> const bytes = runtime::read_profile(kernel, order);
+  return decoded(kernel, bytes);
+}
+
+Profile decode_simulated(std::string kernel, ProfileLayout const& layout, std::span<std::byte const> bytes) {
+  profiling::Source source;
+  source.kernel = std::move(kernel);
+  source.device = "simulator";
+  source.clocks_per_ns = gpu_targets.front()->costs.clocks_per_ns;
+  return profiling::decode(layout, bytes, source);
+}
+
+void save_at_exit(std::shared_ptr<runtime::LoadedKernel const> const& kernel) {
+  if (!runtime::has_profile(*kernel)) return;
+  Pending& all = pending();
+  std::lock_guard const lock(all.mutex);
+  all.kernels.push_back(kernel);
+}
+
+void save_at_exit(Profile profile) {
+  constexpr std::size_t most = 64;
+  Pending& all = pending();
+  std::lock_guard const lock(all.mutex);
+  if (all.profiles.size() < most)
+    all.profiles.push_back(std::move(profile));
+  else
+    ++all.left_out;
+}
+
+void save_now() {
+  Pending& all = pending();
+  std::lock_guard const lock(all.mutex);
+  for (std::shared_ptr<runtime::LoadedKernel const> const& kernel : std::exchange(all.kernels, {}))
+    with_warning([&] { save_one(decoded(*kernel, runtime::read_profile(*kernel))); });
+  for (Profile const& profile : std::exchange(all.profiles, {})) with_warning([&] { save_one(profile); });
+  if (std::int64_t const count = std::exchange(all.left_out, 0); count > 0)
+    support::report_warning(fmt::format("profile: {} simulated launches are not written, of {} and more", count,
+                                        count));
+}
+
+}  // namespace tegula::jit
