@@ -15,6 +15,7 @@
 #include "../../samples/kernels.hpp"
 #include "../../samples/support/report.hpp"
 #include "rig/result_file.hpp"
+#include "tegula/jit/profile.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -60,6 +61,21 @@ CompileOptions recording(bool user, bool compiler, ProfileStrategy strategy) {
   options.profile.circular = true;
   options.profile.rows = user ? (1 << 20) - 16 : 60'000;
   return options;
+}
+
+/// Profiles one launch, prints the summary and writes trace, page and picture into a folder of the given one.
+template <class F, class... X>
+void keep_profile(std::string const& folder, std::string const& name, bool user, Kernel<F> const& kernel,
+                  X&... arguments) {
+  if (folder.empty()) return;
+  cuda_stream const order;
+  launch(order, kernel, arguments...);
+  CompileOptions options = recording(user, !user, ProfileStrategy::shared);
+  options.profile.slots = 1024;
+  options.profile.rows = 8192;
+  Profile const found = profile(order, with(options), kernel, arguments...);
+  fmt::print("{}:\n{}\n", name, found.str());
+  found.save(folder + "/" + name);
 }
 
 /// Prepares a kernel without records and with those of each strategy. The last argument is the result, which must not
@@ -111,6 +127,23 @@ bool measure(std::string const& name, bool user, double rate, char const* unit, 
   return right;
 }
 
+template <int d, class F>
+bool measure_attention(std::int64_t heads, std::int64_t length, int rounds, bench::ResultFile& file,
+                       std::string const& folder, Kernel<F> const& kernel) {
+  device const where = device::cuda();
+  auto const filled = [&] {
+    return samples::filled<bf16, 3>(where, samples::random_values<bf16>(heads * length * d), heads, length, d);
+  };
+  auto q = filled(), k = filled(), v = filled();
+  buffer<bf16, 3> o(where, heads, length, d);
+  float const scale = 1.442695041F / std::sqrt(static_cast<float>(d));
+  double const work = 4e-12 * static_cast<double>(heads * length * length * d);
+  bool const right = measure(fmt::format("attention {} x {}, d {}", heads, length, d), false, work, "TFLOP/s", rounds,
+                             file, kernel, o, q, k, v, o, scale);
+  keep_profile(folder, fmt::format("attention_{}_d{}", length, d), false, kernel, q, k, v, o, scale);
+  return right;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -118,6 +151,8 @@ int main(int argc, char** argv) {
   int rounds = 9;
   std::string json;
   app.add_option("--rounds", rounds, "bursts of each variant, interleaved")->check(CLI::Range(1, max_rounds));
+  std::string folder;
+  app.add_option("--profiles", folder, "also keep a profile of each kernel in this folder");
   app.add_option("--json", json, "append the results to this file, one JSON object a line");
   CLI11_PARSE(app, argc, argv);
   if (device::cuda_count() == 0) {
@@ -135,6 +170,7 @@ int main(int argc, char** argv) {
       right = measure("softmax 4096 x 4096", true, 2e-9 * sizeof(float) * static_cast<double>(rows * columns), "GB/s",
                       rounds, file, softmax, y, x, y) &&
               right;
+      keep_profile(folder, "softmax", true, softmax, x, y);
     }
     for (std::int64_t const n : {1024, 4096}) {
       auto a = samples::filled<bf16, 2>(where, samples::random_values<bf16>(n * n), n, n);
@@ -145,18 +181,11 @@ int main(int argc, char** argv) {
       right = measure(fmt::format("product {} cubed", n), false, 2e-12 * static_cast<double>(n * n * n), "TFLOP/s",
                       rounds, file, product, c, a, b, bias, c) &&
               right;
+      keep_profile(folder, fmt::format("product_{}", n), false, product, a, b, bias, c);
     }
     for (auto const& [length, heads] : {std::pair<std::int64_t, std::int64_t>{1024, 256}, {4096, 64}}) {
-      auto const filled = [&] {
-        return samples::filled<bf16, 3>(where, samples::random_values<bf16>(heads * length * 128), heads, length, 128);
-      };
-      auto q = filled(), k = filled(), v = filled();
-      buffer<bf16, 3> o(where, heads, length, 128);
-      float const scale = 1.442695041F / std::sqrt(128.0F);
-      right = measure(fmt::format("attention {} x {}, d 128", heads, length), false,
-                      4e-12 * static_cast<double>(heads * length * length * 128), "TFLOP/s", rounds, file,
-                      samples::attention<128, 128, 128>, o, q, k, v, o, scale) &&
-              right;
+      right = measure_attention<64>(heads, length, rounds, file, folder, samples::attention<128, 128, 64>) && right;
+      right = measure_attention<128>(heads, length, rounds, file, folder, samples::attention<128, 128, 128>) && right;
     }
     return right ? 0 : 1;
   });
