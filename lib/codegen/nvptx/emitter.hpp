@@ -57,6 +57,7 @@ struct Log {
   llvm::Value* selected = nullptr;  ///< i1: the warp records
   llvm::Value* writes = nullptr;    ///< i1
   llvm::Value* row = nullptr;       ///< address of this warp's row
+  llvm::Value* taken = nullptr;     ///< number of the row in the buffer, if rows are kept in shared memory
   llvm::Value* count = nullptr;     ///< of entries so far: a stack slot that becomes a register
 };
 

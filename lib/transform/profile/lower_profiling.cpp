@@ -88,9 +88,10 @@ class Lowering {
     for (Property const property :
          {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
       if (std::string const why = why_not(property, module); !why.empty()) {
-        error(fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                          "behind the passes that decide layouts, copies, fences and barriers",
-                          name(property), why));
+        error(
+            fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
+                        "behind the passes that decide layouts, copies, fences and barriers",
+                        name(property), why));
         return false;
       }
     return true;
@@ -102,11 +103,12 @@ class Lowering {
     if (context_.options.target == Target::cuda && options_.strategy == ProfileStrategy::shared && !fit_in_shared())
       return false;
     layout_.rows = std::max(options_.rows, 1);
+    layout_.rows -= layout_.rows % profile_groups(layout_);
     std::int64_t const max_bytes = max_tile_elements * word_bytes;
     if (profile_buffer_bytes(layout_) <= max_bytes) return true;
     error(fmt::format("profile: {} rows of {} slots take {} bytes, but a buffer has at most {}; take at most {} rows",
                       layout_.rows, layout_.slots, profile_buffer_bytes(layout_), max_bytes,
-                      (max_bytes - std::int64_t{sizeof(ProfileBufferHeader)}) / profile_row_bytes(layout_)));
+                      (max_bytes - profile_rows_offset(layout_)) / profile_row_bytes(layout_)));
     return false;
   }
 
@@ -121,9 +123,10 @@ class Lowering {
       if (place_ + layout_.shared_bytes <= allowed) return true;
       if (layout_.slots <= min_slots) break;
     }
-    error(fmt::format("profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
-                      "leaves {}; take the strategy \"device\"",
-                      layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
+    error(fmt::format(
+        "profile: {} bytes of shared memory needed for {} slots of each of {} warps, but of {} the kernel "
+        "leaves {}; take the strategy \"device\"",
+        layout_.shared_bytes, layout_.slots, kernel_.warps, allowed, std::max<std::int64_t>(0, allowed - place_)));
     return false;
   }
 
@@ -133,7 +136,8 @@ class Lowering {
       numbers_.try_emplace({attributes.name.view(), attributes.about}, static_cast<std::int64_t>(numbers_.size()));
     }
     if (numbers_.size() <= max_names) return true;
-    error(fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
+    error(
+        fmt::format("profile: records have {} different names, but a slot can number {}", numbers_.size(), max_names));
     return false;
   }
 
@@ -169,9 +173,9 @@ PassResult lower_profiling(ir::Function& function, AnalysisCache&, PassContext& 
   if (function.is_kernel()) return result_of(Lowering(function, context).run());
   if (!context.options.profile.user) return result_of(remove_records(function));
   if (has_records(function))
-    context.diagnostics.error("profile: @" + function.name() +
-                                  " has records and is called; run inline-functions before lower-profiling",
-                              function.where);
+    context.diagnostics.error(
+        "profile: @" + function.name() + " has records and is called; run inline-functions before lower-profiling",
+        function.where);
   return PassResult::unchanged;
 }
 
