@@ -97,7 +97,10 @@ Profile profile(stream const& order, KernelRef const& kernel, ArgumentList argum
   profiling::require_profiler();
   std::span<Argument const> const given = span_of(arguments);
   CompileOptions options = chosen_options(kernel);
-  if (!options.profile.any()) options.profile.user = options.profile.compiler = true;
+  if (!options.profile.any()) {  // records of the compiler are many, and rings leave little shared memory
+    options.profile.user = options.profile.compiler = true;
+    options.profile.strategy = ProfileStrategy::device;
+  }
   KernelRef recorded = kernel;
   recorded.options = &options;
   support::Options const& environment = support::options();

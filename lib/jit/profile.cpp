@@ -132,8 +132,8 @@ void save_now() {
     with_warning([&] { save_one(decoded(*kernel, runtime::read_profile(*kernel))); });
   for (Profile const& profile : std::exchange(all.profiles, {})) with_warning([&] { save_one(profile); });
   if (std::int64_t const count = std::exchange(all.left_out, 0); count > 0)
-    support::report_warning(fmt::format("profile: {} simulated launches are not written, of {} and more", count,
-                                        count));
+    support::report_warning(
+        fmt::format("profile: {} simulated launches are not written, of {} and more", count, count));
 }
 
 }  // namespace tegula::jit

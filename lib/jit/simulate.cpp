@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "analysis/profile_layout.hpp"
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
+#include "jit/profile.hpp"
 #include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
@@ -65,18 +69,28 @@ Simulation::Found Simulation::find() const {
   sim::Options tiles;
   bool const by_hand = ir::has_block_ops(module.kernel());
   Found found;
-  if (schedule_.empty() && !by_hand) {
+  bool const records_asked = options_.profile.any();
+  if (schedule_.empty() && !by_hand && !records_asked) {
     found.result = summary(sim::run(checked.kernel(), arguments, tiles));
     staging.write_back();
     return found;
   }
   ir::Module const lowered = lowered_for_warps(*traced_, options_);
+  ProfileLayout const layout = analysis::profile_layout(lowered.kernel());
+  std::vector<std::byte> records;
   sim::block::Options warps;
   warps.print = by_hand;  // else the run of the tiles prints
   // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
   // is slow.
   constexpr int blocks_at_once = 32;
   if (!by_hand && lowered.kernel().cluster == 1) warps.batch = blocks_at_once;
+  if (layout.rows > 0) {
+    TargetInfo const& target = *gpu_targets.front();
+    warps.timed = true;
+    warps.profile = &records;
+    warps.resident = target.costs.multiprocessors / std::max(lowered.kernel().cluster, 1);
+    if (lowered.kernel().cluster == 1) warps.batch = target.costs.multiprocessors;
+  }
   sim::block::Simulation simulation(lowered.kernel(), arguments,
                                     warps);  // remembers the present contents of the tensors
   if (!by_hand) {
@@ -86,8 +100,8 @@ Simulation::Found Simulation::find() const {
       return found;
     }
   }
-  sim::block::Result const result =
-      simulation.run(schedule_.empty() ? sim::machine::Schedule::seed(1) : sim::machine::parse_schedule(schedule_));
+  sim::machine::Schedule const own = records_asked ? sim::machine::Schedule::timed() : sim::machine::Schedule::seed(1);
+  sim::block::Result const result = simulation.run(schedule_.empty() ? own : sim::machine::parse_schedule(schedule_));
   found.ours = !by_hand && !result.clean();
   found.result.clean = result.clean();
   found.result.blocks = result.values.blocks;
@@ -97,6 +111,10 @@ Simulation::Found Simulation::find() const {
   found.result.pipeline = options_.pipeline.empty() ? transform::to_string(compiler::default_pipeline(module, options_))
                                                     : options_.pipeline;
   found.result.exact = options_.exact;
+  if (!records.empty()) {
+    found.result.profile = decode_simulated(traced_->kernel.name(), layout, records);
+    if (support::options().profile.on) save_at_exit(found.result.profile);
+  }
   staging.write_back();
   return found;
 }

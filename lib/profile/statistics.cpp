@@ -31,7 +31,7 @@ char const* phase_text(RecordKind kind) {
     case RecordKind::store:
       return "store";
     case RecordKind::wait_launch:
-      return "wait launch";
+      return "wait for";
     case RecordKind::tile:
       return "tile";
   }
@@ -46,7 +46,8 @@ std::string Profile::label(std::int32_t name) const {
   if (name < 0 || static_cast<std::size_t>(name) >= names.size()) return "?";
   ProfileName const& entry = names[static_cast<std::size_t>(name)];
   std::string const phase = phase_text(entry.kind);
-  if (phase.empty() || entry.name.empty() || phase == entry.name) return phase.empty() ? entry.name : phase;
+  if (entry.name.empty() || phase.ends_with(entry.name)) return phase;  // "wait product" of no tensor known
+  if (phase.empty() || entry.name.starts_with(phase)) return entry.name;
   return phase + " " + entry.name;
 }
 

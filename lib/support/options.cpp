@@ -42,7 +42,7 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_PROFILE",
      "off | on | shared | device[:item{,item}]; item: user | compiler | circular | warp | warpgroup | cta | "
      "slots=<n> | rows=<n>",
-     "records of every launch are kept in shared (on) or device memory and written at the end of the process: "
+     "records of every launch are kept in shared or device (on) memory and written at the end of the process: "
      "a Chrome trace, a page with a timeline and a summary of each kernel (lib/doc/profiling.md)"},
     {"TEGULA_PROFILE_DIR", "<folder>", "folder of those files; tegula-profile if not given"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
@@ -191,7 +191,7 @@ ProfileRequest profile_request() {
   std::string_view const word = whole.substr(0, colon);
   if (word != "on" && word != "shared" && word != "device") refuse("TEGULA_PROFILE", text);
   profile.on = true;
-  profile.device = word == "device";
+  profile.device = word != "shared";
   if (colon == std::string_view::npos) return profile;
   std::string_view rest = whole.substr(colon + 1);
   // Records that are named are the only ones.

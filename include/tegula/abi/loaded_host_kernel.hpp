@@ -17,8 +17,8 @@ using HostEntryFunction = void (*)(std::int64_t const* slots, std::int64_t first
 /// lives.
 struct LoadedHostKernel {
   std::vector<HostEntryFunction> entries;
-  std::byte* profile = nullptr;  ///< the buffer of CompiledKernel::profile; null: it records nothing
   std::shared_ptr<void> keep_alive;
+  std::byte* profile = nullptr;  ///< the buffer of CompiledKernel::profile; null: it records nothing
 };
 
 }  // namespace tegula

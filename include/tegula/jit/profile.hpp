@@ -5,10 +5,10 @@
 
 namespace tegula {
 
-/// Runs a kernel once, as launch() does, waits for it, and gives what its warps recorded: `profile(stream, with(options),
-/// k, a, b)`. `options.profile` selects records, strategy and sizes; if it selects no records, those of the kernel's
-/// author and of the compiler are made. Under TEGULA_SIMULATE it gives the simulator's virtual time. Throws UserError as
-/// launch() does, and in a build without the profiler.
+/// Runs a kernel once, as launch() does, waits for it, and gives what its warps recorded: `profile(stream,
+/// with(options), k, a, b)`. `options.profile` selects records, strategy and sizes; if it selects no records, those of
+/// the kernel's author and of the compiler are made. Under TEGULA_SIMULATE it gives the simulator's virtual time.
+/// Throws UserError as launch() does, and in a build without the profiler.
 template <class Stream, class F, class... X>
 requires std::derived_from<Stream, stream>
 [[nodiscard]] Profile profile(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&&... arguments) {

@@ -1,6 +1,8 @@
 // Implements the logs of warps.
 #include "sim/log.hpp"
 
+#include <cmath>
+
 #include "sim/block/meaning.hpp"
 
 namespace tegula::sim::block {
@@ -9,8 +11,14 @@ using namespace ir;
 
 namespace {
 
-/// Gives the time at which the warp stands.
-LogTime now(WarpProgram& warp) { return steps_of(warp.engine().launch()); }
+/// Gives the time at which the warp stands. No row begins at 0, which means that it was not written.
+LogTime now(WarpProgram& warp) {
+  CostModel const* const costs = warp.warp().costs();
+  if (costs == nullptr) return steps_of(warp.engine().launch());
+  machine::Time const clocks = warp.warp().now();
+  double const ns = static_cast<double>(clocks) / costs->clocks_per_ns;
+  return {1 + static_cast<std::uint64_t>(std::llround(ns)), static_cast<std::uint32_t>(clocks)};
+}
 
 }  // namespace
 

@@ -32,7 +32,7 @@ struct Options {
   std::uint64_t max_steps = 20'000'000;
   std::uint32_t max_reports = 16;
   bool trace = false;
-  bool timed = false;                ///< keeps virtual time by the target's costs
+  bool timed = false;  ///< keeps virtual time by the target's costs
   /// Takes the bytes of the kernel's log after each run (tegula/abi/profile_format.hpp); null: nobody asks.
   std::vector<std::byte>* profile = nullptr;
   Executions* executions = nullptr;  ///< counts the ops that the runs execute

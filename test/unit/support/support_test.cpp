@@ -82,12 +82,21 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable g("TEGULA_ASSERTS", "off");
     ScopedVariable h("TEGULA_HOST_CPU", "x86-64-v3");
     ScopedVariable i("TEGULA_CACHE_LIMIT", "3M");
+    ScopedVariable j("TEGULA_PROFILE", "on:compiler,slots=512,circular,warpgroup");
     Options const parsed = read_options();
     CHECK(parsed.cache_limit == 3 << 20);
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::Kind::ir_after, "insert-barriers"});
     CHECK(parsed.dump[1] == DumpItem{DumpItem::Kind::ptx, {}});
     CHECK(parsed.threads == 3);
+    CHECK(parsed.profile.on);
+    CHECK(parsed.profile.device);
+    CHECK(parsed.profile.compiler);
+    CHECK_FALSE(parsed.profile.user);
+    CHECK(parsed.profile.circular);
+    CHECK(parsed.profile.granularity == ProfileRequest::Granularity::warpgroup);
+    CHECK(parsed.profile.slots == 512);
+    CHECK(parsed.profile_dir == "tegula-profile");
     CHECK(parsed.host_cpu == "x86-64-v3");
     CHECK(parsed.simulate);
     CHECK(parsed.simulate_schedule == "seed:7");
@@ -99,12 +108,17 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     CHECK(parsed.ptxas_notes == NotePolicy::error);
   }
   std::pair<char const*, char const*> const wrong[] = {
-      {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="}, {"TEGULA_DUMP", "irr"},
-      {"TEGULA_THREADS", "0"},      {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},
-      {"TEGULA_TIME", "1"},         {"TEGULA_SIMULATE", "true"},  {"TEGULA_ARITHMETIC", "1"},
-      {"TEGULA_DEVICE", "cuda:-1"}, {"TEGULA_DEVICE", "gpu"},     {"TEGULA_CACHE", "no"},
-      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"}, {"TEGULA_ASSERTS", "0"},
-      {"TEGULA_CACHE_LIMIT", "-1"}, {"TEGULA_CACHE_LIMIT", "1T"}, {"TEGULA_CACHE_LIMIT", "99999999999G"}};
+      {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="},
+      {"TEGULA_DUMP", "irr"},       {"TEGULA_THREADS", "0"},
+      {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},
+      {"TEGULA_TIME", "1"},         {"TEGULA_SIMULATE", "true"},
+      {"TEGULA_ARITHMETIC", "1"},   {"TEGULA_DEVICE", "cuda:-1"},
+      {"TEGULA_DEVICE", "gpu"},     {"TEGULA_CACHE", "no"},
+      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"},
+      {"TEGULA_ASSERTS", "0"},      {"TEGULA_PROFILE", "yes"},
+      {"TEGULA_PROFILE", "on:"},    {"TEGULA_PROFILE", "on:slots=0"},
+      {"TEGULA_PROFILE", "on:all"}, {"TEGULA_CACHE_LIMIT", "-1"},
+      {"TEGULA_CACHE_LIMIT", "1T"}, {"TEGULA_CACHE_LIMIT", "99999999999G"}};
   for (auto const& [name, value] : wrong) {
     ScopedVariable scoped(name, value);
     std::string const text = message_of([] { read_options(); });
