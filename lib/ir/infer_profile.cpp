@@ -6,8 +6,8 @@ namespace tegula::ir {
 namespace {
 
 void number_operand(Rule& rule, std::size_t at) {
-  rule.require(rule.operands.size() <= at + 1, std::to_string(rule.operands.size()) + " operands but takes at most " +
-                                                   std::to_string(at + 1));
+  rule.require(rule.operands.size() <= at + 1,
+               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(at + 1));
   if (!rule.failed && rule.operands.size() == at + 1) rule.index_operand("value");
 }
 

@@ -7,7 +7,9 @@
 
 #include "fuzz/random_attention.hpp"
 #include "fuzz/random_tile_kernel.hpp"
+#include "ir/builder.hpp"
 #include "ir/text.hpp"
+#include "ir/walk.hpp"
 #include "support/random_kernel.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
@@ -111,6 +113,38 @@ CompileOptions random_options(std::mt19937_64& random) {
   return options;
 }
 
+/// Puts records around random runs of ops, and asks for a profile of some kind, in every other case.
+void add_records(PipelineCase& one, std::uint64_t seed) {
+  std::mt19937_64 random(seed * 2654435761U + 7);
+  if (random() % 2 == 0) return;
+  ProfileOptions& profile = one.options.profile;
+  profile.user = random() % 4 != 0;
+  profile.compiler = random() % 2 == 0;
+  profile.strategy = static_cast<ProfileStrategy>(random() % 2);
+  profile.granularity = static_cast<ProfileGranularity>(random() % 3);
+  profile.circular = random() % 2 == 0;
+  profile.slots = 8 << random() % 4;
+  std::vector<ir::Block*> blocks;
+  for (auto const& function : one.module.functions()) {
+    blocks.push_back(&function->body());
+    ir::walk(*function, [&](ir::Op& op) {
+      for (int i = 0; i < op.block_count(); ++i) blocks.push_back(&op.block(i));
+    });
+  }
+  for (ir::Block* block : blocks) {
+    std::vector<ir::Op*> ops;
+    for (ir::Op& op : *block)
+      if (!op.info().has(ir::terminator)) ops.push_back(&op);
+    if (ops.empty() || random() % 3 == 0) continue;
+    std::size_t const first = random() % ops.size(), last = first + random() % (ops.size() - first);
+    ir::RecordOp start, stop;
+    start.name = stop.name = Symbol("part " + std::to_string(random() % 5));
+    stop.event = ir::RecordEvent::stop;
+    ir::Builder::after(*ops[last]).op(stop, {}, {});
+    ir::Builder::before(*ops[first]).op(start, {}, {});
+  }
+}
+
 }  // namespace
 
 PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
@@ -137,7 +171,9 @@ PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
   auto parsed = ir::parse("tegula-ir 1\n" + kernel.text);
   support::throw_internal_error(parsed.diagnostics, "random kernel:\n" + kernel.text);
   std::int64_t const ctas[] = {0, 1, 1, 2, 3};
-  return {std::move(parsed.module), std::move(kernel.parameters), options, ctas[random() % 5]};
+  PipelineCase result{std::move(parsed.module), std::move(kernel.parameters), options, ctas[random() % 5]};
+  add_records(result, seed);
+  return result;
 }
 
 std::string case_text(PipelineCase const& one) {

@@ -161,7 +161,8 @@ struct RunOptions {
   std::string architecture;  ///< empty: this machine
   bool facts = true;         ///< specialise on the unit inner strides that hold
   int threads = 1;
-  bool workspace = true;  ///< false: as if none could be had
+  bool workspace = true;                      ///< false: as if none could be had
+  std::vector<std::byte>* profile = nullptr;  ///< takes the bytes of the kernel's log
 };
 
 /// Runs all phases of a compiled kernel.
@@ -205,6 +206,8 @@ inline void run_compiled(CompiledKernel const& compiled, HostArguments const& ar
       });
     for (std::thread& thread : threads) thread.join();
   }
+  if (options.profile != nullptr && loaded.profile != nullptr)
+    options.profile->assign(loaded.profile, loaded.profile + profile_buffer_bytes(compiled.profile));
 }
 
 inline CompiledKernel compile_for(ir::Module const& module, HostArguments const& arguments,

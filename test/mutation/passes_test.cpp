@@ -185,3 +185,15 @@ TEST_CASE("deletion: causal attention needs each synchronising op that the passe
   CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/attention_causal.tir")),
                              {growing(one_head(300, 300, 64)), one_head(300, 300, 64), one_head(100, 100, 64)}) > 40);
 }
+
+TEST_CASE("deletion: kernels with records by the compiler need each synchronising op", "[sim][block][N1][P12]") {
+  for (ProfileStrategy const strategy : {ProfileStrategy::shared, ProfileStrategy::device}) {
+    CompileOptions options = gemm_options();
+    options.profile.user = options.profile.compiler = true;
+    options.profile.strategy = strategy;
+    GemmShape const shape{128, 64, 16, 2};
+    ir::Module const module = lowered(gemm_module(shape), options);
+    CHECK(ir::print(module).find("about = wait_full") != std::string::npos);
+    check_each_op_counts(module, {biased({256, 64, 64}, shape), biased({256, 64, 0}, shape)});
+  }
+}

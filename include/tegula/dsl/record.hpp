@@ -38,8 +38,7 @@ void record(detail::RecordTag event, char const (&name)[size], location where = 
 /// Records the same with a number, an integer or an index expression of at most 62 bits: `record(start, "tile", i)`.
 template <std::size_t size, class V>
 requires(!std::is_same_v<detail::bare<V>, location>) void record(detail::RecordTag event, char const (&name)[size],
-                                                                  V const& value,
-                                                                  location where = location::current()) {
+                                                                 V const& value, location where = location::current()) {
   constexpr bool fits = detail::is_record_name<size>, number = detail::is_record_value<V>;
   static_assert(fits, "record: a name has 1 to 64 characters");
   static_assert(number, "record: the value is an integer or an index expression");
@@ -57,8 +56,8 @@ class region {
     record(start, name, where);
   }
   template <std::size_t size, class V>
-  requires(!std::is_same_v<detail::bare<V>, location>) region(char const (&name)[size], V const& value,
-                                                               location where = location::current())
+  requires(!std::is_same_v<detail::bare<V>, location>)
+      region(char const (&name)[size], V const& value, location where = location::current())
       : name_(name), where_(where) {
     record(start, name, value, where);
   }

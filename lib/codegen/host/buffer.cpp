@@ -29,8 +29,8 @@ bool is_first_warp(ir::Op const& elect) { return elect.as<ir::ElectOp>().warp >=
 }  // namespace
 
 bool touches_buffer(ir::Op const& op) {
-  return op.is<ir::BufferAllocOp>() || op.is<ir::BufferDeallocOp>() || op.is<ir::ViewOp>() || op.is<ir::TransViewOp>() ||
-         op.is<ir::BufferLoadOp>() || op.is<ir::BufferStoreOp>();
+  return op.is<ir::BufferAllocOp>() || op.is<ir::BufferDeallocOp>() || op.is<ir::ViewOp>() ||
+         op.is<ir::TransViewOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::BufferStoreOp>();
 }
 
 bool is_cta_wide(ir::Op const& op) {
@@ -40,9 +40,9 @@ bool is_cta_wide(ir::Op const& op) {
 
 llvm::Value* FunctionEmitter::global_buffer(ir::Op const& alloc) {
   // A vector that starts inside may be read to its end.
-  std::int64_t const bytes = std::max(buffer_bytes(dense(alloc.result()->type())),
-                                      ir::buffer_bytes(alloc.result()->type())) +
-                             context.target.vector_bytes;
+  std::int64_t const bytes =
+      std::max(buffer_bytes(dense(alloc.result()->type())), ir::buffer_bytes(alloc.result()->type())) +
+      context.target.vector_bytes;
   llvm::Type* const type = llvm::ArrayType::get(b.getInt8Ty(), static_cast<std::uint64_t>(bytes));
   Symbol const symbol = alloc.as<ir::BufferAllocOp>().symbol;
   auto* const memory = new llvm::GlobalVariable(
@@ -70,7 +70,7 @@ void FunctionEmitter::buffer_op(ir::Op const& op) {
     b.CreateStore(element, to.pointer);
     return;
   }
-  Buffer const from = *buffer_of(*op.operand());
+  Buffer const from = *buffer_of(*op.operand(0));
   ir::Value const& result = *op.result();
   if (op.is<ir::BufferLoadOp>()) {
     if (result.type().is_scalar()) {

@@ -15,6 +15,7 @@
 #include "layout/shared_layouts.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "transform/pass_table.hpp"
+#include "transform/profile/phase_records.hpp"
 #include "transform/simplify/remove_records.hpp"
 
 namespace tegula::transform {
@@ -48,7 +49,11 @@ class Lowering {
       : kernel_(kernel), context_(context), options_(context.options.profile) {}
 
   bool run() {
-    bool const changed = !options_.user && remove_records(kernel_);
+    bool changed = !options_.user && remove_records(kernel_);
+    if (options_.compiler && !has_log()) {
+      bool const on_host = context_.options.target == Target::host;
+      changed = (on_host ? insert_tile_records(kernel_) : insert_phase_records(kernel_)) || changed;
+    }
     std::vector<Op*> const records = records_in(kernel_);
     if (records.empty() || !ready() || !choose_sizes() || !number(records)) return changed;
     ir::Builder start = ir::Builder::before(kernel_.body().front());
@@ -80,6 +85,13 @@ class Lowering {
 
  private:
   using Name = std::pair<std::string_view, RecordKind>;
+
+  /// Tells whether the pass has run.
+  bool has_log() const {
+    for (Op const& op : kernel_.body())
+      if (op.is<ir::ProfileBeginOp>()) return true;
+    return false;
+  }
 
   /// Checks that the passes which decide the code of a GPU have run.
   bool ready() {

@@ -8,8 +8,8 @@ namespace tegula::transform {
 bool remove_records(ir::Function& function) {
   bool found = false;
   ir::walk(function, [&](ir::Op const& op) { found = found || op.is<ir::RecordOp>(); });
-  return found && keep_only(function.body(),
-                            [](ir::Op const& op) { return runs_by_itself(op) && !op.is<ir::RecordOp>(); });
+  return found &&
+         keep_only(function.body(), [](ir::Op const& op) { return runs_by_itself(op) && !op.is<ir::RecordOp>(); });
 }
 
 bool has_records(ir::Function const& function) {

@@ -12,9 +12,9 @@ enum class RecordEvent : std::uint8_t { start, stop };
 template <>
 inline constexpr std::array enum_names<RecordEvent>{"start"sv, "stop"sv};
 template <>
-inline constexpr std::array enum_names<RecordKind>{"user"sv,         "fill"sv,        "wait_empty"sv, "wait_full"sv,
-                                                   "issue"sv,        "wait_product"sv, "compute"sv,   "exchange"sv,
-                                                   "epilogue"sv,     "store"sv,       "wait_launch"sv, "tile"sv};
+inline constexpr std::array enum_names<RecordKind>{"user"sv,     "fill"sv,         "wait_empty"sv,  "wait_full"sv,
+                                                   "issue"sv,    "wait_product"sv, "compute"sv,     "exchange"sv,
+                                                   "epilogue"sv, "store"sv,        "wait_launch"sv, "tile"sv};
 
 template <>
 inline constexpr std::array enum_names<ProfileGranularity>{"warp"sv, "warpgroup"sv, "cta"sv};

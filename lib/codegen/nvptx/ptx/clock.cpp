@@ -5,8 +5,8 @@ namespace {
 
 llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name) {
   Assembly assembly(b);
-  std::string const text = "mov.u" + std::to_string(type->getIntegerBitWidth()) + " " + assembly.out(type) + ", " +
-                           name + ";";
+  std::string const text =
+      "mov.u" + std::to_string(type->getIntegerBitWidth()) + " " + assembly.out(type) + ", " + name + ";";
   return assembly.call(text, AsmEffect::memory)[0];
 }
 
