@@ -6,6 +6,7 @@
 
 #include "layout/layout.hpp"
 #include "ops_support.hpp"
+#include "support/log_rows.hpp"
 #include "support/elementary.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/half.hpp"
@@ -523,6 +524,34 @@ void messages() {
   CHECK(y(3) == -1);
 }
 
+void logs() {
+  auto const module = module_of(R"(kernel @k() {
+  %2 = constant {value = 2 : i64} : i64
+  grid %2
+  %g = buffer_alloc {symbol = "tegula_profile"} : global<56xi64, dense>
+  %l = profile_begin %g {rows = 3, slots = 8} : i64
+  %b = block_index : i64
+  record %b {name = "unheard"}
+  profile_append %l, %b {name = "block"}
+  profile_append %l {event = stop, name = "block"}
+  profile_end %l
+  return
+})");
+  std::vector<std::byte> bytes;
+  sim::Options options;
+  options.profile = &bytes;
+  CHECK(simulate(module, {}, options).clean());
+  ProfileLayout layout;
+  layout.rows = 3;
+  layout.slots = 8;
+  layout.names.push_back({"block", "", 0, RecordKind::user});
+  auto const rows = test::log_rows(layout, bytes);
+  REQUIRE(rows.size() == 2);
+  CHECK(test::text_of(rows[0]) == "+block =0 -block");
+  CHECK(test::text_of(rows[1]) == "+block =1 -block");
+  CHECK(rows[1].header.stop_time > rows[1].header.start_time);
+}
+
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
@@ -540,6 +569,7 @@ TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]") { indices(); }
 TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
 TEST_CASE("a failed assert is reported with its block", "[sim][F30][F38]") { messages(); }
+TEST_CASE("a log holds the records of each block", "[sim][P1]") { logs(); }
 
 TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for equal ones", "[sim][F30]") {
   butterflies();
@@ -562,7 +592,7 @@ TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for e
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
   for (auto const check : {shapes, regrouped, butterflies, layout_conversion, reductions, scans, dots, control_flow,
-                           borders, launch, staying_grid, constants, indices, repetition, messages})
+                           borders, launch, staying_grid, constants, indices, repetition, messages, logs})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp
