@@ -16,6 +16,7 @@
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "ir/kept_bits.hpp"
 #include "ir/shared_frame.hpp"
+#include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -168,7 +169,7 @@ Registers const& Emitter::get(ir::Value const& value) const {
 
 TensorParts const& Emitter::tensor(ir::Value const& value) const {
   auto const found = tensors_.find(&value);
-  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is not a parameter");
+  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is neither a parameter nor a slice");
   return found->second;
 }
 
@@ -444,7 +445,12 @@ void refuse(ir::Op const& op, std::string const& why) {
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel) {
   std::vector<ir::Op const*> result;
   for (ir::Op const& op : kernel.body())
-    if (op.is<ir::TensorMapOp>()) result.push_back(&op);
+    if (op.is<ir::TensorMapOp>()) {
+      if (op.in<ir::TensorMapOp>("tensor")->defining_op() != nullptr)
+        refuse(op, ir::to_string(*op.in<ir::TensorMapOp>("tensor")) +
+                       " is a slice, which the host cannot describe; run build-tensor-maps");
+      result.push_back(&op);
+    }
   return result;
 }
 

@@ -31,7 +31,7 @@ namespace tegula::codegen::nvptx {
 
 using Registers = std::vector<llvm::Value*>;
 
-/// Holds a tensor parameter: its address as i64, extents and strides (in elements) as i64.
+/// Holds a tensor parameter, or a slice of one: its address as i64, extents and strides (in elements) as i64.
 struct TensorParts {
   llvm::Value* address = nullptr;
   Registers extents;
@@ -83,6 +83,9 @@ class Emitter {
   [[nodiscard]] Registers const& get(ir::Value const& value) const;
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
   [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
+  void set_tensor(ir::Value const& value, TensorParts parts) { tensors_[&value] = std::move(parts); }
+  /// Gives the kernel, also while one of its functions is emitted.
+  [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   void set(ir::Value const& value, Registers registers);
   /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
   /// unless every op is rounded as written.
