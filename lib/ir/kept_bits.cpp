@@ -2,14 +2,27 @@
 
 #include <algorithm>
 
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/op.hpp"
 
 namespace tegula::ir {
 namespace {
 
+/// Tells whether a float is never negative, by the ops that compute it.
+bool is_not_negative(Value const& value) {
+  if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return false;
+  if (op->is<ExpOp>() || op->is<Exp2Op>() || op->is<SigmoidOp>() || op->is<AbsOp>()) return true;
+  if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>()) return is_not_negative(*op->operand());
+  return op->is<AddOp>() && is_not_negative(*op->lhs()) && is_not_negative(*op->rhs());
+}
+
 bool keeps_relative_error(Op const& op, Value const& of) {
   if (op.is<SelectOp>()) return op.operand(0) != &of;
-  return op.is<MulOp>() || op.is<NegOp>() || op.is<AbsOp>() || op.is<ConvertLayoutOp>();
+  if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
+  return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>() || op.is<ConvertLayoutOp>();
 }
 
 }  // namespace
