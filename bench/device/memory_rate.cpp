@@ -40,6 +40,14 @@ inline constexpr auto relu_bf16 = kernel("relu_bf16", [](in<bf16, 1> a, out<bf16
   store(c, shape<2048>, max(load(a, shape<2048>, g[0]), 0), g[0]);
 });
 
+/// Computes tanh-GELU as x / (1 + exp(-2u)).
+inline constexpr auto gelu_bf16 = kernel("gelu_bf16", [](in<bf16, 1> a, out<bf16, 1> c) {
+  auto g = grid_over(c, shape<2048>);
+  tile x = cast<float>(load(a, shape<2048>, g[0]));
+  tile u = 0.7978845608F * (x + 0.044715F * x * x * x);
+  store(c, shape<2048>, cast<bf16>(x / (1.F + exp(-2.F * u))), g[0]);
+});
+
 template <int BN>
 inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
   auto g = grid_over(y, shape<1, BN>);
@@ -203,6 +211,18 @@ class Bench {
       samples::Comparison all;
       for (std::size_t i = 0; i < found.size(); ++i)
         all.add(static_cast<std::int64_t>(i), found[i], std::max(static_cast<double>(half[i]), 0.0));
+      return all;
+    });
+    add("gelu bf16, 2048 per block", bytes / 2, prepare(gelu_bf16, half_a_, half_c_), [this, half] {
+      std::vector<bf16> found(static_cast<std::size_t>(elements_));
+      half_c_.copy_to(found);
+      samples::Comparison all(4.1e-3);  // a bf16 has 8 bits
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        double const x = static_cast<double>(half[i]);
+        double const u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+        double const expected = x / (1 + std::exp(-2 * u));
+        all.add(static_cast<std::int64_t>(i), found[i], expected, std::abs(expected) + 1e-4);
+      }
       return all;
     });
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -48,15 +49,15 @@ class Transfer {
         return uniform_facts(type, magnitude(value), {value, value});
       }
       case ir::OpKind::ExtentOp: {
-        ir::Block const* const owner = op.operand()->owner_block();
-        std::int64_t divisor = 1, max = max_extent;
-        for (ir::Use const& use : op.operand()->uses())
-          if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;  // else the launch is refused
-        if (owner != nullptr && owner->parent_function() != nullptr)
-          divisor = owner->parent_function()
-                        ->parameter_attributes()[static_cast<std::size_t>(op.operand()->index())]
-                        .multiple_of;
-        return uniform_facts(type, divisor, {0, max});
+        std::int64_t max = max_extent;
+        // A tensor with a map has no larger extents, else the launch is refused; nor has a slice of it.
+        for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
+          for (ir::Use const& use : tensor->uses())
+            if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;
+          Op const* const slice = tensor->defined_by<ir::SliceOp>();
+          tensor = slice == nullptr ? nullptr : slice->in<ir::SliceOp>("tensor");
+        }
+        return uniform_facts(type, ir::parameter_of(*op.operand()).multiple_of, {0, max});
       }
       case ir::OpKind::BlockIndexOp:
         return uniform_facts(type, 1, {0, max_block_index});

@@ -1,6 +1,6 @@
 #include "analysis/effects.hpp"
 
-#include "tegula/support/error.hpp"
+#include "ir/accesses.hpp"
 
 namespace tegula::analysis {
 namespace {
@@ -48,13 +48,6 @@ bool removable(ir::Op const& op) {
   return !effects.writes && !effects.reports && !effects.launch_statement;
 }
 
-ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
-  ir::Block const* const block = tensor.owner_block();
-  ir::Function const* const function = block == nullptr ? nullptr : block->parent_function();
-  if (function == nullptr) throw InternalError("a tensor that is not a parameter");
-  return function->parameter_attributes()[static_cast<std::size_t>(tensor.index())];
-}
-
 ir::MemoryOrder memory_order(ir::Op const& op) {
   if (op.is<ir::AtomicUpdateOp>()) return op.as<ir::AtomicUpdateOp>().order;
   return op.is<ir::CompareExchangeOp>() ? op.as<ir::CompareExchangeOp>().order : ir::MemoryOrder::relaxed;
@@ -70,7 +63,8 @@ bool reads_constant_memory(ir::Op const& read) {
   if (!is_global_read(read)) return false;
   ir::Value const& tensor = *read.in("tensor");
   // A callee's in may be the caller's inout.
-  return parameter_of(tensor).direction == Direction::in && tensor.owner_block()->parent_function()->is_kernel();
+  return ir::parameter_of(tensor).direction == Direction::in &&
+         ir::parameter_behind(tensor).owner_block()->parent_function()->is_kernel();
 }
 
 }  // namespace tegula::analysis

@@ -19,9 +19,6 @@ EffectSummary effects_of(ir::Op const& op);
 /// to a launch.
 bool removable(ir::Op const& op);
 
-/// Gives the attributes of the parameter that a tensor value names, in its function; every tensor is one.
-ir::ParameterAttributes const& parameter_of(ir::Value const& tensor);
-
 /// Gives the order of an atomic; relaxed for every other op.
 ir::MemoryOrder memory_order(ir::Op const& op);
 

@@ -101,6 +101,11 @@ constexpr RuleOfOp order_rules[] = {
     {OpKind::WgmmaFenceOp, OrderRule::none},
     // Does not wait; an order by it is the protocol's.
     {OpKind::BarrierArriveOp, OrderRule::none},
+    // Order descriptors, whose barriers build-tensor-maps puts in itself.
+    {OpKind::BuildTensorMapOp, OrderRule::none},
+    {OpKind::ReleaseTensorMapsOp, OrderRule::none},
+    {OpKind::AcquireTensorMapOp, OrderRule::none},
+    {OpKind::FreeTensorMapOp, OrderRule::none},
     // Hints.
     {OpKind::PrefetchTensorMapOp, OrderRule::none},
     {OpKind::TmaPrefetchOp, OrderRule::none},

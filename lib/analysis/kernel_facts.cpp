@@ -9,6 +9,7 @@
 #include "analysis/shared_buffers.hpp"
 #include "layout/layout.hpp"
 #include "target/matrix_access.hpp"
+#include "ir/accesses.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -29,7 +30,7 @@ std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
 MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
   layout::Layout const& layout = *tile.layout();
   int const size = bytes(tile.element());
-  bool const unit_stride = parameter_of(*op.in("tensor")).facts.unit_inner_stride;
+  bool const unit_stride = ir::parameter_of(*op.in("tensor")).facts.unit_inner_stride;
   MemoryAccessFacts result;
   result.kind = kind;
   result.memory = name_of_memory(*op.in("tensor"));

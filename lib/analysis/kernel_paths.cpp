@@ -5,6 +5,7 @@
 
 #include "abi/path_rows.hpp"
 #include "analysis/effects.hpp"
+#include "ir/accesses.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -88,7 +89,8 @@ class Paths {
 
   [[nodiscard]] AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) const {
     AccessPath row;
-    if (tensor.owner_block() == &lowered_.kernel().body()) row.parameter = tensor.index();
+    Value const& parameter = ir::parameter_behind(tensor);
+    if (parameter.owner_block() == &lowered_.kernel().body()) row.parameter = parameter.index();
     row.kind = kind;
     row.path = path;
     row.memory = name_of_memory(tensor);
@@ -121,7 +123,7 @@ class Paths {
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
   static std::string why_narrow(Op const& op, Type const& tile, int moved, Extents const& written) {
     if (moved >= widest_bytes || tile.layout() == nullptr) return {};
-    TensorFacts const& facts = parameter_of(*op.in("tensor")).facts;
+    TensorFacts const& facts = ir::parameter_of(*op.in("tensor")).facts;
     std::string const so_wide = std::to_string(moved) + " bytes at once: ";
     if (!facts.unit_inner_stride) return so_wide + "the last axis is not known to have stride 1";
     if (!facts.aligned_16) return so_wide + "address and strides are not known to be multiples of 16 bytes";
@@ -149,9 +151,9 @@ class Paths {
   }
 
   void by_copy(Op const& op, Kind kind, Value const& map, Type const& view) {
-    Op const* const made = map.defined_by<ir::TensorMapOp>();
-    if (made == nullptr) return;
-    AccessPath row = start(op, kind, Path::tma, *made->in<ir::TensorMapOp>("tensor"), view.shape());
+    if (ir::tensor_map_of(map) == nullptr) return;
+    AccessPath row = start(op, kind, Path::tma, ir::tensor_of(map), view.shape());
+    if (map.defined_by<ir::DeviceTensorMapOp>() != nullptr) row.reason = "through a descriptor built on the device";
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
   }
   void by_bulk_copy(Op const& op, Kind kind, Type const& view) {
@@ -209,8 +211,8 @@ class Paths {
     for (Op const& op : *expect.parent()) {
       if (!op.is<ir::TmaLoadOp>() || op.in<ir::TmaLoadOp>("mbarrier") != mbarrier) continue;
       if (!row.where.known()) row.where = op.where();
-      if (Op const* const made = op.in<ir::TmaLoadOp>("map")->defined_by<ir::TensorMapOp>())
-        row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(*made->in<ir::TensorMapOp>("tensor"));
+      if (Value const& map = *op.in<ir::TmaLoadOp>("map"); ir::tensor_map_of(map) != nullptr)
+        row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(ir::tensor_of(map));
     }
     for (Op const* at = expect.parent_op(); at != nullptr && row.written == 0; at = at->parent_op())
       if (at->is<ir::ForOp>()) row.written = static_cast<int>(at->as<ir::ForOp>().stages);
@@ -286,8 +288,12 @@ class Paths {
 std::string name_of_memory(Value const& value) {
   Value const* at = &value;
   while (Op const* op = at->defining_op()) {
-    if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
-    at = op->in("source");
+    if (op->is<ir::SliceOp>())
+      at = op->in("tensor");
+    else if (op->is<ir::ViewOp>() || op->is<ir::TransViewOp>())
+      at = op->in("source");
+    else
+      break;
   }
   return at->name();
 }

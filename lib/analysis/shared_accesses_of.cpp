@@ -90,7 +90,7 @@ namespace {
 
 /// Tells whether some CTA writes the tensor: an `in` of a kernel is constant.
 bool written_by_someone(Value const& tensor, Function const& function) {
-  return parameter_of(tensor).direction != Direction::in || !function.is_kernel();
+  return ir::parameter_of(tensor).direction != Direction::in || !function.is_kernel();
 }
 
 }  // namespace
@@ -121,13 +121,13 @@ void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>
     access.slice = slice_of(operand);
     place_bytes(access);
   } else {
-    Value const& tensor = tensor_of(operand);
+    Value const &named = tensor_of(operand), &tensor = parameter_behind(named);
     if (!access.write && !written_by_someone(tensor, function_)) return;
     if (tile && registers->type().layout() == nullptr) return;  // before layouts nobody holds an element
-    if (op.info().names("offsets")) {
+    if (op.info().names("offsets") && &named == &tensor) {
       Value const& box = registers != nullptr ? *registers : *view_of(op);
       access.slice = slice_of_tensor(tensor, op.all("offsets"), box.type().shape());
-    } else {  // elements at indices
+    } else {  // elements at indices, or of a slice that begins anywhere
       access.slice.root = &tensor;
       access.slice.whole = true;
     }

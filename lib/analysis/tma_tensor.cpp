@@ -2,19 +2,25 @@
 
 #include <algorithm>
 
-#include "analysis/effects.hpp"
+#include "ir/accesses.hpp"
 
 namespace tegula::analysis {
 
 target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
   constexpr std::int64_t rule_multiple = 16;
   ir::Value const& tensor = *access.in("tensor");
-  ir::ParameterAttributes const& parameter = parameter_of(tensor);
+  ir::ParameterAttributes const& parameter = ir::parameter_of(tensor);
+  bool aligned = ir::parameter_of(ir::parameter_behind(tensor)).facts.aligned_16;
+  for (ir::Value const* at = &tensor; at->defining_op() != nullptr; at = at->defining_op()->in<ir::SliceOp>("tensor")) {
+    ir::Op const& slice = *at->defining_op();
+    if (slice.as<ir::SliceOp>().axis + 1 != tensor.type().rank()) continue;
+    std::int64_t const divisor = facts.divisor(*slice.in<ir::SliceOp>("begin"));
+    aligned = aligned && divisor * bytes(tensor.type().element()) % rule_multiple == 0;
+  }
   target::TmaTensor known;
   known.rank = tensor.type().rank();
   known.unit_inner = parameter.facts.unit_inner_stride;
-  known.address_multiple = known.stride_multiple =
-      parameter.facts.aligned_16 ? rule_multiple : bytes(tensor.type().element());
+  known.address_multiple = known.stride_multiple = aligned ? rule_multiple : bytes(tensor.type().element());
   std::int64_t const divisor = facts.divisor(*access.all("offsets").back());
   known.coordinate_multiple = divisor == 0 ? rule_multiple : std::min<std::int64_t>(divisor & -divisor, rule_multiple);
   return known;

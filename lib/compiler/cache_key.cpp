@@ -44,7 +44,7 @@ std::string passes_of(CompileOptions const& options) {
 
 }  // namespace
 
-std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
+std::string cache_key(std::string_view ir_text, CompileOptions const& options, std::string_view ir_hash) {
   support::KeyText key;
   key.add("tegula", TEGULA_SOURCE_HASH).add("llvm", codegen::llvm_version());
   if (options.target == Target::host) {
@@ -57,7 +57,7 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
       options, [&](std::string_view name, std::string_view, auto value) { key.add(name, abi::to_text(value)); });
   key.add("asserts", abi::to_text(options.asserts)).add("passes", passes_of(options));
   key.add("facts", facts_text(options.facts)).add("constants", constants_of(ir_text));
-  key.add("ir_hash", support::hash_hex(ir_text)).add("ir", ir_text);
+  key.add("ir_hash", ir_hash.empty() ? support::hash_hex(ir_text) : std::string(ir_hash)).add("ir", ir_text);
   return std::move(key).str();
 }
 

@@ -17,6 +17,7 @@ namespace tegula::compiler {
 /// - hash and text of the canonical IR without locations.
 ///
 /// Equal keys mean equal binaries up to source locations. tegula-cache compares keys field by field.
-std::string cache_key(std::string_view ir_text, CompileOptions const& options);
+/// `ir_hash`: of the text, where the caller has it already.
+std::string cache_key(std::string_view ir_text, CompileOptions const& options, std::string_view ir_hash = {});
 
 }  // namespace tegula::compiler

@@ -2,13 +2,46 @@
 
 #include <algorithm>
 
+#include "ir/builder.hpp"
+#include "tegula/support/error.hpp"
+
 namespace tegula::ir {
 
 bool at_peer(Op const& op) { return op.info().names("rank") && op.operand_count() > op.info().position("rank"); }
 
 Value const& tensor_of(Value const& operand) {
-  Op const* const map = operand.defined_by<TensorMapOp>();
-  return map == nullptr ? operand : *map->in<TensorMapOp>("tensor");
+  if (Op const* const map = operand.defined_by<TensorMapOp>()) return *map->in<TensorMapOp>("tensor");
+  Op const* const built = operand.defined_by<DeviceTensorMapOp>();
+  return built == nullptr ? operand : *built->in<DeviceTensorMapOp>("slice");
+}
+
+Value const& parameter_behind(Value const& tensor) {
+  Value const* at = &tensor;
+  while (Op const* const slice = at->defined_by<SliceOp>()) at = slice->in<SliceOp>("tensor");
+  return *at;
+}
+
+ParameterAttributes parameter_of(Value const& tensor) {
+  Value const& parameter = parameter_behind(tensor);
+  Block const* const block = parameter.owner_block();
+  Function const* const function = block == nullptr ? nullptr : block->parent_function();
+  if (function == nullptr) throw InternalError("a tensor that is not a parameter");
+  ParameterAttributes result = function->parameter_attributes()[static_cast<std::size_t>(parameter.index())];
+  for (Value const* at = &tensor; at != &parameter; at = at->defining_op()->in<SliceOp>("tensor")) {
+    Op const& slice = *at->defining_op();
+    result.multiple_of = 1;
+    // A slice of the last axis may begin anywhere, those of others where a row does.
+    if (slice.as<SliceOp>().axis + 1 != tensor.type().rank()) continue;
+    auto const begin = constant_int(*slice.in<SliceOp>("begin"));
+    bool const aligned = begin && *begin * bytes(tensor.type().element()) % 16 == 0;
+    result.facts.aligned_16 = result.facts.aligned_16 && aligned;
+  }
+  return result;
+}
+
+Op const* tensor_map_of(Value const& map) {
+  Op const* const built = map.defined_by<DeviceTensorMapOp>();
+  return (built == nullptr ? map : *built->in<DeviceTensorMapOp>("map")).defined_by<TensorMapOp>();
 }
 
 Value const* registers_of(Op const& op, Effect const& effect) {

@@ -451,7 +451,11 @@ std::string why_not_launchable(Value const& value) {
     Value const& at = *open.back();
     open.pop_back();
     Op const* const op = at.defining_op();
-    if (!seen.insert(&at).second || (op != nullptr && op->is<ExtentOp>())) continue;
+    if (!seen.insert(&at).second) continue;
+    if (op != nullptr && op->is<ExtentOp>()) {
+      if (op->operand()->defining_op() == nullptr) continue;
+      return to_string(at) + " is an extent of a slice, which the kernel computes";
+    }
     if (!at.type().is_scalar() || is_float(at.type().element()))
       return to_string(at) + " is " + to_string(at.type()) + ", not an integer";
     if (at.type().element() == Element::u64) return to_string(at) + " is u64; cast it to i64";

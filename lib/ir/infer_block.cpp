@@ -240,6 +240,27 @@ void apply(Rule& rule, TensorMapOp const& op) {
   rule.result(Type::tensor_map(tensor.element(), op.box));
 }
 
+/// Checks the operands from which a descriptor is built on the device.
+static bool parts_of_map(Rule& rule) {
+  Type const &map = rule.operand("map"), &slice = rule.operand("slice"), &home = rule.operand("home");
+  return rule.require(map.is_tensor_map(), rule.says("map") + " but must be a tensor map") &&
+         rule.require(slice.is_tensor() && slice.element() == map.element() && slice.rank() == map.rank(),
+                      rule.says("slice") + " but must be a tensor of " + to_string(map)) &&
+         rule.require(home.is_shared() && home.element() == Element::i64 && home.elements() == 1,
+                      rule.says("home") + " but must be one i64 in shared memory");
+}
+void apply(Rule& rule, BuildTensorMapOp const&) { parts_of_map(rule); }
+void apply(Rule&, ReleaseTensorMapsOp const&) {}
+void apply(Rule& rule, DeviceTensorMapOp const&) {
+  if (parts_of_map(rule)) rule.result(rule.operand("map"));
+}
+void apply(Rule& rule, AcquireTensorMapOp const&) {
+  rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
+}
+void apply(Rule& rule, FreeTensorMapOp const&) {
+  rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
+}
+
 void apply(Rule& rule, FetchOp const&) {
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;

@@ -126,6 +126,15 @@ void apply(Rule& rule, CompareExchangeOp const&) {
   rule.result(rule.operand("tile"));
 }
 
+void apply(Rule& rule, SliceOp const& op) {
+  Type const& tensor = rule.operand("tensor");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
+  rule.axis_in(op.axis, tensor.rank());
+  rule.index_operand("begin");
+  rule.index_operand("end");
+  rule.result(tensor);
+}
+
 // Messages to the host.
 static void blocks(Rule& rule) {
   for (char const* const block : {"block0", "block1", "block2"}) rule.index_operand(block);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "abi/tensor_facts.hpp"
+#include "ir/accesses.hpp"
 #include "ir/infer.hpp"
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
@@ -233,7 +234,8 @@ class Verifier {
     for (Type const& type : stated) {
       std::string const wrong = why_not_a_type(type);
       if (!wrong.empty()) return error(op, named(op, wrong)), false;
-      if (type.is_tensor()) return error(op, named(op, "a result cannot be " + to_string(type))), false;
+      if (type.is_tensor() && !op.is<SliceOp>())
+        return error(op, named(op, "a result cannot be " + to_string(type) + "; only slice gives a tensor")), false;
     }
     Inferred const inferred = infer(op.kind(), op.attributes(), types_of(op.operands()), stated);
     if (!inferred.ok()) return error(op, inferred.error), false;
@@ -301,17 +303,20 @@ class Verifier {
     };
     for (int i = 0; i < op.operand_count(); ++i)
       for (int j = i + 1; j < op.operand_count(); ++j) {
-        if (op.operand(i) != op.operand(j) || !op.operand(i)->type().is_tensor()) continue;
+        if (!op.operand(i)->type().is_tensor() || !op.operand(j)->type().is_tensor() ||
+            &parameter_behind(*op.operand(i)) != &parameter_behind(*op.operand(j)))
+          continue;
         if (direction(i) == Direction::in && direction(j) == Direction::in) continue;
         return error(op,
-                     "call: " + to_string(*op.operand(i)) + " is given as " + parameter(i) + " and as " + parameter(j) +
-                         " of @" + callee.name() +
+                     "call: " + to_string(parameter_behind(*op.operand(i))) + " is given as " + parameter(i) +
+                         " and as " + parameter(j) + " of @" + callee.name() +
                          ", where a load of one would not see a store to the other; take it as one inout parameter",
                      {{"@" + callee.name() + " is defined here", callee.where}});
       }
   }
 
-  std::optional<Direction> direction_of(Value const& tensor) const {
+  std::optional<Direction> direction_of(Value const& value) const {
+    Value const& tensor = parameter_behind(value);
     if (tensor.owner_block() != &function_->body()) return std::nullopt;
     return function_->parameter_attributes()[static_cast<std::size_t>(tensor.index())].direction;
   }

@@ -1,5 +1,6 @@
 #include "ir/verify_block.hpp"
 
+#include "ir/accesses.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_layouts.hpp"
 #include "tegula/abi/budget.hpp"
@@ -70,6 +71,15 @@ std::string partitions_fit(Op const& op, Function const& function) {
   return {};
 }
 
+/// Checks that the map by value is that of the tensor whose slice the built one describes.
+std::string of_a_slice(Op const& op) {
+  Op const* const map = op.in("map")->defined_by<TensorMapOp>();
+  Value const& slice = *op.in("slice");
+  if (map != nullptr && map->in<TensorMapOp>("tensor") == &parameter_behind(slice)) return {};
+  return to_string(*op.in("map")) + " is not made by tensor_map of " + to_string(parameter_behind(slice)) +
+         ", the parameter behind " + to_string(slice);
+}
+
 std::string barrier_fits(Op const& op) {
   if (op.operand_count() == 0)
     return around<WarpSpecializeOp>(op) == nullptr ? std::string()
@@ -111,6 +121,14 @@ std::string why_not_here(Op const& op, Function const& function) {
       return has_log(op);
     case OpKind::TensorMapOp:
       return in_kernel_body(op, function);
+    case OpKind::BuildTensorMapOp:
+    case OpKind::DeviceTensorMapOp:
+      return of_a_slice(op);
+    case OpKind::AcquireTensorMapOp:
+    case OpKind::FreeTensorMapOp:
+      return op.operand()->defined_by<DeviceTensorMapOp>() != nullptr
+                 ? std::string()
+                 : to_string(*op.operand()) + " is passed by value; only the map of device_tensor_map lies in memory";
     case OpKind::ViewOp:
       if (std::string wrong = offsets_fit(op); !wrong.empty()) return wrong;
       return why_layouts_differ(op);

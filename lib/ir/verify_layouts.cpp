@@ -65,7 +65,7 @@ std::string view_moves(Op const& op) {
 }
 
 std::string copy_fits(Value const& map, Value const& view) {
-  Op const* const producer = map.defined_by<TensorMapOp>();
+  Op const* const producer = tensor_map_of(map);
   if (producer == nullptr) return {};
   target::TmaPlan const plan =
       target::tma_copies(map.type().shape(), swizzle_bytes(producer->as<TensorMapOp>().swizzle), view.type().shape(),

@@ -316,7 +316,8 @@ std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> con
 
 }  // namespace
 
-Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), sites(sites_of(kernel)) {}
+Traced::Traced(trace::TracedKernel from)
+    : kernel(std::move(from)), text(kernel.text()), hash(support::hash_hex(text)), sites(sites_of(kernel)) {}
 
 CompileOptions const& chosen_options(KernelRef const& kernel) {
   static CompileOptions const none;
@@ -372,19 +373,17 @@ CompiledKernel compile(Traced const& traced, CompileOptions const& options) {
 }
 
 std::string key_of(Traced const& traced, CompileOptions const& options) {
-  return support::KeyText().add("serial_format", runtime::serial_format).str() +
-         compiler::cache_key(options.lines ? ir::print(trace::module(traced.kernel), {.locations = true}) : traced.text,
-                             options);
+  std::string const format = support::KeyText().add("serial_format", runtime::serial_format).str();
+  if (options.lines)
+    return format + compiler::cache_key(ir::print(trace::module(traced.kernel), {.locations = true}), options);
+  return format + compiler::cache_key(traced.text, options, traced.hash);
 }
 
 namespace {
 
-/// Begins the names under which the builds of a kernel are counted.
-std::string name_of_kernel(Traced const& traced) { return support::hash_hex(traced.text); }
-
-/// Names a kernel with all that makes a build besides the facts of its tensors.
+/// Names a kernel, by the hash of its text, with all that makes a build besides the facts of its tensors.
 std::string name_of_builds(Traced const& traced, CompileOptions const& options, device where) {
-  return name_of_kernel(traced) + " " + where.str() + "\n" + compiler::cache_key("", options);
+  return traced.hash + " " + where.str() + "\n" + compiler::cache_key("", options);
 }
 
 }  // namespace
@@ -395,14 +394,15 @@ int builds_for(KernelRef const& kernel, device where, GridFrom grid) {
 
 Builds builds(KernelRef const& kernel) {
   std::shared_ptr<Traced const> const own = traced(kernel, GridFrom::kernel);
-  return {fact_sets().count_of(name_of_kernel(*own)) +
-              fact_sets().count_of(name_of_kernel(*traced(kernel, GridFrom::launch))),
-          max_builds};
+  return {fact_sets().count_of(own->hash) + fact_sets().count_of(traced(kernel, GridFrom::launch)->hash), max_builds};
 }
 
-FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {
+namespace {
+
+/// Finds the code of a kernel. `memo`: the kernel's; null for one that is traced at each launch.
+FoundKernel find_kernel(Memo* memo, KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
+                        GridFrom grid) {
   FoundKernel found;
-  std::shared_ptr<Memo> const memo = memos().of(kernel);
   if (memo && memo->find(kernel, where, facts, grid, found)) {
     memo->compare(kernel);
     return found;
@@ -425,6 +425,12 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
   return found;
 }
 
+}  // namespace
+
+FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {
+  return find_kernel(memos().of(kernel).get(), kernel, where, facts, grid);
+}
+
 std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
                                                            std::span<Argument const> arguments, GridFrom grid) {
   std::shared_ptr<Memo> const memo = memos().of(kernel);
@@ -435,7 +441,7 @@ std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kern
       return found;
     }
   }
-  FoundKernel const found = find_kernel(kernel, where, runtime::facts_of(arguments), grid);
+  FoundKernel const found = find_kernel(memo.get(), kernel, where, runtime::facts_of(arguments), grid);
   auto fresh =
       std::make_shared<runtime::PreparedLaunch const>(found.loaded, arguments, GridOverride{}, *found.require_sites);
   if (memo) memo->recent().add(key, fresh);

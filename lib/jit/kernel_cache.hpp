@@ -21,6 +21,7 @@ struct Traced {
 
   trace::TracedKernel kernel;
   std::string text;  ///< canonical IR without locations
+  std::string hash;  ///< of the text
   /// Holds message and source line of each requirement, in program order.
   struct Site {
     std::string message;

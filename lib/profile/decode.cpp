@@ -195,26 +195,27 @@ Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, S
   profile.clocks_per_ns = source.clocks_per_ns > 0 ? source.clocks_per_ns : 1;
   if (layout.rows == 0) return profile;
 
-  ProfileBufferHeader head;
-  std::memcpy(&head, buffer.data(), sizeof head);
-  std::int64_t const claimed = head.rows_claimed;
-  std::int64_t const count = std::min<std::int64_t>(claimed, layout.rows);
-  profile.dropped_rows = claimed - count;
-
   struct Found {
     ProfileRowHeader header;
     std::byte const* slots;
   };
   std::vector<Found> found;
-  std::size_t const row_bytes = sizeof(ProfileRowHeader) + static_cast<std::size_t>(layout.slots) * sizeof(ProfileSlot);
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::byte const* const at = buffer.data() + sizeof head + static_cast<std::size_t>(i) * row_bytes;
-    Found row{{}, at + sizeof(ProfileRowHeader)};
-    std::memcpy(&row.header, at, sizeof row.header);
-    if (row.header.start_time == 0)
-      ++profile.unwritten_rows;
-    else
-      found.push_back(row);
+  std::int64_t const in_group = profile_group_rows(layout);
+  for (std::int32_t group = 0; group < profile_groups(layout); ++group) {
+    std::uint32_t claimed = 0;
+    std::memcpy(&claimed, buffer.data() + profile_counter_offset(layout, group), sizeof claimed);
+    std::int64_t const count = std::min<std::int64_t>(claimed, in_group);
+    profile.dropped_rows += claimed - count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::byte const* const at =
+          buffer.data() + profile_rows_offset(layout) + (group * in_group + i) * profile_row_bytes(layout);
+      Found row{{}, at + sizeof(ProfileRowHeader)};
+      std::memcpy(&row.header, at, sizeof row.header);
+      if (row.header.start_time == 0)
+        ++profile.unwritten_rows;
+      else
+        found.push_back(row);
+    }
   }
   std::ranges::stable_sort(found, {}, [](Found const& f) {
     return std::tuple(f.header.launch, f.header.cta, f.header.warp, f.header.start_time);

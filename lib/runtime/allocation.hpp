@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runtime/counted.hpp"
@@ -15,6 +16,8 @@ struct Allocation : runtime::Counted {
   device where;
   void* address = nullptr;  ///< null for 0 bytes
   std::int64_t bytes = 0;
+  std::optional<stream> order;  ///< in whose order the memory was allocated and is freed; none: at once
+  bool pinned = false;          ///< page-locked memory of the host
   std::atomic<bool> alive = true;
   location freed_at;  ///< of the call of free(), once `alive` is false; unknown if the buffer died
 

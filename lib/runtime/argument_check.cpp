@@ -62,8 +62,10 @@ void check_place(Place place, Argument const& argument, device where) {
     refuse(place, "host memory on a stream of {}; copy it to a buffer on that device", where.str());
   if (argument.space == DeviceKind::cuda && where.is_host())
     refuse(place, "memory of a CUDA device on a stream of the host; copy it to a buffer on the host");
-  if (argument.space == DeviceKind::cuda && argument.device_number >= 0 && argument.device_number != where.number())
-    refuse(place, "memory of cuda:{} on a stream of {}", argument.device_number, where.str());
+  if (argument.space == DeviceKind::cuda && argument.device_number >= 0 && argument.device_number != where.number() &&
+      !cuda::has_access(where.number(), argument.device_number))
+    refuse(place, "memory of cuda:{} on a stream of {}; copy it there, or call enable_access() of {} first",
+           argument.device_number, where.str(), where.str());
 }
 
 /// Checks that every offset from the address, in bytes, fits 64 bits, so that neither code nor checks can overflow.

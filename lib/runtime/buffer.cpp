@@ -23,11 +23,17 @@ void give_back(Allocation& allocation, location where) noexcept {
   if (!allocation.alive.load(std::memory_order_relaxed)) return;
   allocation.freed_at = where;
   if (!allocation.alive.exchange(false, std::memory_order_acq_rel) || allocation.address == nullptr) return;
+  if (allocation.pinned) return runtime::cuda::release_pinned(allocation.address);
   if (allocation.where.is_host()) {
     ::operator delete(allocation.address, host_alignment);
     return;
   }
-  runtime::cuda::release(allocation.where.number(), allocation.address);
+  int const number = allocation.where.number();
+  if (allocation.order) {
+    runtime::cuda::release_in_order(number, allocation.order->handle(), allocation.address);
+  } else {
+    runtime::cuda::release(number, allocation.address);
+  }
 }
 
 void* live_address(Allocation const* allocation, std::int64_t bytes, location viewed = {}) {
@@ -88,24 +94,56 @@ std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t e
   return bytes;
 }
 
-Allocation* allocate(device where, std::int64_t bytes) {
-  auto* allocation = new Allocation;
-  Handle<Allocation> guard(allocation);
+namespace {
+
+void* allocate_on_host(std::int64_t bytes) {
+  void* address = nullptr;
+  if (bytes <= max_host_bytes) address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
+  if (address == nullptr) throw UserError(fmt::format("buffer: cannot allocate {} bytes of host memory", bytes));
+  runtime::host::prefer_huge_pages(address, bytes);
+  return address;
+}
+
+/// Makes an allocation whose address `get` gives; it is not called for 0 bytes.
+template <class Get>
+Handle<Allocation> allocation_of(device where, std::int64_t bytes, Get const& get) {
+  auto* const allocation = new Allocation;
+  Handle<Allocation> result(allocation);
   allocation->where = where;
-  if (bytes > 0) {
-    if (where.is_host()) {
-      if (bytes <= max_host_bytes)
-        allocation->address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
-      runtime::host::prefer_huge_pages(allocation->address, bytes);
-      if (allocation->address == nullptr)
-        throw UserError(fmt::format("buffer: cannot allocate {} bytes of host memory", bytes));
-    } else {
-      allocation->address = runtime::cuda::allocate(where.number(), bytes);
-    }
-  }
+  if (bytes > 0) allocation->address = get();
   allocation->bytes = bytes;
-  retain(allocation);
-  return allocation;
+  return result;
+}
+
+/// Gives up the reference to the caller.
+Allocation* given(Handle<Allocation> const& made) {
+  retain(made.get());
+  return made.get();
+}
+
+}  // namespace
+
+Allocation* allocate(device where, std::int64_t bytes) {
+  return given(allocation_of(where, bytes, [&] {
+    return where.is_host() ? allocate_on_host(bytes) : runtime::cuda::allocate(where.number(), bytes);
+  }));
+}
+
+Allocation* allocate(stream const& order, std::int64_t bytes) {
+  device const where = order.where();
+  if (where.is_host()) return allocate(where, bytes);
+  Handle<Allocation> const made = allocation_of(
+      where, bytes, [&] { return runtime::cuda::allocate_in_order(where.number(), order.handle(), bytes); });
+  made.get()->order = order;
+  return given(made);
+}
+
+Allocation* allocate_pinned(device where, std::int64_t bytes) {
+  if (where.is_host()) return allocate(where, bytes);
+  Handle<Allocation> const made =
+      allocation_of(device::host(), bytes, [&] { return runtime::cuda::allocate_pinned(where.number(), bytes); });
+  made.get()->pinned = true;
+  return given(made);
 }
 
 void free_now(Allocation* allocation, location where) {

@@ -5,11 +5,16 @@
 
 #include <charconv>
 #include <fstream>
+#include <string_view>
+#include <vector>
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/host/thread_pool.hpp"
+#include "support/diagnostics.hpp"
 #include "support/options.hpp"
+#include "support/string_buffer.hpp"
 #include "tegula/abi/compile_options.hpp"
+#include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula {
@@ -35,6 +40,19 @@ constexpr char const* host_family() {
 #endif
 }
 
+/// Says on standard error, once in the process, that the CUDA devices here are not used.
+void say_once_why_host() {
+  static bool const said = [] {
+    std::vector<std::string_view> known;
+    for (TargetInfo const* target : gpu_targets) known.push_back(target->architecture);
+    support::report_warning(
+        fmt::format("{} ({}) is not used: kernels can be compiled for {}; device::best() is the host",
+                    runtime::cuda::name(0), runtime::cuda::architecture(0), support::joined(known, ", ")));
+    return true;
+  }();
+  static_cast<void>(said);
+}
+
 }  // namespace
 
 device device::best() {
@@ -46,8 +64,10 @@ device device::best() {
     return cuda(number);
   }
   if (choice == "cuda") return cuda(0);
-  for (int number = 0; number < runtime::cuda::device_count(); ++number)
+  int const count = runtime::cuda::device_count();
+  for (int number = 0; number < count; ++number)
     if (find_target(runtime::cuda::architecture(number)) != nullptr) return cuda(number);
+  if (count > 0) say_once_why_host();
   return host();
 }
 
@@ -76,6 +96,17 @@ bool device::has_tma() const {
   if (is_host()) return false;
   TargetInfo const* const target = find_target(architecture());
   return target != nullptr && target->tma;
+}
+
+bool device::can_access(device other) const {
+  if (is_host() || other.is_host()) return *this == other;
+  return runtime::cuda::can_access(number_, other.number_);
+}
+
+void device::enable_access(device other) const {
+  if (!can_access(other))
+    throw UserError(fmt::format("device: kernels on {} cannot reach memory of {}; copy it", str(), other.str()));
+  if (is_cuda()) runtime::cuda::enable_access(number_, other.number_);
 }
 
 std::string device::str() const { return is_host() ? "host" : fmt::format("cuda:{}", number_); }

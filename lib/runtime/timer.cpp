@@ -44,7 +44,8 @@ void release(TimerState* state) noexcept {
 
 timer::timer(stream const& order) : state_(new detail::TimerState(order)) {
   if (!order.where().is_cuda()) return;
-  for (void*& event : state_.get()->events) event = runtime::cuda::create_event(order.where().number());
+  for (void*& event : state_.get()->events)
+    event = runtime::cuda::create_event(order.where().number(), runtime::cuda::EventUse::time);
 }
 
 namespace {

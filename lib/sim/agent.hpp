@@ -158,10 +158,24 @@ class Agent {
   [[nodiscard]] Value fresh(ir::Type const& type) const;
   void set_index(ir::Value const& value, std::int64_t number);
 
-  /// Gives the argument number of a tensor value.
+  /// Gives the number of a tensor value: that of the argument, or a larger one for a slice of it.
   [[nodiscard]] int tensor(ir::Value const& value) const {
     return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   }
+  /// Makes the value a slice of tensor `of`: the elements begin .. end - 1 of an axis, which lie in it.
+  void set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end);
+  /// Gives the extents, strides and address of a tensor by its number.
+  [[nodiscard]] Tensor const& view(int tensor) const {
+    auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
+    return number < arguments ? launch_.arguments()[number].tensor : slices_[number - arguments].view;
+  }
+  /// Gives the argument whose memory a tensor names.
+  [[nodiscard]] int argument(int tensor) const {
+    auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
+    return number < arguments ? tensor : slices_[number - arguments].argument;
+  }
+  /// Names an element of a tensor as one of its argument.
+  [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
   /// Gives `to` the contents of `from`, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
   /// Forgets a value that is not used again.
@@ -183,11 +197,17 @@ class Agent {
     Value value;
     int tensor = -1;
   };
+  struct Slice {
+    Tensor view;
+    int argument = -1;
+    Extents origin;  ///< in the argument
+  };
   Launch& launch_;
   std::int64_t linear_block_;
   Holds holds_;
   Grid block_;
   std::vector<Slot> slots_;
+  std::vector<Slice> slices_;
   std::vector<Frame> frames_;
 };
 

@@ -98,8 +98,7 @@ void execute(Agent&, Op const&, GridOp const&) {}
 void execute(Agent&, Op const&, RequireOp const&) {}
 
 void execute(Agent& agent, Op const& op, ExtentOp const& attributes) {
-  Tensor const& tensor =
-      agent.launch().arguments()[static_cast<std::size_t>(agent.tensor(*op.in<ExtentOp>("tensor")))].tensor;
+  Tensor const& tensor = agent.view(agent.tensor(*op.in<ExtentOp>("tensor")));
   agent.set_index(*op.result(), tensor.extents[static_cast<int>(attributes.axis)]);
 }
 

@@ -5,7 +5,7 @@ namespace tegula::sim {
 using namespace ir;
 
 std::byte* locate(Agent& agent, Op const& op, int number, std::int64_t const* coordinates) {
-  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(number)].tensor;
+  Tensor const& tensor = agent.view(number);
   std::int64_t offset = 0;
   for (int axis = 0; axis < tensor.extents.size(); ++axis) {
     if (coordinates[axis] < 0 || coordinates[axis] >= tensor.extents[axis]) return nullptr;
@@ -19,7 +19,7 @@ std::byte* locate(Agent& agent, Op const& op, int number, std::int64_t const* co
   if (end == 0 || (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor.element))))
     return reinterpret_cast<std::byte*>(at);
   agent.report(ReportKind::outside_memory, op, [&] {
-    return agent.launch().element_text(number, coordinates) + " lies outside the view's memory (" +
+    return agent.element_text(number, coordinates) + " lies outside the view's memory (" +
            std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " +
            std::to_string(end - begin) + ")";
   });

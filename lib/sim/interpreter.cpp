@@ -318,8 +318,8 @@ void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Acc
       if (access.info().atomic()) return " changes ";
       return access.info().effects.list[0].access == Access::write ? " stores to " : " loads ";
     };
-    return "block " + block_text(agent.block()) + verb(op) + element_text(tensor, coordinates) + ", which block " +
-           block_text(other) + verb(*earlier.op) + "too; blocks run in any order";
+    return "block " + block_text(agent.block()) + verb(op) + agent.element_text(tensor, coordinates) +
+           ", which block " + block_text(other) + verb(*earlier.op) + "too; blocks run in any order";
   });
 }
 
@@ -443,6 +443,37 @@ void Agent::set_index(ir::Value const& value, std::int64_t number) {
   Value result(Type::index(), precision());
   *result.data<std::int64_t>() = number;
   set(value, result);
+}
+
+void Agent::set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end) {
+  int& number = slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
+  auto const arguments = launch_.arguments().size();
+  if (number < 0) {
+    number = static_cast<int>(arguments + slices_.size());
+    slices_.emplace_back();
+  }
+  Slice slice{view(of), argument(of), {}};
+  bool const nested = static_cast<std::size_t>(of) >= arguments;
+  for (int i = 0; i < slice.view.extents.size(); ++i)
+    slice.origin.push_back(nested ? slices_[static_cast<std::size_t>(of) - arguments].origin[i] : 0);
+  slice.origin[axis] += begin;
+  slice.view.extents[axis] = end - begin;
+  // An address is computed as an integer: an empty slice of a wrong view may begin anywhere.
+  std::int64_t const bytes_to_begin =
+      math::wrapping_mul(math::wrapping_mul(begin, slice.view.strides[axis]), std::int64_t{bytes(slice.view.element)});
+  slice.view.data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slice.view.data) +
+                                            static_cast<std::uintptr_t>(bytes_to_begin));
+  slices_[static_cast<std::size_t>(number) - arguments] = std::move(slice);
+}
+
+std::string Agent::element_text(int tensor, std::int64_t const* coordinates) const {
+  Extents at;
+  auto const arguments = launch_.arguments().size();
+  for (int axis = 0; axis < view(tensor).extents.size(); ++axis) {
+    bool const whole = static_cast<std::size_t>(tensor) < arguments;
+    at.push_back(coordinates[axis] + (whole ? 0 : slices_[static_cast<std::size_t>(tensor) - arguments].origin[axis]));
+  }
+  return launch_.element_text(argument(tensor), at.begin());
 }
 
 void Agent::copy(ir::Value const& from, ir::Value const& to) {

@@ -23,6 +23,13 @@ void change(std::byte* at, Change const& changed) {
   std::memcpy(at, &value, sizeof value);
 }
 
+ProfileLayout layout_of(ProfileBeginOp const& attributes) {
+  ProfileLayout layout;
+  layout.rows = static_cast<std::int32_t>(attributes.rows);
+  layout.slots = static_cast<std::int32_t>(attributes.slots);
+  return layout;
+}
+
 /// Names one log: its attributes, the buffer and the row.
 struct Log {
   ProfileBeginOp const& attributes;
@@ -30,9 +37,8 @@ struct Log {
   std::int64_t row;
 
   [[nodiscard]] std::byte* at_row() const {
-    std::int64_t const size =
-        std::int64_t{sizeof(ProfileRowHeader)} + attributes.slots * std::int64_t{sizeof(ProfileSlot)};
-    return buffer + sizeof(ProfileBufferHeader) + row * size;
+    ProfileLayout const layout = layout_of(attributes);
+    return buffer + profile_rows_offset(layout) + row * profile_row_bytes(layout);
   }
   void append(ProfileSlot slot) const {
     change<ProfileRowHeader>(at_row(), [&](ProfileRowHeader& header) {
@@ -70,13 +76,16 @@ void begin_log(Agent& agent, Op const& op, int warp, LogTime now) {
   agent.set_index(*op.result(), not_recorded);
   if (!records(attributes, agent.linear_block(), warp)) return;
   std::byte* const buffer = agent.launch().buffer(*op.in("buffer")->defining_op()).data();
+  ProfileLayout const layout = layout_of(attributes);
+  std::int64_t const selected = (agent.linear_block() - attributes.first_cta) / attributes.cta_step;
+  auto const group = static_cast<std::int32_t>((selected + warp) % profile_groups(layout));
   std::int64_t row = 0;
   std::uint64_t launch = 0;
-  change<ProfileBufferHeader>(buffer, [&](ProfileBufferHeader& header) {
-    row = header.rows_claimed++;
-    launch = header.launch;
-  });
-  if (row >= attributes.rows) return;
+  change<ProfileBufferHeader>(buffer, [&](ProfileBufferHeader& header) { launch = header.launch; });
+  change<std::uint32_t>(buffer + profile_counter_offset(layout, group),
+                        [&](std::uint32_t& claimed) { row = claimed++; });
+  if (row >= profile_group_rows(layout)) return;
+  row += std::int64_t{group} * profile_group_rows(layout);
   agent.set_index(*op.result(), row);
   change<ProfileRowHeader>(Log{attributes, buffer, row}.at_row(), [&](ProfileRowHeader& header) {
     header.launch = launch;

@@ -21,7 +21,7 @@ class Box {
       : agent_(agent),
         op_(op),
         tensor_number_(agent.tensor(*op.in("tensor"))),
-        tensor_(agent.launch().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
+        tensor_(agent.view(tensor_number_)),
         tile_(tile),
         part_(part) {
     // Offsets so far out that sums would overflow are outside all the same.
@@ -68,7 +68,7 @@ class Box {
 void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   Value result = agent.fresh(op);
   Box const box(agent, op, result.type(), attributes.part);
-  bool const noted = agent.launch().loads_noted(box.tensor_number());
+  bool const noted = agent.launch().loads_noted(agent.argument(box.tensor_number()));
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T const pad = constant_as<T>(attributes.pad);
     T* const to = result.data<T>();
@@ -93,6 +93,14 @@ void execute(Agent& agent, Op const& op, StoreOp const& attributes) {
       write_element(address, box.element(), from[i]);
     });
   });
+}
+
+void execute(Agent& agent, Op const& op, SliceOp const& attributes) {
+  int const tensor = agent.tensor(*op.in<SliceOp>("tensor")), axis = static_cast<int>(attributes.axis);
+  std::int64_t const extent = agent.view(tensor).extents[axis];
+  std::int64_t const begin = std::clamp<std::int64_t>(agent.index(*op.in<SliceOp>("begin")), 0, extent);
+  agent.set_slice(*op.result(), tensor, axis, begin,
+                  std::clamp<std::int64_t>(agent.index(*op.in<SliceOp>("end")), begin, extent));
 }
 
 // --- elements at indices ---------------------------------------------------------------------------------------------
@@ -142,7 +150,7 @@ void change_each(Agent& agent, Op const& op, MemoryOrder order, Changed const& c
 void execute(Agent& agent, Op const& op, GatherOp const& attributes) {
   Value result = agent.fresh(op);
   int const tensor = agent.tensor(*op.in<GatherOp>("tensor"));
-  bool const noted = agent.launch().loads_noted(tensor);
+  bool const noted = agent.launch().loads_noted(agent.argument(tensor));
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T const pad = constant_as<T>(attributes.pad);
     T* const to = result.data<T>();

@@ -107,6 +107,7 @@ inline constexpr FindingKind coordinate{"coordinate", &rule::coordinate,
                                         "{} bytes, not of 16"};
 inline constexpr FindingKind direction{"direction", &rule::direction,
                                        "{} is written by the kernel too, through another proxy"};
+inline constexpr FindingKind slice{"slice", &rule::slice, "the bounds of the slice are not known when a CTA begins"};
 inline constexpr FindingKind pad{"pad", &rule::pad,
                                  "elements outside the tensor become 0, not the pad of a product's operand"};
 
@@ -180,6 +181,7 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &coordinate,
                                              &repeated,
                                              &direction,
+                                             &slice,
                                              &pad,
                                              &part,
                                              &no_f64,

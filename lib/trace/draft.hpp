@@ -22,7 +22,8 @@ struct Node {
   location where;
   std::vector<int> regions;  ///< nested, of a loop or branch
   int effects_before = 0;    ///< statements begun before this one; for a load: before it was written
-  std::vector<Id> written;   ///< tensors stored to by this statement or in it
+  std::vector<Id> written;   ///< tensor parameters stored to by this statement or in it
+  Id memory = -1;            ///< of a read: the parameter
 };
 
 struct DraftValue {

@@ -107,7 +107,7 @@ class Emitter {
       bool const reads = load.kind == ir::OpKind::LoadOp || load.kind == ir::OpKind::GatherOp;
       return reads && load.region == number && at(load.first_result) == nullptr &&
              load.effects_before <= store.effects_before &&
-             std::find(store.written.begin(), store.written.end(), load.operands[0]) != store.written.end();
+             std::find(store.written.begin(), store.written.end(), load.memory) != store.written.end();
     };
     if (std::none_of(region.loads.begin(), region.loads.end(), [&](int load) { return pending(node(load)); })) return;
     std::vector<Id> needed;

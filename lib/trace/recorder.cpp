@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <mutex>
 
@@ -351,8 +352,22 @@ Id Recorder::extent(Id tensor, int axis, location where) {
   int const rank = impl_->value(tensor).type.rank();
   if (axis < -rank || axis >= rank)
     impl_->fail(fmt::format("extent({}): the tensor has {} axes{}", axis, rank, at(where)), where);
-  return emit_scalar(ir::make_op<ir::ExtentOp>(std::int64_t{axis < 0 ? axis + rank : axis}), {tensor},
-                     ir::Type::index(), where);
+  std::int64_t const along = axis < 0 ? axis + rank : axis;
+  // A slice has the extents of its tensor along the other axes.
+  for (;;) {
+    Node const* const slice = impl_->draft.definition(tensor);
+    if (slice == nullptr) break;
+    ir::SliceOp op;
+    std::memcpy(&op, slice->attributes.data(), sizeof op);
+    if (op.axis == along) break;
+    tensor = slice->operands[0];
+  }
+  return emit_scalar(ir::make_op<ir::ExtentOp>(along), {tensor}, ir::Type::index(), where);
+}
+
+Id Recorder::slice(Id tensor, int axis, Id begin, Id end, location where) {
+  return emit_scalar(ir::make_op<ir::SliceOp>(std::int64_t{axis}), {tensor, begin, end},
+                     ir::Type(impl_->value(tensor).type), where);
 }
 
 Id Recorder::index_value(Coordinate const& coordinate, location where) {
@@ -373,7 +388,7 @@ void Recorder::Impl::check_epoch(Id source, Epoch written, location place, locat
     fail(fmt::format("a load written in {}{} is recorded outside of it{}: bind it with `tile x = load(...)`",
                      region_name(written.region), at(place), at(recorded)),
          place);
-  auto const stored = last_store.find(source);
+  auto const stored = last_store.find(parameter_behind(source));
   if (stored != last_store.end() && stored->second.effects_before >= written.effects)
     fail(fmt::format("the load{} is recorded{}, after the store{} that may alias it: bind it before the store with "
                      "`tile x = load(...)`",
@@ -395,7 +410,9 @@ Id Recorder::Impl::add_read(ir::OpKind kind, void const* attribute_struct, std::
   int const node =
       add_node(kind, attribute_struct, {operands.data(), static_cast<int>(operands.size())}, written.region, place);
   draft.nodes[static_cast<std::size_t>(node)].effects_before = written.effects;
-  if (attributes[static_cast<std::size_t>(operands[0])].direction == Direction::inout)
+  Id const parameter = parameter_behind(operands[0]);
+  draft.nodes[static_cast<std::size_t>(node)].memory = parameter;
+  if (attributes[static_cast<std::size_t>(parameter)].direction == Direction::inout)
     draft.regions[static_cast<std::size_t>(written.region)].loads.push_back(node);
   Id const id = add_result(node, result);
   run(node);

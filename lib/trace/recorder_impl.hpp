@@ -175,8 +175,18 @@ struct Recorder::Impl {
     return node;
   }
 
+  /// Gives the parameter that a tensor is, or is a slice of.
+  [[nodiscard]] Id parameter_behind(Id tensor) const {
+    for (;;) {
+      Node const* const slice = draft.definition(tensor);
+      if (slice == nullptr) return tensor;
+      tensor = slice->operands[0];
+    }
+  }
+
   /// Marks that a statement, and those around it, store to a tensor.
-  void mark_written(int statement, Id tensor, location place) {
+  void mark_written(int statement, Id named, location place) {
+    Id const tensor = parameter_behind(named);
     last_store[tensor] = {effects - 1, place};
     auto const mark = [&](int of) {
       auto& written = draft.nodes[static_cast<std::size_t>(of)].written;

@@ -216,7 +216,11 @@ std::string Recorder::Impl::unknown_at_launch(Id expression) const {
     if (is_float(v.type.element())) return "a floating value";
     Node const* node = draft.definition(id);
     if (node == nullptr && v.region != 0) return "a loop index";
-    if (node == nullptr || node->kind == ir::OpKind::ExtentOp) continue;
+    if (node == nullptr) continue;
+    if (node->kind == ir::OpKind::ExtentOp) {
+      if (draft.definition(node->operands[0]) == nullptr) continue;
+      return "an extent of a slice";
+    }
     if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
     if (node->kind == ir::OpKind::GridExtentOp) return "an extent of the grid";
     if (node->kind == ir::OpKind::LoadOp) return "an element of a tensor";
@@ -394,6 +398,15 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
       continue;  // handed over once more
     operands.push_back(argument);
     if (!is_tensor) continue;
+    for (std::size_t earlier = 0; earlier < parameter; ++earlier)
+      if (impl_->value(operands[earlier]).type.is_tensor() &&
+          impl_->parameter_behind(operands[earlier]) == impl_->parameter_behind(argument) &&
+          (inside.attributes[earlier].direction != Direction::in ||
+           inside.attributes[parameter].direction != Direction::in))
+        impl_->fail(fmt::format("function '{}': arguments {} and {} are slices of one tensor, or a tensor and a slice "
+                                "of it, and one of them is written; pass the tensor once and slice it in the function",
+                                inside.name, earlier + 1, parameter + 1),
+                    inside.where);
     statement = statement || inside.attributes[parameter].direction != Direction::in;
     if (inside.last_store.count(static_cast<Id>(parameter)) != 0) written.push_back(argument);
   }

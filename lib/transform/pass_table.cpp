@@ -11,6 +11,7 @@
 #include "transform/simplify/canonicalize.hpp"
 #include "transform/simplify/carry_remainders.hpp"
 #include "transform/tile/choose_memory_paths.hpp"
+#include "transform/barrier/build_tensor_maps.hpp"
 #include "transform/barrier/circular_buffer.hpp"
 #include "transform/barrier/clamp_coordinates.hpp"
 #include "transform/barrier/dependent_launch.hpp"
@@ -174,6 +175,10 @@ constexpr PassInfo table[] = {
      .summary = "moves fills of rings iterations ahead of their readers where warps are not specialised",
      .function = run_ahead,
      .needs = {Property::no_fetches}},
+    {.name = "build-tensor-maps",
+     .summary = "builds the descriptors of slices in global memory when a CTA begins",
+     .function = build_tensor_maps,
+     .breaks = {Property::shared_offsets, Property::barriers}},
     {.name = "dependent-launch",
      .summary = "overlaps the start of the kernel with the tail of the previous kernel",
      .function = dependent_launch,
@@ -242,12 +247,12 @@ constexpr auto for_cuda_block = list(
     "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
     "eliminate-common-subexpressions", "eliminate-dead-code", "share-atomic-results", "lower-online-softmax",
     "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
-    "specialize-warps", "run-ahead", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
-    "carry-remainders", "clamp-coordinates", "lower-profiling");
+    "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
+    "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
+    "take-turns", "carry-remainders", "clamp-coordinates", "lower-profiling");
 constexpr auto for_block =
-    list("specialize", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");
+    list("specialize", "expand-device-math", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");
 
 }  // namespace
 

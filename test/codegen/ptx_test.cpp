@@ -145,6 +145,36 @@ kernel @powers(%x: in tensor<?x?xf16> {unit_inner, aligned_16}, %y: out tensor<?
   CHECK(exact.find("ex2.approx.ftz") == std::string::npos);
 }
 
+TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of exact arithmetic all", "[ptx]") {
+  auto const kernel = [](std::string const& element, std::string const& behind) {
+    return read_module("tegula-ir 1\n\nkernel @quotients(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %two = constant {value = 2 : f32} : tile<64xf32>
+  %a = load %x, %zero : tile<64xf32>
+  %e = sigmoid %a : tile<64xf32>
+  %q = div %e, %a : tile<64xf32>
+)" + behind + "  store %y, %r, %zero\n  return\n}\n");
+  };
+  std::string const product = "  %p = mul %q, %two : tile<64xf32>\n", cast = "  %r = cast %p : tile<64xbf16>\n",
+                    sum = "  %p = add %q, %two : tile<64xf32>\n", kept = "  %r = mul %q, %two : tile<64xf32>\n";
+  CompileOptions options;  // a thread holds two elements
+  options.target = Target::cuda;
+  auto const count = [&](ir::Module const& module, std::string const& word) {
+    std::string const text = compiler::compile(module, options).image;
+    int found = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 4);  // the sigmoid feeds a quotient of 16 bits
+  CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 0);
+  CHECK(count(kernel("bf16", sum + cast), "div.full.f32") == 0);
+  CHECK(count(kernel("f32", kept), "div.full.f32") == 0);
+  CHECK(count(kernel("bf16", "  %r = cast %e : tile<64xbf16>\n"), "div.full.f32") == 2);
+  options.exact = true;
+  CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 0);
+  CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 4);
+}
+
 TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;

@@ -159,7 +159,7 @@ TEST_CASE("one binary serves 50 shapes on a device", "[H8][H9]") {
   CHECK(jit::counters().compilations - before <= 1);
 }
 
-TEST_CASE("a view by TMA and one by pointers are arguments of one kernel", "[H4][H14]") {
+TEST_CASE("a view by TMA and one by pointers are arguments of one kernel", "[H4][H14][sanitize]") {
   TEGULA_NEED_HOPPER();
   cuda_stream const order;
   CHECK(order.where().has_tma());

@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("structs of tiles are carried, passed and returned on a device") {
+TEST_CASE("structs of tiles are carried, passed and returned on a device", "[sanitize]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_grouped_rows(Executor::device);
   check_grouped_search(Executor::device);

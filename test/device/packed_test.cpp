@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("elements of 4 bits are right on a device") {
+TEST_CASE("elements of 4 bits are right on a device", "[sanitize]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_packed(Executor::device);
 }

@@ -5,7 +5,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("random numbers are those of seed and place on a device") {
+TEST_CASE("random numbers are those of seed and place on a device", "[sanitize]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_drawn<64>(Executor::device);
   check_drawn<1024>(Executor::device);

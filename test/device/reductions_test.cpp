@@ -9,7 +9,7 @@ TEST_CASE("products, places of extremes, masks and several axes at once are redu
   check_reductions(Executor::device);
 }
 
-TEST_CASE("scans are right on a device") {
+TEST_CASE("scans are right on a device", "[sanitize]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_scans(Executor::device);
   check_scanned_product(Executor::device);

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/options.hpp"
 #include "tegula/runtime/buffer.hpp"
+#include "tegula/runtime/event.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/support/error.hpp"
 
@@ -240,6 +241,79 @@ TEST_CASE("copies ordered on a stream see the work before them") {
   order.synchronize();
   CHECK(out == values);
   CHECK_THROWS_WITH(x.fill(host_stream(), 1), ContainsSubstring("the stream is of host"));
+}
+
+TEST_CASE("events order two streams and the host", "[sanitize]") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const first, second;
+  constexpr std::size_t n = 1 << 24;
+  std::vector<float> const values = counting(n, 0);
+  auto from = buffer<float>::pinned(first.where(), std::int64_t{n});
+  auto to = buffer<float>::pinned(first.where(), std::int64_t{n});
+  from.copy_from(values);
+  buffer<float> x(first.where(), std::int64_t{n});
+  for (int round = 0; round < 3; ++round) {
+    x.fill(first, -1);
+    x.copy_from(first, from);
+    event const filled(first);
+    second.wait(filled);
+    to.copy_from(second, x);
+    event const read(second);
+    read.synchronize();
+    CHECK(read.reached());
+    CHECK(filled.reached());
+    CHECK(std::vector<float>(to.data(), to.data() + n) == values);
+    first.wait(read);
+  }
+  event again(first);
+  again.record(second);
+  again.synchronize();
+  event const adopted(second.where(), again.handle());
+  first.wait(adopted);
+  host_stream().wait(adopted);
+  CHECK(adopted.reached());
+  CHECK(adopted.handle() == again.handle());
+}
+
+TEST_CASE("memory in the order of a stream is used at once and freed without a wait") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  std::vector<float> out(1 << 20);
+  for (int round = 0; round < 100; ++round) {
+    buffer<float> x(order, 1 << 20);
+    x.fill(order, static_cast<float>(round));
+    if (round == 99) x.copy_to(order, out);
+  }
+  order.synchronize();
+  CHECK(out == std::vector<float>(1 << 20, 99.0F));
+  CHECK_THROWS_AS(buffer<char>(order, std::int64_t{1} << 45), DriverError);
+  buffer<float> after(order, 100);  // a refused allocation leaves the device usable
+  after.fill(order, 1);
+  order.synchronize();
+}
+
+TEST_CASE("a kernel reads memory of another device once it has access") {
+  TEGULA_NEED_DEVICE();
+  device const here = device::cuda(0);
+  CHECK(here.can_access(here));
+  CHECK_NOTHROW(here.enable_access(here));
+  if (device::cuda_count() < 2) TEGULA_SKIP("one CUDA device");
+  device const other = device::cuda(1);
+  if (!here.can_access(other)) TEGULA_SKIP("the devices do not reach each other's memory");
+  Scope const scope(support::Assembler::driver);
+  auto const kernel = load_on(add_kernel(), here);
+  cuda_stream const order(here);
+  buffer a(other, counting(500, 0));
+  buffer b(here, counting(500, 0));
+  buffer<float> c(here, 500);
+  std::vector<Argument> const arguments = {tensor(a, 0, 500, 1, Element::f32), tensor(b, 0, 500, 1, Element::f32),
+                                           tensor(c, 0, 500, 1, Element::f32)};
+  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments), ContainsSubstring("call enable_access() of cuda:0 first"));
+  here.enable_access(other);
+  PreparedLaunch(kernel, arguments).run(order);
+  std::vector<float> out(500);
+  c.copy_to(out);
+  CHECK(out[499] == 998);
 }
 
 TEST_CASE("PTX through the driver's assembler launches right at ragged extents, without ptxas", "[F46]") {

@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("tiles are sorted right on a device") {
+TEST_CASE("tiles are sorted right on a device", "[sanitize]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_sorts(Executor::device);
 }

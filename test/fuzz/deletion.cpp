@@ -345,11 +345,20 @@ class Remover {
     if (reported(test::without(module_, alike), Schedules::few)) {
       std::erase(alike, mutation.number);
       bool const one_of_several =
-          frees_staging(op) || (releases(op) && !reported(test::without(module_, alike), Schedules::few));
+          frees_staging(op) || (releases(op) && !reported(test::without(module_, alike), Schedules::few)) ||
+          (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
       return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
     }
     if (analysis_proves(mutation)) return Reason::analysis_proves;
     return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
+  }
+
+  /// Tells whether an op is missed together with one of the others, which are not missed alone either. One fence behind
+  /// two accumulators orders both.
+  bool one_of_a_pair(std::size_t number, std::vector<std::size_t> const& others) {
+    return std::any_of(others.begin(), others.end(), [&](std::size_t other) {
+      return reported(test::without(module_, {number, other}), Schedules::few);
+    });
   }
 
   bool analysis_proves(test::Mutation const& mutation) const {

@@ -117,6 +117,7 @@ CompileOptions random_options(std::mt19937_64& random) {
 void add_records(PipelineCase& one, std::uint64_t seed) {
   std::mt19937_64 random(seed * 2654435761U + 7);
   if (random() % 2 == 0) return;
+#ifdef TEGULA_HAS_PROFILER
   ProfileOptions& profile = one.options.profile;
   profile.user = random() % 4 != 0;
   profile.compiler = random() % 2 == 0;
@@ -124,6 +125,7 @@ void add_records(PipelineCase& one, std::uint64_t seed) {
   profile.granularity = static_cast<ProfileGranularity>(random() % 3);
   profile.circular = random() % 2 == 0;
   profile.slots = 8 << random() % 4;
+#endif
   std::vector<ir::Block*> blocks;
   for (auto const& function : one.module.functions()) {
     blocks.push_back(&function->body());

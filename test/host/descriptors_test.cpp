@@ -71,6 +71,25 @@ TEST_CASE("a tensor view is immutable, and gives another one for another address
   CHECK_FALSE(a.with_address(first + 1).has_tma());
 }
 
+TEST_CASE("a tensor view gives parts of its buffer that know when it was freed") {
+  buffer<float, 2> x(device::host(), 6, 8), y(device::host(), 2, 8);
+  for (int i = 0; i < 48; ++i) x.data()[i] = static_cast<float>(i);
+  tensor_view const whole(x);
+  tensor_view const rows = whole.slice(0, 5, 6, 1), other = whole.slice(0, 0, 6, -3), across = whole.transposed();
+  CHECK(rows.data() == x.data() + 40);
+  CHECK(rows.extent(0) == 1);
+  CHECK(other.extent(0) == 2);
+  CHECK(other.stride(0) == -24);
+  CHECK(across.extent(0) == 8);
+  CHECK(across.stride(1) == 8);
+  CHECK(whole.extent(0) == 6);
+  launch(host_stream(), doubled, other, y);
+  CHECK(y.on_host()(0, 3) == 2 * x.on_host()(5, 3));
+  CHECK(y.on_host()(1, 3) == 2 * x.on_host()(2, 3));
+  x.free();
+  CHECK_THROWS_WITH(launch(host_stream(), doubled, other, y), test::ContainsSubstring("was freed at"));
+}
+
 TEST_CASE("a use of a freed buffer names the places of its view and of free", "[H5]") {
   buffer<float, 2> x(device::host(), 4, 4), y(device::host(), 4, 4);
   x.fill(1);

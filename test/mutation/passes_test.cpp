@@ -186,6 +186,7 @@ TEST_CASE("deletion: causal attention needs each synchronising op that the passe
                              {growing(one_head(300, 300, 64)), one_head(300, 300, 64), one_head(100, 100, 64)}) > 40);
 }
 
+#ifdef TEGULA_HAS_PROFILER
 TEST_CASE("deletion: kernels with records by the compiler need each synchronising op", "[sim][block][N1][P12]") {
   for (ProfileStrategy const strategy : {ProfileStrategy::shared, ProfileStrategy::device}) {
     CompileOptions options = gemm_options();
@@ -197,3 +198,4 @@ TEST_CASE("deletion: kernels with records by the compiler need each synchronisin
     check_each_op_counts(module, {biased({256, 64, 64}, shape), biased({256, 64, 0}, shape)});
   }
 }
+#endif

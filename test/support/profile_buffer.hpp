@@ -59,13 +59,19 @@ class ProfileBuffer {
   [[nodiscard]] ProfileLayout const& layout() const { return layout_; }
   [[nodiscard]] std::byte* at(std::int64_t row) {
     std::size_t const size = sizeof(ProfileRowHeader) + static_cast<std::size_t>(layout_.slots) * sizeof(ProfileSlot);
-    return bytes_.data() + sizeof(ProfileBufferHeader) + static_cast<std::size_t>(row) * size;
+    return bytes_.data() + profile_rows_offset(layout_) + static_cast<std::size_t>(row) * size;
   }
 
  private:
   void store() {
-    ProfileBufferHeader const head{static_cast<std::uint32_t>(claimed_), {}};
-    std::memcpy(bytes_.data(), &head, sizeof head);
+    std::int64_t left = claimed_;  // groups fill up one after another
+    for (std::int32_t group = 0; group < profile_groups(layout_); ++group) {
+      bool const last = group + 1 == profile_groups(layout_);
+      auto const here =
+          static_cast<std::uint32_t>(last ? left : std::min<std::int64_t>(left, profile_group_rows(layout_)));
+      std::memcpy(bytes_.data() + profile_counter_offset(layout_, group), &here, sizeof here);
+      left -= here;
+    }
     if (row_ < layout_.rows) std::memcpy(at(row_), &header_, sizeof header_);
   }
 

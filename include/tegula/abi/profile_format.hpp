@@ -63,7 +63,7 @@ struct ProfileLayout {
 };
 
 struct ProfileBufferHeader {
-  std::uint32_t rows_claimed = 0;  ///< may exceed the rows that there are: the rest was dropped
+  std::uint32_t rows_claimed = 0;  ///< of a buffer of one group: see profile_groups
   std::uint32_t reserved = 0;
   std::uint64_t launch = 0;  ///< host and simulator: number of the launch, written before it
   std::uint64_t unused[6] = {};
@@ -101,12 +101,27 @@ constexpr std::uint32_t profile_tag(ProfileSlotKind kind, std::uint32_t number) 
   return static_cast<std::uint32_t>(kind) << 30 | number;
 }
 
+/// Counts the groups of rows of a large buffer, a power of two. Each has its own counter of claims, far from the
+/// others, because all warps of a GPU that add to one address wait for each other. A multiprocessor, or a CTA of the
+/// host or the simulator, claims rows of one group. A counter may exceed the rows of its group: the rest was dropped.
+constexpr std::int32_t profile_groups(ProfileLayout const& layout) { return layout.rows >= 2048 ? 32 : 1; }
+constexpr std::int32_t profile_group_rows(ProfileLayout const& layout) { return layout.rows / profile_groups(layout); }
+inline constexpr std::int64_t profile_counter_bytes = 256;
+/// Gives the place of a group's counter, a u32, and of the first row, in bytes from the start of the buffer.
+constexpr std::int64_t profile_counter_offset(ProfileLayout const& layout, std::int32_t group) {
+  return profile_groups(layout) == 1 ? 0 : std::int64_t{sizeof(ProfileBufferHeader)} + group * profile_counter_bytes;
+}
+constexpr std::int64_t profile_rows_offset(ProfileLayout const& layout) {
+  return std::int64_t{sizeof(ProfileBufferHeader)} +
+         (profile_groups(layout) == 1 ? 0 : profile_groups(layout) * profile_counter_bytes);
+}
+
 /// Gives the bytes of one row, and of the device buffer.
 constexpr std::int64_t profile_row_bytes(ProfileLayout const& layout) {
   return std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
 }
 constexpr std::int64_t profile_buffer_bytes(ProfileLayout const& layout) {
-  return layout.rows == 0 ? 0 : std::int64_t{sizeof(ProfileBufferHeader)} + layout.rows * profile_row_bytes(layout);
+  return layout.rows == 0 ? 0 : profile_rows_offset(layout) + layout.rows * profile_row_bytes(layout);
 }
 
 /// Limits the characters of a record's name.

@@ -101,6 +101,51 @@ constexpr int count_indices() {
 template <std::int64_t min, std::int64_t end, std::int64_t multiple = 1>
 inline constexpr detail::Within<min, end, multiple> within{};
 
+namespace detail {
+
+template <class P>
+struct SliceOf {
+  using type = P;
+};
+/// Gives the type of a slice: its extents have none of the facts that the tensor's type states.
+template <TensorLike P>
+struct SliceOf<P> {
+  using T = typename P::element;
+  static constexpr int rank = P::tensor_rank;
+  using type = std::conditional_t<P::direction == Direction::in, in<T, rank>,
+                                  std::conditional_t<P::direction == Direction::out, out<T, rank>, inout<T, rank>>>;
+};
+
+}  // namespace detail
+
+/// Gives the elements begin .. end - 1 along an axis as a tensor: `slice(x, axis<0>, first, last)`. Both are numbers of
+/// elements, known only when the kernel runs, for instance loaded from another tensor. Loads and stores count from
+/// `begin` on, and elements beyond lie outside of the slice. Numbers beyond the tensor are clipped to it. A slice of a
+/// slice cuts another axis, or the same one again.
+///
+/// A GPU copies boxes of a slice as those of a tensor, by a descriptor that each CTA builds when it begins. For that
+/// the slice stands outside of loops and branches, and its bounds follow from arguments, block indices and elements of
+/// `in` tensors. Else loads and stores use pointers.
+template <class P, int along, class Begin, class End>
+requires(detail::TensorLike<P>) auto slice(P const& tensor, Axis<along>, Begin const& begin, End const& end,
+                                           location where = location::current()) {
+  using R = typename detail::SliceOf<detail::bare<P>>::type;
+  constexpr bool has_axis = detail::wrap_axis(along, R::tensor_rank) >= 0;
+  constexpr bool numbers = detail::IndexLike<Begin> && detail::IndexLike<End> &&
+                           !std::is_same_v<detail::bare<Begin>, elem> && !std::is_same_v<detail::bare<End>, elem>;
+  static_assert(has_axis, "slice: the tensor does not have this axis");
+  static_assert(numbers, "slice: begin and end are integers, or scalars of i32 or i64, that count elements");
+  if constexpr (has_axis && numbers) {
+    auto& recorder = trace::Recorder::current("slice", where);
+    trace::Id const of = recorder.use(tensor.handle(), where);
+    trace::Id const first = recorder.index_value(detail::coordinate(begin), where);
+    trace::Id const last = recorder.index_value(detail::coordinate(end), where);
+    return R(recorder.handle(recorder.slice(of, detail::wrap_axis(along, R::tensor_rank), first, last, where)));
+  } else {
+    return R(tensor.handle());
+  }
+}
+
 /// Sets the value of elements outside of the tensor in a load: `pad(-inf)`.
 template <detail::Number X>
 constexpr detail::Pad pad(X value) {

@@ -138,7 +138,7 @@ enum Trait : unsigned {
   has_regions = 8,  ///< holds blocks; its effects are those inside
   launch_statement = 16,  ///< belongs to the launch program (grid, require): kept, and evaluated on the host
   variadic = 32,          ///< any number of operands from the last named one on
-  symbolic = 64,          ///< pure and constant for one block of one launch (extents, block indices)
+  symbolic = 64,          ///< pure, and without elements (extents, block indices, slices of tensors)
   block_op = 128,  ///< of the block family: names threads, shared memory or asynchronous work; no tile executor runs it
   synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
   unique = 512,        ///< two equal ones are two things (allocations): never merged

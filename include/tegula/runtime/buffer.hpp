@@ -21,6 +21,10 @@ void release(Allocation* allocation) noexcept;
 /// holds.
 std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t element_bytes);
 Allocation* allocate(device where, std::int64_t bytes);
+/// Allocates in the order of the stream; the memory is freed in that order too.
+Allocation* allocate(stream const& order, std::int64_t bytes);
+/// Allocates host memory that `where` copies without staging.
+Allocation* allocate_pinned(device where, std::int64_t bytes);
 /// Frees the memory; a later use of the allocation gets a UserError that names `where`.
 void free_now(Allocation* allocation, location where = {});
 /// Gives the address. Throws UserError if the memory was freed; nullptr for no allocation. `viewed` is the place of the
@@ -58,6 +62,23 @@ class buffer {
   template <detail::ExtentLike... E>
   requires(sizeof...(E) == Rank) explicit buffer(device where, E... extents) : extents_{detail::extent_of(extents)...} {
     allocation_ = Handle(detail::allocate(where, detail::checked_bytes(extents_, Rank, sizeof(T))));
+  }
+  /// Makes a buffer in the order of a stream: work on it after this call may use the memory. It is freed in that order
+  /// too, without waiting, so other streams must have waited for their use of it. On the host as the constructor above.
+  template <detail::ExtentLike... E>
+  requires(sizeof...(E) == Rank) explicit buffer(stream const& order, E... extents)
+      : extents_{detail::extent_of(extents)...} {
+    allocation_ = Handle(detail::allocate(order, detail::checked_bytes(extents_, Rank, sizeof(T))));
+  }
+  /// Makes a buffer in host memory that is page-locked where `where` is a CUDA device: copies between the two are
+  /// asynchronous and do not go through a staging buffer.
+  template <detail::ExtentLike... E>
+  requires(sizeof...(E) == Rank) static buffer pinned(device where, E... extents) {
+    buffer result;
+    std::int64_t const given[Rank] = {detail::extent_of(extents)...};
+    for (int axis = 0; axis < Rank; ++axis) result.extents_[axis] = given[axis];
+    result.allocation_ = Handle(detail::allocate_pinned(where, detail::checked_bytes(given, Rank, sizeof(T))));
+    return result;
   }
   /// Copies a container of contiguous elements.
   template <detail::ContiguousContainer C>
@@ -112,6 +133,12 @@ class buffer {
   void copy_from(buffer const& other) {
     if (other.size() != size()) detail::refuse_sizes(other.size(), size());
     detail::copy(allocation_.get(), other.allocation_.get(), bytes(), nullptr);
+  }
+  /// Copies from another buffer of the same size in the order of a stream, which is of the device of this buffer, or of
+  /// the other's if this one is the host's. Both must stay alive until the stream is synchronised.
+  void copy_from(stream const& order, buffer const& other) {
+    if (other.size() != size()) detail::refuse_sizes(other.size(), size());
+    detail::copy(allocation_.get(), other.allocation_.get(), bytes(), &order);
   }
   void fill(T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), nullptr); }
   void fill(stream const& order, T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), &order); }

@@ -47,6 +47,12 @@ class device {
   [[nodiscard]] DeviceLimits limits() const;
   /// True if kernels there copy tensors by TMA. Elsewhere the same kernels take pointers.
   [[nodiscard]] bool has_tma() const;
+  /// True if kernels here can reach memory of the other device once enable_access() was called. A device reaches its
+  /// own memory; the host reaches its own alone.
+  [[nodiscard]] bool can_access(device other) const;
+  /// Lets kernels here read and write memory of the other device, for the rest of the process. Throws UserError if they
+  /// cannot.
+  void enable_access(device other) const;
   /// Gives "host" or "cuda:0".
   [[nodiscard]] std::string str() const;
 

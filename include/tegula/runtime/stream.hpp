@@ -7,6 +7,9 @@
 struct CUstream_st;  // the type that CUstream and cudaStream_t point to
 
 namespace tegula {
+
+class event;  // tegula/runtime/event.hpp
+
 namespace detail {
 
 struct StreamState;
@@ -25,6 +28,9 @@ class stream {
   [[nodiscard]] device where() const;
   /// Waits for all work on this stream and throws DriverError if any of it failed.
   void synchronize() const;
+  /// Lets later work on this stream start only when the event's point is reached, which may be on a stream of any
+  /// device. The host stream waits at once.
+  void wait(event const& point) const;
   /// Gives the CUDA stream; null on the host (and for CUDA's default stream).
   [[nodiscard]] CUstream_st* handle() const;
 

@@ -71,6 +71,16 @@ class tensor_view {
     other.made_ = where;
     return other;
   }
+  /// Gives the elements [first, last) along `axis`, every `step`-th of them, of the same buffer. See view::slice.
+  [[nodiscard]] tensor_view slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1,
+                                  location where = location::current()) const {
+    return part(device_view<T, Rank>(data_, extents_, strides_).slice(axis, first, last, step), where);
+  }
+  /// Gives the same elements with two axes exchanged.
+  [[nodiscard]] tensor_view transposed(int axis_a = Rank - 2, int axis_b = Rank - 1,
+                                       location where = location::current()) const {
+    return part(device_view<T, Rank>(data_, extents_, strides_).transposed(axis_a, axis_b), where);
+  }
 
  private:
   template <class Other>
@@ -90,6 +100,17 @@ class tensor_view {
       detail::retain(from.other.allocation());
       allocation_ = detail::Handle<detail::Allocation>(from.other.allocation());
     }
+  }
+
+  [[nodiscard]] tensor_view part(device_view<T, Rank> const& elements, location where) const {
+    tensor_view other(*this);
+    other.data_ = elements.data();
+    for (int axis = 0; axis < Rank; ++axis) {
+      other.extents_[axis] = elements.extent(axis);
+      other.strides_[axis] = elements.stride(axis);
+    }
+    other.made_ = where;
+    return other;
   }
 
   T* data_ = nullptr;

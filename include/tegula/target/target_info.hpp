@@ -51,6 +51,9 @@ struct TargetInfo {
   int registers = 0;              ///< of 32 bits, of all threads of a CTA together
   int registers_per_thread = 0;   ///< that one thread can name
   int register_step = 0;          ///< registers are handed out to threads in multiples of this
+  int multiprocessors = 0;        ///< that any such device has, at most
+  int resident_threads = 0;       ///< that a multiprocessor runs at once, at most
+  int resident_ctas = 0;          ///< the same
   MatrixInstruction wgmma;        ///< of a warpgroup
   MatrixInstruction mma;          ///< of a warp
   /// Counts bytes of K, times rows times columns, that the tensor cores multiply.
@@ -130,6 +133,9 @@ inline constexpr TargetInfo sm_90a{
     .registers = 65536,
     .registers_per_thread = 255,
     .register_step = 8,
+    .multiprocessors = 144,
+    .resident_threads = 2048,
+    .resident_ctas = 32,
     .wgmma = isa::wgmma,
     .mma = isa::mma,
     .product_bytes_per_clock = 4096,

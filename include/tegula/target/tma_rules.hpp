@@ -26,10 +26,13 @@ inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple o
 inline constexpr TmaRule coordinate{"coordinate",
                                     "count in tiles, or in elements known to be multiples of 16 bytes (multiple_of)"};
 inline constexpr TmaRule direction{"direction", "read from an in parameter that the kernel does not write"};
+inline constexpr TmaRule slice{"slice",
+                               "take slices outside of loops and branches, with bounds from arguments, block indices "
+                               "and elements of in tensors"};
 inline constexpr TmaRule pad{"pad", "pad with 0 and select the other value in registers"};
 
-inline constexpr TmaRule const* all[] = {&element,    &rank,    &box,    &row,        &swizzle,   &placement,
-                                         &contiguous, &address, &stride, &coordinate, &direction, &pad};
+inline constexpr TmaRule const* all[] = {&element, &rank,   &box,        &row,       &swizzle, &placement, &contiguous,
+                                         &address, &stride, &coordinate, &direction, &slice,   &pad};
 
 inline constexpr std::int64_t max_axes = 5;
 inline constexpr std::int64_t max_box_extent = 256;

@@ -121,6 +121,8 @@ class Recorder {
   /// Gives the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
   Id adapt(Id value, ir::Type const& wanted, location where);
   Id extent(Id tensor, int axis, location where);
+  /// Gives the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
+  Id slice(Id tensor, int axis, Id begin, Id end, location where);
   Id index_value(Coordinate const& coordinate, location where);
 
   // Access memory.

@@ -164,9 +164,8 @@ bool known_in_block(ir::Value const& value, int& budget) {
   ir::Op const* const op = value.defining_op();
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
   if (--budget < 0 || !op->pure() || op->block_count() != 0) return false;
-  return std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* operand) {
-    return operand->type().is_tensor() || known_in_block(*operand, budget);
-  });
+  return std::all_of(op->operands().begin(), op->operands().end(),
+                     [&](ir::Value const* operand) { return known_in_block(*operand, budget); });
 }
 
 /// Gives the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
@@ -188,6 +187,7 @@ std::optional<PaddedDepth> padded_depth(Contraction const& contraction, int side
   ir::Op const* const load = value->defined_by<ir::LoadOp>();
   if (load == nullptr || load->as<ir::LoadOp>().pad.bits != 0) return std::nullopt;
   ir::Value const* const tensor = load->in<ir::LoadOp>("tensor");
+  if (tensor->defining_op() != nullptr) return std::nullopt;  // a slice, whose extents the block computes
   auto const of_tensor = static_cast<std::size_t>(tensor->type().rank() - value->type().rank() + axis);
   ir::Op const* const offset = load->all("offsets")[of_tensor]->defined_by<ir::MulOp>();
   ir::Loop const loop(*contraction.loop);
@@ -210,7 +210,7 @@ llvm::Value* FunctionEmitter::stored(Contraction const& contraction, int axis) {
     ir::Value const& to = *store->in<ir::StoreOp>("tensor");
     auto const of_tensor = static_cast<std::size_t>(to.type().rank() - 2 + axis);
     ir::Value const* const offset = store->all("offsets")[of_tensor];
-    if (!known_in_block(*offset, budget)) return nullptr;
+    if (!known_in_block(to, budget) || !known_in_block(*offset, budget)) return nullptr;
     result = smax(result, b.CreateSub(tensor(to).extents[of_tensor], scalar(*offset)));
   }
   return result;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
+#include "ir/accesses.hpp"
 #include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
 #include "tegula/support/error.hpp"
@@ -25,10 +26,10 @@ ir::Value const& nest_value(ir::Op const& op) {
   return *op.result();
 }
 
-/// Gives the tensor that a grouped op accesses, when the kernel writes it.
+/// Gives the tensor parameter that a grouped op accesses, when the kernel writes it.
 ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   bool const accesses = op.is<ir::StoreOp>() || reads_tensor(op);
-  return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
+  return accesses && plan.written(*op.in("tensor")) ? &ir::parameter_behind(*op.in("tensor")) : nullptr;
 }
 
 /// True for an op outside of nests that tells the host something, records, or accesses a buffer or a tensor which the
@@ -189,11 +190,15 @@ void FunctionEmitter::block(ir::Block const& region) {
       // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
       for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>() &&
                             !is_ordered(*ahead, context.plan);
-           ++ahead)
+           ++ahead) {
         if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
+        if (ahead->is<ir::SliceOp>()) tensor(*ahead->result());
+      }
       group(at, region);
     } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {
       scalar(*op.result());
+    } else if (op.is<ir::SliceOp>()) {
+      tensor(*op.result());
     } else if (!is_inlineable(op)) {
       throw UserError(std::string(op.info().mnemonic) + ": the host does not lower this op", op.where());
     }

@@ -39,6 +39,7 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
   b.SetInsertPoint(start);
   dummy_ = variable(b.getInt64Ty());
   scalars_.emplace_back();
+  slices_.emplace_back();
 }
 
 void FunctionEmitter::finish() {
@@ -68,7 +69,24 @@ int first_slot(ir::Function const& function, int parameter) {
   return slot;
 }
 
+Tensor const& FunctionEmitter::slice(ir::Value const& value) {
+  for (auto scope = slices_.rbegin(); scope != slices_.rend(); ++scope)
+    if (auto const found = scope->find(&value); found != scope->end()) return found->second;
+  ir::Op const& op = *value.defining_op();
+  auto const axis = static_cast<std::size_t>(op.as<ir::SliceOp>().axis);
+  Tensor result = tensor(*op.in<ir::SliceOp>("tensor"));
+  llvm::Value* const extent = result.extents[axis];
+  llvm::Value* const begin = smin(smax(scalar(*op.in<ir::SliceOp>("begin")), i64(0)), extent);
+  llvm::Value* const end = smin(smax(scalar(*op.in<ir::SliceOp>("end")), begin), extent);
+  bool const unit = result.unit_inner && axis + 1 == result.extents.size();
+  llvm::Value* const elements = unit ? begin : b.CreateMul(begin, result.strides[axis]);
+  result.base = b.CreateGEP(arith.memory_type(value.type().element()), result.base, elements);
+  result.extents[axis] = b.CreateSub(end, begin);
+  return slices_.back()[&value] = std::move(result);
+}
+
 Tensor const& FunctionEmitter::tensor(ir::Value const& parameter) {
+  if (parameter.defining_op() != nullptr) return slice(parameter);
   Tensor& tensor = tensors_[&parameter];
   if (tensor.base != nullptr) return tensor;
   int const slot = first_slot(context.kernel, parameter.index());

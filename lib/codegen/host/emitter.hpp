@@ -60,7 +60,7 @@ struct Axis {
 };
 using Index = std::vector<Axis>;
 
-/// Holds a tensor parameter, read from the slots.
+/// Holds a tensor parameter, read from the slots, or a slice of one.
 struct Tensor {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> extents, strides;
@@ -149,11 +149,18 @@ class FunctionEmitter {
   Tensor const& tensor(ir::Value const& parameter);
   llvm::Value* grid_extent(int axis);
   llvm::Value* workspace() const { return workspace_; }
-  /// Forgets, at its end, the scalars first emitted within it: their code may not dominate the code after it.
+  /// Forgets, at its end, the scalars and slices first emitted within it: their code may not dominate the code after
+  /// it.
   class Scope {
    public:
-    explicit Scope(FunctionEmitter& emitter) : emitter_(emitter) { emitter_.scalars_.emplace_back(); }
-    ~Scope() { emitter_.scalars_.pop_back(); }
+    explicit Scope(FunctionEmitter& emitter) : emitter_(emitter) {
+      emitter_.scalars_.emplace_back();
+      emitter_.slices_.emplace_back();
+    }
+    ~Scope() {
+      emitter_.scalars_.pop_back();
+      emitter_.slices_.pop_back();
+    }
     Scope(Scope const&) = delete;
     Scope& operator=(Scope const&) = delete;
 
@@ -350,7 +357,9 @@ class FunctionEmitter {
   llvm::Value* block_index_[3] = {nullptr, nullptr, nullptr};
   llvm::Value* grid_[3] = {nullptr, nullptr, nullptr};
   std::vector<std::unordered_map<ir::Value const*, llvm::Value*>> scalars_;
-  std::unordered_map<ir::Value const*, Tensor> tensors_;
+  std::unordered_map<ir::Value const*, Tensor> tensors_;              ///< parameters
+  std::vector<std::unordered_map<ir::Value const*, Tensor>> slices_;  ///< by scope, as scalars_
+  Tensor const& slice(ir::Value const& value);
   std::unordered_map<ir::Value const*, Buffer> buffers_;
   std::unordered_map<ir::Value const*, Buffer> panels_;
   std::unordered_map<ir::Value const*, Buffer> targets_;  ///< buffer for a value's definition

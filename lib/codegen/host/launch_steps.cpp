@@ -43,7 +43,8 @@ bool collect(ir::Value const& value, std::set<ir::Value const*>& seen) {
   if (value.type() != ir::Type::index()) return false;
   ir::Op const* op = value.defining_op();
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
-  if (op->is<ir::ConstantOp>() || op->is<ir::ExtentOp>() || op->is<ir::MultiprocessorsOp>()) return true;
+  if (op->is<ir::ExtentOp>()) return op->operand()->defining_op() == nullptr;  // not of a slice
+  if (op->is<ir::ConstantOp>() || op->is<ir::MultiprocessorsOp>()) return true;
   return step_of(*op) && std::all_of(op->operands().begin(), op->operands().end(),
                                      [&](ir::Value const* operand) { return collect(*operand, seen); });
 }

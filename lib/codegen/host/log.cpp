@@ -58,11 +58,19 @@ void FunctionEmitter::begin_log(ir::Op const& op) {
   require(b.CreateICmpULT(b.CreateUDiv(ahead, i64(attributes.cta_step)), i64(attributes.cta_count)));
   llvm::AllocaInst* const result = variable(b.getInt64Ty(), i64(0));
   when(selected, [&] {
-    llvm::Value* const number = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, buffer, b.getInt32(1), llvm::Align(4),
+    std::int32_t const in_group = profile_group_rows(layout);
+    llvm::Value* const group =
+        b.CreateAnd(b.CreateUDiv(ahead, i64(attributes.cta_step)), i64(profile_groups(layout) - 1));
+    llvm::Value* const counter = b.CreateGEP(
+        b.getInt8Ty(), buffer,
+        b.CreateAdd(i64(profile_counter_offset(layout, 0)), b.CreateMul(group, i64(profile_counter_bytes))));
+    llvm::Value* const number = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b.getInt32(1), llvm::Align(4),
                                                   llvm::AtomicOrdering::Monotonic);
-    when(b.CreateICmpULT(number, b.getInt32(static_cast<std::uint32_t>(layout.rows))), [&] {
-      llvm::Value* const offset = b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), i64(profile_row_bytes(layout)));
-      llvm::Value* const row = b.CreateGEP(b.getInt8Ty(), behind(b, buffer, sizeof(ProfileBufferHeader)), offset);
+    when(b.CreateICmpULT(number, b.getInt32(static_cast<std::uint32_t>(in_group))), [&] {
+      llvm::Value* const place = b.CreateAdd(b.CreateMul(group, i64(in_group)), b.CreateZExt(number, b.getInt64Ty()));
+      llvm::Value* const offset =
+          b.CreateAdd(i64(profile_rows_offset(layout)), b.CreateMul(place, i64(profile_row_bytes(layout))));
+      llvm::Value* const row = b.CreateGEP(b.getInt8Ty(), buffer, offset);
       auto const store = [&](std::size_t field, llvm::Value* value) { b.CreateStore(value, behind(b, row, field)); };
       store(offsetof(ProfileRowHeader, launch),
             b.CreateLoad(b.getInt64Ty(), behind(b, buffer, offsetof(ProfileBufferHeader, launch))));

@@ -1,6 +1,7 @@
 #include "codegen/host/paths.hpp"
 
 #include "abi/path_rows.hpp"
+#include "ir/accesses.hpp"
 #include "layout/element_offsets.hpp"
 
 namespace tegula::codegen::host {
@@ -27,7 +28,7 @@ void record_access(KernelPaths* paths, ir::Op const& op, AccessWidth const& widt
   AccessPath row;
   row.kind = kind_of(op);
   row.path = width.lanes > 1 ? Path::vector : Path::element;
-  row.memory = tensor.name();
+  row.memory = ir::parameter_behind(tensor).name();
   row.tile = tile_text(tile.is_tile() ? tile.shape() : Extents{}, tensor.type().element());
   row.where = op.where();
   row.bytes = width.lanes * bytes(tensor.type().element());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/accesses.hpp"
 #include "ir/loop.hpp"
 
 namespace tegula::codegen::host {
@@ -53,12 +54,12 @@ bool crosses_loop(ir::Op const& def, ir::Op const& use) {
 
 void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
   for (ir::Op const& op : block) {
-    if (op.info().effects.writes(ir::Space::global)) written.push_back(op.in("tensor"));
+    if (op.info().effects.writes(ir::Space::global)) written.push_back(&ir::parameter_behind(*op.in("tensor")));
     if (op.is<ir::CallOp>()) {
       auto const& parameters = op.function()->parent()->find(op.as<ir::CallOp>().callee.view())->parameter_attributes();
       for (int i = 0; i < op.operand_count(); ++i)
         if (op.operand(i)->type().is_tensor() && parameters[static_cast<std::size_t>(i)].direction != Direction::in)
-          written.push_back(op.operand(i));
+          written.push_back(&ir::parameter_behind(*op.operand(i)));
     }
     for (int i = 0; i < op.block_count(); ++i) collect_stores(op.block(i), written);
   }
@@ -104,16 +105,19 @@ int Plan::cost(ir::Value const& value) const {
 }
 
 bool Plan::written(ir::Value const& tensor) const {
-  return std::find(written_.begin(), written_.end(), &tensor) != written_.end();
+  return std::find(written_.begin(), written_.end(), &ir::parameter_behind(tensor)) != written_.end();
 }
 
-bool Plan::may_stream(ir::Value const& tensor) const { return !has_atomics_ && !read_.contains(&tensor); }
+bool Plan::may_stream(ir::Value const& tensor) const {
+  return !has_atomics_ && !read_.contains(&ir::parameter_behind(tensor));
+}
 
 void Plan::find_reads(ir::Block const& block) {
   for (ir::Op const& op : block) {
     has_atomics_ = has_atomics_ || op.info().atomic();
-    if (reads_tensor(op)) read_.insert(op.in("tensor"));
-    if (op.is<ir::CallOp>()) read_.insert(op.operands().begin(), op.operands().end());
+    if (reads_tensor(op)) read_.insert(&ir::parameter_behind(*op.in("tensor")));
+    if (op.is<ir::CallOp>())
+      for (ir::Value const* operand : op.operands()) read_.insert(&ir::parameter_behind(*operand));
     for (int i = 0; i < op.block_count(); ++i) find_reads(op.block(i));
   }
 }
@@ -237,9 +241,10 @@ std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Valu
   while (!pending.empty()) {
     ir::Value const* at = pending.back();
     pending.pop_back();
-    if (at == index || at->type().is_tensor() || !seen.insert(at).second) continue;
+    if (at == index || !seen.insert(at).second) continue;
     ir::Op const* op = at->defining_op();
     if (op == nullptr) {
+      if (at->type().is_tensor()) continue;
       if (at->type().is_scalar() && at->owner_block()->parent_function() != nullptr) continue;
       return std::nullopt;
     }
@@ -247,7 +252,8 @@ std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Valu
       result.axes[op->as<ir::BlockIndexOp>().axis] = true;
       continue;
     }
-    bool const known = is_inlineable(*op) || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
+    bool const known =
+        is_inlineable(*op) || op->is<ir::SliceOp>() || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
     if (op->block_count() != 0 || !known) return std::nullopt;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }

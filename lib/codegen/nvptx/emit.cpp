@@ -31,11 +31,12 @@ int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::min_ptx_version;
   auto const see = [&](ir::Op const& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
+    if (op.is<ir::BuildTensorMapOp>() || op.is<ir::AcquireTensorMapOp>()) version = std::max(version, 83);
     if (op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().vector > 1) version = std::max(version, 81);
-    if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = 84;
+    if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = std::max(version, 84);
     if (op.is<ir::WgmmaOp>() && is_integer(op.lhs()->type().element()) &&
         op.lhs()->type().element() != op.rhs()->type().element())
-      version = 84;
+      version = std::max(version, 84);
   };
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     see(op);

@@ -14,7 +14,9 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/kept_bits.hpp"
 #include "ir/shared_frame.hpp"
+#include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -72,6 +74,10 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1)
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
+}
+
+bool Emitter::approximates(ir::Value const& quotient) const {
+  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_kept(quotient);
 }
 
 llvm::Function& Emitter::emit_kernel() {
@@ -163,7 +169,7 @@ Registers const& Emitter::get(ir::Value const& value) const {
 
 TensorParts const& Emitter::tensor(ir::Value const& value) const {
   auto const found = tensors_.find(&value);
-  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is not a parameter");
+  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is neither a parameter nor a slice");
   return found->second;
 }
 
@@ -439,7 +445,12 @@ void refuse(ir::Op const& op, std::string const& why) {
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel) {
   std::vector<ir::Op const*> result;
   for (ir::Op const& op : kernel.body())
-    if (op.is<ir::TensorMapOp>()) result.push_back(&op);
+    if (op.is<ir::TensorMapOp>()) {
+      if (op.in<ir::TensorMapOp>("tensor")->defining_op() != nullptr)
+        refuse(op, ir::to_string(*op.in<ir::TensorMapOp>("tensor")) +
+                       " is a slice, which the host cannot describe; run build-tensor-maps");
+      result.push_back(&op);
+    }
   return result;
 }
 

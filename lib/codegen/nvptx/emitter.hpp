@@ -31,7 +31,7 @@ namespace tegula::codegen::nvptx {
 
 using Registers = std::vector<llvm::Value*>;
 
-/// Holds a tensor parameter: its address as i64, extents and strides (in elements) as i64.
+/// Holds a tensor parameter, or a slice of one: its address as i64, extents and strides (in elements) as i64.
 struct TensorParts {
   llvm::Value* address = nullptr;
   Registers extents;
@@ -57,6 +57,7 @@ struct Log {
   llvm::Value* selected = nullptr;  ///< i1: the warp records
   llvm::Value* writes = nullptr;    ///< i1
   llvm::Value* row = nullptr;       ///< address of this warp's row
+  llvm::Value* taken = nullptr;     ///< number of the row in the buffer, if rows are kept in shared memory
   llvm::Value* count = nullptr;     ///< of entries so far: a stack slot that becomes a register
 };
 
@@ -82,10 +83,15 @@ class Emitter {
   [[nodiscard]] Registers const& get(ir::Value const& value) const;
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
   [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
+  void set_tensor(ir::Value const& value, TensorParts parts) { tensors_[&value] = std::move(parts); }
+  /// Gives the kernel, also while one of its functions is emitted.
+  [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   void set(ir::Value const& value, Registers registers);
   /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
   /// unless every op is rounded as written.
   [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
+  /// Tells whether a quotient may be off by two units in the last place of f32.
+  [[nodiscard]] bool approximates(ir::Value const& quotient) const;
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.

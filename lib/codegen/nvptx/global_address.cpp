@@ -1,5 +1,6 @@
 #include "codegen/nvptx/global_address.hpp"
 
+#include "ir/accesses.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -19,7 +20,7 @@ bool only_read(ir::Function const& function, int parameter) {
   for (auto const& caller : function.parent()->functions())
     ir::walk(caller->body(), [&](ir::Op const& op) {
       if (result && op.is<ir::CallOp>() && op.as<ir::CallOp>().callee.view() == function.name())
-        result = only_read(*caller, op.operand(parameter)->index());
+        result = only_read(*caller, ir::parameter_behind(*op.operand(parameter)).index());
     });
   return result;
 }

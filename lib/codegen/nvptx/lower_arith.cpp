@@ -68,6 +68,12 @@ llvm::Value* divide_floats(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
   return e.intrinsic(id, {lhs, rhs});
 }
 
+/// Divides with an error of at most two units in the last place, for the whole range. The exact quotient takes about
+/// eight instructions more and a branch.
+llvm::Value* quotient(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
+  return inline_ptx(e.b, e.b.getFloatTy(), "div.full.f32 $0, $1, $2;", "=f,f,f", {lhs, rhs});
+}
+
 llvm::Value* square_root(Emitter& e, llvm::Value* value) {
   ID const id = value->getType()->isDoubleTy() ? llvm::Intrinsic::nvvm_sqrt_rn_d : llvm::Intrinsic::nvvm_sqrt_rn_f;
   return e.intrinsic(id, {value});
@@ -107,10 +113,15 @@ Function1 f32_only(Function1 function) {
 }
 
 /// Computes 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
-llvm::Value* natural_exponential(Emitter& e, llvm::Value* x) {
+/// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each.
+char const* power_instruction(Emitter& e) { return e.flushes_powers() ? "ex2.approx.ftz.f32" : "ex2.approx.f32"; }
+
+/// Computes exp. `approximate`: the product with log2(e) is rounded once, so the result has an error of 2^-17.
+llvm::Value* natural_exponential(Emitter& e, llvm::Value* x, bool approximate) {
   llvm::IRBuilder<>& b = e.b;
   constexpr double log2e = 1.4426950408889634;
   float const high = static_cast<float>(log2e);
+  if (approximate) return hardware(e, power_instruction(e), b.CreateFMul(x, f32(e, high)));
   double const low = log2e - static_cast<double>(high);
   llvm::Value* const t = b.CreateFMul(x, f32(e, high));
   llvm::Value* rest = fma(e, x, f32(e, high), b.CreateFNeg(t));
@@ -213,8 +224,9 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
 void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
+  bool const approximate = e.approximates(*op.result());
   binary(
-      op, e, [&](auto* x, auto* y) { return divide_floats(e, x, y); },
+      op, e, [&](auto* x, auto* y) { return approximate ? quotient(e, x, y) : divide_floats(e, x, y); },
       [&](auto* x, auto* y) {
         SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
         llvm::Value* const quotient =
@@ -409,19 +421,21 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #include "tegula/math/elementary.def"
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x); }), not_defined);
+  bool const approximate = e.approximates(*op.result());
+  unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x, approximate); }), not_defined);
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
-  // Powers below 2^-126 cost three more instructions each.
-  char const* const instruction = e.flushes_powers() ? "ex2.approx.ftz.f32" : "ex2.approx.f32";
+  char const* const instruction = power_instruction(e);
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
+  bool const approximate = e.approximates(*op.result());
   unary(op, e, f32_only([&](auto* x) {
           llvm::Value* const one = f32(e, 1);
-          llvm::Value* const power = natural_exponential(e, e.b.CreateFNeg(magnitude(e, x)));
+          llvm::Value* const power = natural_exponential(e, e.b.CreateFNeg(magnitude(e, x)), approximate);
           llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
-          return divide_floats(e, above, e.b.CreateFAdd(power, one));
+          llvm::Value* const below = e.b.CreateFAdd(power, one);
+          return approximate ? quotient(e, above, below) : divide_floats(e, above, below);
         }),
         not_defined);
 }

@@ -6,6 +6,7 @@
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
+#include "ir/accesses.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/tma_copies.hpp"
@@ -23,7 +24,7 @@ struct Boxes {
 
 /// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
-  ir::Op const* const map_op = map.defined_by<ir::TensorMapOp>();
+  ir::Op const* const map_op = ir::tensor_map_of(map);
   if (map_op == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
   int const swizzle = swizzle_bytes(map_op->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());

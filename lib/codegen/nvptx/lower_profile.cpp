@@ -60,15 +60,23 @@ void store_fields(Emitter& e, Log const& log, std::size_t offset, Registers cons
                bits);
 }
 
-/// Takes a row of the buffer; gives its number, and `rows` or more where there is none.
-llvm::Value* take_row(Emitter& e, Log const& log, llvm::Value* writes) {
-  return ptx::count_up(e.b, log.buffer, writes, e.i32(log.layout.rows));
+/// Takes a row of the buffer, of the group of this multiprocessor; gives its number, and `rows` where there is none.
+llvm::Value* take_row(Emitter& e, Log const& log) {
+  llvm::IRBuilder<>& b = e.b;
+  std::int32_t const in_group = profile_group_rows(log.layout);
+  llvm::Value* const group = b.CreateAnd(ptx::multiprocessor(b), e.i32(profile_groups(log.layout) - 1));
+  llvm::Value* const offset =
+      b.CreateAdd(e.i64(profile_counter_offset(log.layout, 0)),
+                  b.CreateMul(b.CreateZExt(group, b.getInt64Ty()), e.i64(profile_counter_bytes)));
+  llvm::Value* const number = ptx::count_up(b, b.CreateAdd(log.buffer, offset), log.writes, e.i32(in_group));
+  llvm::Value* const row = b.CreateAdd(b.CreateMul(group, e.i32(in_group)), number);
+  return b.CreateSelect(b.CreateICmpULT(number, e.i32(in_group)), row, e.i32(log.layout.rows));
 }
 
 llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* row) {
   llvm::Value* const offset =
       e.b.CreateMul(e.b.CreateZExt(row, e.b.getInt64Ty()), e.i64(profile_row_bytes(log.layout)));
-  return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(sizeof(ProfileBufferHeader))));
+  return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
 Log const& log_of(Emitter& e, ir::Value const& token) {
@@ -81,7 +89,7 @@ Log const& log_of(Emitter& e, ir::Value const& token) {
 void copy_row(Emitter& e, Log const& log) {
   llvm::IRBuilder<>& b = e.b;
   ptx::barrier_warp(b);
-  store_fields(e, log, place_of_row, {take_row(e, log, log.writes)});
+  store_fields(e, log, place_of_row, {log.taken});
   ptx::barrier_warp(b);
   auto const field = [&](std::size_t offset) {
     return load_vector(b, "shared", nullptr, log.row, static_cast<std::int64_t>(offset), {e.i32(0)}, 32)[0];
@@ -125,8 +133,9 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   if (log.in_shared) {
     llvm::Value* const own = b.CreateMul(e.warp, e.i32(profile_row_bytes(log.layout)));
     log.row = b.CreateAdd(e.scalar(*op.in("shared")), own);
+    log.taken = take_row(e, log);  // needed at the end alone, so nothing waits for it
   } else {
-    llvm::Value* const row = take_row(e, log, log.writes);
+    llvm::Value* const row = take_row(e, log);
     log.writes = b.CreateAnd(log.writes, b.CreateICmpULT(row, e.i32(log.layout.rows)));
     log.row = row_address(e, log, row);
   }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include "runtime/cuda/driver.hpp"
 #include "support/diagnostics.hpp"
@@ -83,6 +86,71 @@ void release(int device, void* address) noexcept {
     ContextScope const scope(device);
     driver().MemFree(device_address(address));
   });
+}
+
+void* allocate_in_order(int device, CUstream_st* order, std::int64_t bytes) {
+  ContextScope const scope(device);
+  CUdeviceptr address = 0;
+  check(driver().MemAllocAsync.raw(&address, static_cast<std::size_t>(bytes), order), "cuMemAllocAsync",
+        fmt::format("{} bytes on cuda:{}", bytes, device));
+  return reinterpret_cast<void*>(address);
+}
+
+void release_in_order(int device, CUstream_st* order, void* address) noexcept {
+  give_back([&] {
+    ContextScope const scope(device);
+    driver().MemFreeAsync(device_address(address), order);
+  });
+}
+
+void* allocate_pinned(int device, std::int64_t bytes) {
+  ContextScope const scope(device);
+  void* address = nullptr;
+  check(driver().MemHostAlloc.raw(&address, static_cast<std::size_t>(bytes), CU_MEMHOSTALLOC_PORTABLE),
+        "cuMemHostAlloc", fmt::format("{} bytes", bytes));
+  return address;
+}
+
+void release_pinned(void* address) noexcept {
+  give_back([&] { driver().MemFreeHost(address); });
+}
+
+bool can_access(int device, int other) {
+  int can = 0;
+  if (device != other) driver().DeviceCanAccessPeer(&can, device_handle(device), device_handle(other));
+  return device == other || can != 0;
+}
+
+namespace {
+
+/// Holds the pairs of devices of which the first may reach memory of the second.
+struct AccessTable {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> pairs;
+};
+
+AccessTable& access_table() {
+  static auto* const table = new AccessTable;  // lives for the process, as the contexts do
+  return *table;
+}
+
+}  // namespace
+
+void enable_access(int device, int other) {
+  if (device == other) return;
+  ContextScope const scope(device);
+  CUresult const result = driver().CtxEnablePeerAccess.raw(primary_context(other), 0);
+  if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)  // by the program itself
+    check(result, "cuCtxEnablePeerAccess", fmt::format("cuda:{} to memory of cuda:{}", device, other));
+  AccessTable& table = access_table();
+  std::lock_guard const lock(table.mutex);
+  table.pairs.emplace(device, other);
+}
+
+bool has_access(int device, int other) {
+  AccessTable& table = access_table();
+  std::lock_guard const lock(table.mutex);
+  return table.pairs.contains({device, other});
 }
 
 void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {
@@ -189,10 +257,10 @@ int device_of_address(void const* address) {
   return device;
 }
 
-void* create_event(int device) {
+void* create_event(int device, EventUse use) {
   ContextScope const scope(device);
   CUevent event = nullptr;
-  driver().EventCreate(&event, CU_EVENT_DEFAULT);
+  driver().EventCreate(&event, use == EventUse::time ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
   return event;
 }
 
@@ -206,6 +274,24 @@ void destroy_event(int device, void* event) noexcept {
 void record_event(int device, void* event, CUstream_st* stream) {
   ContextScope const scope(device);
   driver().EventRecord(static_cast<CUevent>(event), stream);
+}
+
+bool event_reached(int device, void* event) {
+  ContextScope const scope(device);
+  CUresult const result = driver().EventQuery.raw(static_cast<CUevent>(event));
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "cuEventQuery");
+  return true;
+}
+
+void synchronize_event(int device, void* event) {
+  ContextScope const scope(device);
+  driver().EventSynchronize(static_cast<CUevent>(event));
+}
+
+void wait_event(int device, CUstream_st* stream, void* event) {
+  ContextScope const scope(device);
+  driver().StreamWaitEvent(stream, static_cast<CUevent>(event), CU_EVENT_WAIT_DEFAULT);
 }
 
 double seconds_between(int device, void* start, void* stop) {

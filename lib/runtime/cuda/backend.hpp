@@ -28,6 +28,19 @@ DeviceLimits limits(int device);
 void* allocate(int device, std::int64_t bytes);
 /// Frees in a destructor: a failure is a warning.
 void release(int device, void* address) noexcept;
+/// Allocates and frees in the order of a stream.
+void* allocate_in_order(int device, CUstream_st* order, std::int64_t bytes);
+void release_in_order(int device, CUstream_st* order, void* address) noexcept;
+/// Allocates page-locked host memory for copies of any device.
+void* allocate_pinned(int device, std::int64_t bytes);
+void release_pinned(void* address) noexcept;
+
+/// True if kernels of a device can reach memory of another one.
+bool can_access(int device, int other);
+/// Lets them.
+void enable_access(int device, int other);
+/// True after enable_access() of the two.
+bool has_access(int device, int other);
 
 // Ordered on the stream, which may be the default one. The host side of an upload or download must stay alive until the
 // stream is synchronised.
@@ -49,9 +62,15 @@ int device_of(CUstream_st* stream);
 /// Gives the device that an address belongs to. Throws UserError if it is not device memory.
 int device_of_address(void const* address);
 
-void* create_event(int device);
+/// Says what an event is for: order alone costs less than time.
+enum class EventUse : std::uint8_t { order, time };
+void* create_event(int device, EventUse use);
 void destroy_event(int device, void* event) noexcept;
 void record_event(int device, void* event, CUstream_st* stream);
+bool event_reached(int device, void* event);
+void synchronize_event(int device, void* event);
+/// Lets later work of a stream of `device` wait for an event of any device.
+void wait_event(int device, CUstream_st* stream, void* event);
 /// Gives the seconds between two recorded events; waits for the second.
 double seconds_between(int device, void* start, void* stop);
 

@@ -31,7 +31,17 @@ void synchronize(int, CUstream_st*) { refuse(); }
 void synchronize_device(int) { refuse(); }
 int device_of(CUstream_st*) { refuse(); }
 int device_of_address(void const*) { refuse(); }
-void* create_event(int) { refuse(); }
+void* allocate_in_order(int, CUstream_st*, std::int64_t) { refuse(); }
+void release_in_order(int, CUstream_st*, void*) noexcept {}
+void* allocate_pinned(int, std::int64_t) { refuse(); }
+void release_pinned(void*) noexcept {}
+bool can_access(int, int) { refuse(); }
+void enable_access(int, int) { refuse(); }
+bool has_access(int, int) { return false; }
+void* create_event(int, EventUse) { refuse(); }
+bool event_reached(int, void*) { refuse(); }
+void synchronize_event(int, void*) { refuse(); }
+void wait_event(int, CUstream_st*, void*) { refuse(); }
 void destroy_event(int, void*) noexcept {}
 void record_event(int, void*, CUstream_st*) { refuse(); }
 double seconds_between(int, void*, void*) { refuse(); }

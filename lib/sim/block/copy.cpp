@@ -31,8 +31,10 @@ constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
 /// Describes a tensor map and one copy through it: the box in the tensor and in shared memory.
 struct BoxCopy {
   TensorMapOp const* map = nullptr;
-  int tensor = -1;
-  Extents at;  ///< of the box's first element, one per tensor axis
+  int tensor = -1;                ///< or a slice
+  int argument = -1;              ///< whose memory it names
+  machine::Footprint descriptor;  ///< empty: passed by value
+  Extents at;                     ///< of the box's first element, one per tensor axis
   View view;
   Region const* region = nullptr;
 };
@@ -43,7 +45,7 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   if (!result.empty()) return result;
   Extents const offsets = warp.integers(op.all("offsets"));
   Op const& map = *warp.handle(*op.in("map")).tensor_map;
-  TensorMapOp const& attributes = map.as<TensorMapOp>();
+  TensorMapOp const& attributes = tensor_map_of(*map.result())->as<TensorMapOp>();
   View const& whole = warp.view(*ir::view_of(op));
   int const lead = attributes.box.size() - whole.shape.size();
   Extents box;
@@ -53,7 +55,9 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   for (;;) {
     BoxCopy copy;
     copy.map = &attributes;
-    copy.tensor = warp.agent().tensor(*map.in<TensorMapOp>("tensor"));
+    copy.tensor = warp.agent().tensor(tensor_of(*map.result()));
+    copy.argument = warp.agent().argument(copy.tensor);
+    if (map.is<DeviceTensorMapOp>()) copy.descriptor = warp.engine().descriptor(*map.in("home"), warp.cta());
     copy.at = offsets;
     for (int axis = 0; axis < box.size(); ++axis) copy.at[lead + axis] += start[axis];
     copy.view = whole.box(start, box);
@@ -101,7 +105,7 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
 /// Checks the tensor of a tensor map.
 void check_tensor(Op const& op, Tensor const& tensor) {
   auto const refuse = [&](std::string const& reason) {
-    throw UserError("simulate: tensor_map: " + reason, op.where());
+    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": " + reason, op.where());
   };
   for (std::int64_t const extent : tensor.extents)
     if (extent == 0) return;  // other memory stands in for it
@@ -125,7 +129,7 @@ void check_tensor(Op const& op, Tensor const& tensor) {
 /// outside.
 template <class Visit>
 void each_run(Agent& agent, Op const& op, BoxCopy const& copy, Visit const& visit) {
-  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(copy.tensor)].tensor;
+  Tensor const& tensor = agent.view(copy.tensor);
   Extents const& box = copy.map->box;
   int const last = box.size() - 1;
   std::int64_t const inner = box[last];
@@ -158,7 +162,7 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
   auto const size = static_cast<std::uint64_t>(copy.view.element_bytes);
   each_run(warp.agent(), op, copy, [&](std::int64_t, std::int64_t count, std::byte* address) {
     if (address == nullptr) return;
-    std::uint64_t const at = global.offset(copy.tensor, address);
+    std::uint64_t const at = global.offset(copy.argument, address);
     result.push_back({at, at + static_cast<std::uint64_t>(count) * size, machine::every_lane});
   });
   return result;
@@ -214,9 +218,10 @@ Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
   Combine const kind = joins ? *combine : Combine::sum;
   machine::CopyOut action;
   action.source = Footprint(warp.warp().shared(), copy.region->intervals);
-  action.destination = Footprint(engine.global().space(copy.tensor), written);
+  action.destination = Footprint(engine.global().space(copy.argument), written);
   action.alignment = pattern_bytes(copy.map->swizzle);
   action.reduce = joins;
+  action.tensor_map = copy.descriptor;
   action.effect =
       engine.effect(2, [&engine, &op, agent, cta, copy, held, size, joins, kind](machine::Moment moment, int) {
         if (moment == machine::Moment::read_source) {
@@ -226,7 +231,7 @@ Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
             std::memcpy(held->data() + i * size, memory + copy.region->addresses[i], size);
           return;
         }
-        Element const element = agent->launch().arguments()[static_cast<std::size_t>(copy.tensor)].tensor.element;
+        Element const element = agent->view(copy.tensor).element;
         each_run(*agent, op, copy, [&](std::int64_t first, std::int64_t count, std::byte* address) {
           if (address == nullptr) return;
           std::byte const* const from = held->data() + static_cast<std::size_t>(first) * size;
@@ -245,11 +250,65 @@ Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
 }  // namespace
 
 Progress perform(WarpProgram& warp, Op const& op, TensorMapOp const&) {
-  check_tensor(op, warp.agent()
-                       .launch()
-                       .arguments()[static_cast<std::size_t>(warp.agent().tensor(*op.in<TensorMapOp>("tensor")))]
-                       .tensor);
+  if (op.in<TensorMapOp>("tensor")->defining_op() != nullptr)
+    throw UserError("simulate: tensor_map: " + to_string(*op.in<TensorMapOp>("tensor")) +
+                        " is a slice, whose descriptor is not built yet; run build-tensor-maps first",
+                    op.where());
+  check_tensor(op, warp.agent().view(warp.agent().tensor(*op.in<TensorMapOp>("tensor"))));
   warp.handle(*op.result()).tensor_map = &op;
+  return Progress::done;
+}
+
+// Descriptors that the kernel builds.
+
+namespace {
+
+void check_one_lane(WarpProgram& warp, Op const& op) {
+  if (std::popcount(warp.lanes()) == 1) return;
+  throw UserError("simulate: " + std::string(op.info().mnemonic) + " is executed by " +
+                      std::to_string(std::popcount(warp.lanes())) + " lanes; put it into an elect region",
+                  op.where());
+}
+
+Footprint home_bytes(WarpProgram& warp, Op const& op) {
+  return Footprint(warp.warp().shared(), warp.engine().regions().get(warp.view(*op.in("home"))).intervals);
+}
+
+Footprint descriptor_of(WarpProgram& warp, ir::Value const& map) {
+  return warp.engine().descriptor(*warp.handle(map).tensor_map->in("home"), warp.cta());
+}
+
+}  // namespace
+
+Progress perform(WarpProgram& warp, Op const& op, BuildTensorMapOp const&) {
+  check_one_lane(warp, op);
+  check_tensor(op, warp.agent().view(warp.agent().tensor(*op.in<BuildTensorMapOp>("slice"))));
+  warp.warp().write(warp.lanes(), warp.engine().descriptor(*op.in<BuildTensorMapOp>("home"), warp.cta()), warp.site());
+  warp.warp().write(warp.lanes(), home_bytes(warp, op), warp.site());
+  warp.engine().note_built(*op.in<BuildTensorMapOp>("home"), warp.cta(), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const&, ReleaseTensorMapsOp const&) {
+  warp.warp().release_tensor_maps(warp.lanes(), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, DeviceTensorMapOp const&) {
+  warp.warp().read(warp.lanes(), home_bytes(warp, op), warp.site());
+  warp.handle(*op.result()).tensor_map = &op;
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, AcquireTensorMapOp const&) {
+  warp.warp().acquire_tensor_map(warp.lanes(), descriptor_of(warp, *op.operand()), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, FreeTensorMapOp const&) {
+  check_one_lane(warp, op);
+  warp.warp().write(warp.lanes(), descriptor_of(warp, *op.operand()), warp.site());  // the next CTA's
+  warp.engine().note_freed(*warp.handle(*op.operand()).tensor_map->in("home"), warp.cta(), warp.site());
   return Progress::done;
 }
 
@@ -260,18 +319,19 @@ Progress perform(WarpProgram& warp, Op const& op, TmaLoadOp const& attributes) {
   check_start(warp, copy, false);
   Engine& engine = warp.engine();
   std::vector<LaneBytes> read;
-  if (engine.global().recorded(copy.tensor)) read = global_bytes(warp, op, copy);
+  if (engine.global().recorded(copy.argument)) read = global_bytes(warp, op, copy);
   auto const size = static_cast<std::size_t>(copy.view.element_bytes);
   Agent* const agent = &warp.agent();
   auto const multicast = static_cast<std::uint32_t>(attributes.multicast);
   int const base = multicast == 0 ? warp.cta() : warp.cta() / engine.cluster() * engine.cluster();
   machine::CopyIn action;
-  action.source = Footprint(engine.global().space(copy.tensor), read);
+  action.source = Footprint(engine.global().space(copy.argument), read);
   action.destination = Footprint(warp.warp().shared(), copy.region->intervals);
   action.mbarrier = warp.mbarrier(*op.in<TmaLoadOp>("mbarrier"));
   action.bytes = static_cast<std::uint32_t>(copy.region->addresses.size() * size);
   action.alignment = pattern_bytes(copy.map->swizzle);
   action.multicast = multicast;
+  action.tensor_map = copy.descriptor;
   int const calls = multicast == 0 ? 1 : std::popcount(multicast);
   action.effect = engine.effect(calls, [&engine, &op, agent, base, copy, size](machine::Moment, int rank) {
     std::byte* const memory = engine.shared_bytes(base + rank);

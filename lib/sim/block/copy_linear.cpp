@@ -35,7 +35,7 @@ BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
       throw UserError("simulate: " + std::string(op.info().mnemonic) + " copies adjacent bytes, but " +
                           to_string(shared.type()) + " is not dense there",
                       op.where());
-  Tensor const& tensor = warp.agent().launch().arguments()[static_cast<std::size_t>(ends.tensor)].tensor;
+  Tensor const& tensor = warp.agent().view(ends.tensor);
   ends.global = locate(warp.agent(), op, ends.tensor, offsets.begin());
   auto const begin = reinterpret_cast<std::uintptr_t>(ends.global);
   auto const end = reinterpret_cast<std::uintptr_t>(tensor.memory_end);
@@ -53,7 +53,7 @@ BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
 
 std::vector<LaneBytes> global_interval(WarpProgram& warp, BulkEnds const& ends) {
   if (ends.global == nullptr) return {};
-  std::uint64_t const at = warp.engine().global().offset(ends.tensor, ends.global);
+  std::uint64_t const at = warp.engine().global().offset(warp.agent().argument(ends.tensor), ends.global);
   return {{at, at + ends.bytes, machine::every_lane}};
 }
 
@@ -65,7 +65,7 @@ Progress perform(WarpProgram& warp, Op const& op, BulkLoadOp const&) {
   std::vector<LaneBytes> const read = global_interval(warp, ends);
   int const cta = warp.cta();
   machine::CopyIn action;
-  action.source = Footprint(engine.global().space(ends.tensor), read);
+  action.source = Footprint(engine.global().space(warp.agent().argument(ends.tensor)), read);
   action.destination = Footprint(warp.warp().shared(), ends.shared, ends.shared + ends.bytes);
   action.mbarrier = warp.mbarrier(*op.in<BulkLoadOp>("mbarrier"));
   action.bytes = ends.bytes;
@@ -84,7 +84,7 @@ Progress perform(WarpProgram& warp, Op const& op, BulkStoreOp const&) {
   auto held = std::make_shared<std::vector<std::byte>>(ends.bytes);
   machine::CopyOut action;
   action.source = Footprint(warp.warp().shared(), ends.shared, ends.shared + ends.bytes);
-  action.destination = Footprint(engine.global().space(ends.tensor), written);
+  action.destination = Footprint(engine.global().space(warp.agent().argument(ends.tensor)), written);
   action.effect = engine.effect(2, [&engine, cta, ends, held](machine::Moment moment, int) {
     if (moment == machine::Moment::read_source)
       std::memcpy(held->data(), engine.shared_bytes(cta) + ends.shared, ends.bytes);
@@ -118,7 +118,7 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
   auto const vector = static_cast<std::size_t>(attributes.vector);
   auto const size = static_cast<std::uint32_t>(vector) * static_cast<std::uint32_t>(view.element_bytes);
   int const lead = offsets.size() - view.shape.size();
-  bool const recorded = engine.global().recorded(tensor);
+  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   bool const one_lane = warp.lanes() != machine::all_lanes;
   std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * 32;
   auto const chunks = std::make_shared<std::vector<Chunk>>();
@@ -152,13 +152,13 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       chunks->push_back(next);
       written.push_back({next.to, next.to + size, lane});
       if (!recorded || next.from == nullptr) continue;
-      std::uint64_t const from = engine.global().offset(tensor, next.from);
+      std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
       read.push_back({from, from + size, lane});
     }
   }
   if (written.empty()) return Progress::done;
   machine::AsyncCopy action;
-  action.source = Footprint(engine.global().space(tensor), read);
+  action.source = Footprint(engine.global().space(warp.agent().argument(tensor)), read);
   action.destination = Footprint(warp.warp().shared(), written);
   int const cta = warp.cta();
   action.effect = engine.effect(1, [&engine, cta, chunks, size](machine::Moment, int) {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "ir/exchange.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
 #include "sim/block/warp_program.hpp"
 #include "tegula/support/error.hpp"
 
@@ -66,6 +68,7 @@ void Engine::build(machine::Machine& machine, int first, int count) {
     buffer_spaces_[alloc] = machine.add_buffer(std::move(buffer));
   }
   global_.add_to(machine);
+  add_descriptors(machine, count);
   for (int cta = 0; cta < std::min(count, ctas() - first); ++cta) {
     for (NamedBytes const& name : plan_.names()) machine.name(machine.shared(cta), name.begin, name.end, name.name);
     for (int index = 0; index < plan_.warps(); ++index) {
@@ -79,6 +82,42 @@ void Engine::build(machine::Machine& machine, int first, int count) {
           &place);
     }
   }
+}
+
+void Engine::add_descriptors(machine::Machine& machine, int ctas) {
+  descriptors_.clear();
+  built_.clear();
+  ir::walk(kernel_.body(), [&](Op const& op) {
+    if (!op.is<BuildTensorMapOp>() && !op.is<DeviceTensorMapOp>()) return;
+    auto const [slot, fresh] = descriptors_.try_emplace(op.in("home"));
+    if (!fresh) return;
+    machine::Buffer buffer;
+    buffer.name = "the descriptor of " + to_string(*op.in("slice"));
+    buffer.bytes = static_cast<std::uint64_t>(ctas) * tensor_map_bytes;
+    buffer.initialised = false;
+    slot->second = machine.add_buffer(buffer);
+  });
+}
+
+void Engine::note_built(ir::Value const& home, int cta, machine::Site const& site) {
+  if (!built_.try_emplace({&home, cta}, site).second)
+    report(machine::ReportKind::misuse,
+           "a descriptor is built into a home whose first one still has its place; add free_tensor_map before it",
+           site);
+}
+
+void Engine::note_freed(ir::Value const& home, int cta, machine::Site const& site) {
+  if (built_.erase({&home, cta}) == 0)
+    report(machine::ReportKind::misuse, "the descriptor does not have a place any more; free it once", site);
+}
+
+std::vector<machine::Report> Engine::take_reports() {
+  for (auto const& [place, site] : built_)
+    report(machine::ReportKind::open_at_exit,
+           "the descriptor's place is not given back, so that later CTAs find none; add free_tensor_map before the end",
+           site);
+  built_.clear();
+  return std::move(reports_);
 }
 
 MatrixPart const& Engine::matrix(Fragment const& fragment) {

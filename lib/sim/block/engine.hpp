@@ -87,9 +87,18 @@ class Engine {
   /// Makes an effect that calls `move` for each of its moments; `calls` of them end it.
   machine::Effect effect(int calls, Move move);
   [[nodiscard]] Exchange& exchange(int cta, ir::Op const& op) { return exchanges_[{cta, &op}]; }
+  /// Gives the global memory in which a CTA builds the descriptor whose address goes to `home`.
+  [[nodiscard]] machine::Footprint descriptor(ir::Value const& home, int cta) const {
+    auto const begin = static_cast<std::uint64_t>(cta) * tensor_map_bytes;
+    return {descriptors_.at(&home), begin, begin + tensor_map_bytes};
+  }
+  /// Note that a CTA builds a descriptor, and that it gives its place back.
+  void note_built(ir::Value const& home, int cta, machine::Site const& site);
+  void note_freed(ir::Value const& home, int cta, machine::Site const& site);
   /// Files a report that the machine cannot make.
   void report(machine::ReportKind kind, std::string sentence, machine::Site const& site);
-  [[nodiscard]] std::vector<machine::Report> take_reports() { return std::move(reports_); }
+  /// Gives these reports at the end of the run.
+  [[nodiscard]] std::vector<machine::Report> take_reports();
 
  private:
   struct Moving {
@@ -97,6 +106,8 @@ class Engine {
     int calls = 0;
   };
   static constexpr std::uint64_t ranks = 16;
+  static constexpr std::uint64_t tensor_map_bytes = 128;
+  void add_descriptors(machine::Machine& machine, int ctas);
 
   ir::Function const& kernel_;
   Arguments const& arguments_;
@@ -118,6 +129,8 @@ class Engine {
   std::map<std::pair<int, ir::Op const*>, Exchange> exchanges_;
   GlobalBuffers buffers_;  ///< of all CTAs, which may run one batch after the other
   std::map<ir::Op const*, machine::Space> buffer_spaces_;
+  std::map<ir::Value const*, machine::Space> descriptors_;           ///< by home
+  std::map<std::pair<ir::Value const*, int>, machine::Site> built_;  ///< by home and CTA, and not freed
   std::vector<machine::Report> reports_;
 };
 

@@ -107,10 +107,10 @@ Progress load_scalar(WarpProgram& warp, Op const& op, LoadOp const& attributes) 
     *result.data<T>() =
         address == nullptr ? constant_as<T>(attributes.pad) : read_element<T>(address, result.element());
   });
-  if (address != nullptr && global.recorded(tensor)) {
-    std::uint64_t const at = global.offset(tensor, address);
+  if (address != nullptr && global.recorded(warp.agent().argument(tensor))) {
+    std::uint64_t const at = global.offset(warp.agent().argument(tensor), address);
     auto const size = static_cast<std::uint64_t>(bytes(result.element()));
-    warp.warp().read(warp.lanes(), Footprint(global.space(tensor), at, at + size), warp.site());
+    warp.warp().read(warp.lanes(), Footprint(global.space(warp.agent().argument(tensor)), at, at + size), warp.site());
   }
   warp.set(*op.result(), std::move(result));
   return Progress::done;
@@ -124,7 +124,7 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
   Fragment const& fragment = warp.fragment(op.result()->type());
   Value result = warp.agent().fresh(op);
   GlobalMemory const& global = warp.engine().global();
-  bool const recorded = global.recorded(tensor);
+  bool const recorded = global.recorded(warp.agent().argument(tensor));
   Element const element = result.element();
   auto const size = static_cast<std::uint64_t>(bytes(element));
   std::vector<LaneBytes> touched;
@@ -136,10 +136,13 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
                 [&](int i, std::byte const* address) {
                   if (address == nullptr) return;
                   to[i] = read_element<T>(address, element);
-                  if (recorded) add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+                  if (recorded)
+                    add_bytes(touched, global.offset(warp.agent().argument(tensor), address), size,
+                              fragment.lane_of(i));
                 });
   });
-  if (!touched.empty()) warp.warp().read(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
+  if (!touched.empty())
+    warp.warp().read(warp.lanes(), Footprint(global.space(warp.agent().argument(tensor)), touched), warp.site());
   warp.set(*op.result(), std::move(result));
   return Progress::done;
 }
@@ -157,10 +160,11 @@ Progress perform(WarpProgram& warp, Op const& op, StoreOp const& attributes) {
                 [&](int i, std::byte* address) {
                   if (address == nullptr || fragment.owner[static_cast<std::size_t>(i)] == 0) return;
                   write_element(address, element, tile.data<T>()[i]);
-                  add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+                  add_bytes(touched, global.offset(warp.agent().argument(tensor), address), size, fragment.lane_of(i));
                 });
   });
-  if (!touched.empty()) warp.warp().write(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
+  if (!touched.empty())
+    warp.warp().write(warp.lanes(), Footprint(global.space(warp.agent().argument(tensor)), touched), warp.site());
   return Progress::done;
 }
 
@@ -212,11 +216,11 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
     }
   });
   GlobalMemory const& global = warp.engine().global();
-  std::uint64_t const at = global.offset(tensor, address);
+  std::uint64_t const at = global.offset(warp.agent().argument(tensor), address);
   auto const size = static_cast<std::uint64_t>(bytes(result.element()));
   warp.set(*op.result(), std::move(result));
-  (void)warp.warp().atomic(warp.lanes(), Footprint(global.space(tensor), at, at + size), machine::AtomicOrder::relaxed,
-                           warp.site());
+  (void)warp.warp().atomic(warp.lanes(), Footprint(global.space(warp.agent().argument(tensor)), at, at + size),
+                           machine::AtomicOrder::relaxed, warp.site());
   return Progress::turn;
 }
 
@@ -241,13 +245,14 @@ std::vector<LaneBytes> each_indexed(WarpProgram& warp, Op const& op, Fragment co
     std::byte* const address = locate(warp.agent(), op, tensor, coordinates);
     visit(i, address);
     if (address != nullptr)
-      add_bytes(touched, warp.engine().global().offset(tensor, address), size, fragment.lane_of(i));
+      add_bytes(touched, warp.engine().global().offset(warp.agent().argument(tensor), address), size,
+                fragment.lane_of(i));
   }
   return touched;
 }
 
 Footprint global_footprint(WarpProgram& warp, Op const& op, std::vector<LaneBytes> const& touched) {
-  return Footprint(warp.engine().global().space(warp.agent().tensor(*op.in("tensor"))), touched);
+  return Footprint(warp.engine().global().space(warp.agent().argument(warp.agent().tensor(*op.in("tensor")))), touched);
 }
 
 machine::AtomicOrder order_of(MemoryOrder order) {
@@ -299,7 +304,8 @@ Progress perform(WarpProgram& warp, Op const& op, GatherOp const& attributes) {
       to[i] = address == nullptr ? pad : read_element<T>(address, result.element());
     });
   });
-  if (!touched.empty() && warp.engine().global().recorded(warp.agent().tensor(*op.in<GatherOp>("tensor"))))
+  if (!touched.empty() &&
+      warp.engine().global().recorded(warp.agent().argument(warp.agent().tensor(*op.in<GatherOp>("tensor")))))
     warp.warp().read(warp.lanes(), global_footprint(warp, op, touched), warp.site());
   warp.set(*op.result(), std::move(result));
   return Progress::done;

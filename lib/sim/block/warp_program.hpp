@@ -41,10 +41,10 @@ using Registers = std::shared_ptr<RegisterFile::Piece const>;
 
 /// Holds the properties of a value besides its elements.
 struct Handle {
-  View view;                   ///< of a shared buffer
-  std::uint32_t mbarrier = 0;  ///< byte offset of the first object
-  ir::Op const* tensor_map = nullptr;
-  Registers registers;  ///< of a value that tensor cores touch
+  View view;                           ///< of a shared buffer
+  std::uint32_t mbarrier = 0;          ///< byte offset of the first object
+  ir::Op const* tensor_map = nullptr;  ///< the op that gave it
+  Registers registers;                 ///< of a value that tensor cores touch
   machine::Time ready = 0;
 };
 

@@ -238,4 +238,30 @@ void State::check_tensor_map(WarpState& w, Lanes lanes, Footprint const& map, st
   }
 }
 
+void State::check_released(WarpState& w, Lanes lanes, Footprint const& map, Site const& site) {
+  SpaceState& space = *spaces[map.space()];
+  for (LaneBytes const& range : map) {
+    AccessRef unreleased = no_access;
+    space.shadow.visit(range.begin, std::min(range.end, space.buffer.bytes), [&](Segment& s, std::uint64_t) {
+      if (s.write == no_access) return;
+      AccessRecord const& write = records[record_of(s.write)];
+      if (write.warp == host_warp || write.warp == preceding_grid) return;
+      bool const released = std::any_of(releases.begin(), releases.end(), [&](Instant const& release) {
+        return release.warp == write.warp && (write.lanes & ~release.lanes) == 0 && release.time > write.time &&
+               knows(w, lanes, release);
+      });
+      if (!released) unreleased = s.write;
+    });
+    if (unreleased == no_access) continue;
+    AccessRecord const& write = records[record_of(unreleased)];
+    if (!first(ReportKind::descriptor, write.site, site)) continue;
+    add(ReportKind::descriptor,
+        "the write of the tensor map " + describe(map.space(), range.begin, range.end) +
+            " was not released before this acquire; add fence.proxy.tensormap release in the thread that wrote it, "
+            "before the barrier",
+        side(write, lane_of(unreleased), map.space(), range.begin, range.end),
+        side(w, lanes, "acquire of the map", site));
+  }
+}
+
 }  // namespace tegula::sim::machine

@@ -100,9 +100,15 @@ void Warp::fence_mbarrier_init(Lanes lanes, Site site) {
   }
 }
 
-void Warp::fence_tensor_map(Lanes lanes, Footprint const& map, Site site) {
+void Warp::release_tensor_maps(Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  state_->releases.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
+}
+
+void Warp::acquire_tensor_map(Lanes lanes, Footprint const& map, Site site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
+  s.check_released(w, lanes, map, site);
   s.touch(w, lanes, map, s.new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, false));
   for (LaneBytes const& range : map) {
     s.acquires.push_back(

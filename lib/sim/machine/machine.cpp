@@ -52,6 +52,7 @@ void State::reset() {
   free_operations.clear();
   in_flight.clear();
   acquires.clear();
+  releases.clear();
   atomics.clear();
   outcome = {};
   seen.clear();

@@ -260,6 +260,7 @@ struct State {
   std::vector<std::uint32_t> in_flight;  // in order of issue
   std::vector<Candidate> candidates;
   std::vector<MapAcquire> acquires;
+  std::vector<Instant> releases;                     // of tensor maps
   std::unordered_map<std::uint64_t, Clock> atomics;  // by space and offset
   Outcome outcome;
   std::unordered_set<std::uint64_t> seen;  // reports by kind and places
@@ -306,6 +307,8 @@ struct State {
   /// Notes a use of another CTA's shared memory; `record` of an access that an mbarrier counts, else 0.
   void note_remote(CtaState&, WarpState const&, Lanes, Site const&, std::uint32_t record);
   void check_tensor_map(WarpState&, Lanes, Footprint const&, std::uint32_t record);
+  /// Checks that the kernel's last write of a tensor map was released before these lanes acquire it.
+  void check_released(WarpState&, Lanes, Footprint const&, Site const&);
 
   // explain.cpp
   [[nodiscard]] std::string describe(Space, std::uint64_t begin, std::uint64_t end) const;

@@ -118,8 +118,10 @@ class Warp {
   void warp_sync(Lanes, Site);
   void fence_proxy_async(Lanes, FenceSpace, Site);
   void fence_mbarrier_init(Lanes, Site);
+  /// Executes fence.proxy.tensormap release: of the descriptors that these lanes wrote.
+  void release_tensor_maps(Lanes, Site);
   /// Executes fence.proxy.tensormap acquire of one descriptor.
-  void fence_tensor_map(Lanes, Footprint const&, Site);
+  void acquire_tensor_map(Lanes, Footprint const&, Site);
   /// Executes bar.sync id, threads (barrier 0 of all threads of the CTA when threads is 0).
   Turn barrier(int id, int threads, Lanes, Site);
   /// Executes bar.arrive.

@@ -115,11 +115,12 @@ class Lowering {
     if (context_.options.target == Target::cuda && options_.strategy == ProfileStrategy::shared && !fit_in_shared())
       return false;
     layout_.rows = std::max(options_.rows, 1);
+    layout_.rows -= layout_.rows % profile_groups(layout_);
     std::int64_t const max_bytes = max_tile_elements * word_bytes;
     if (profile_buffer_bytes(layout_) <= max_bytes) return true;
     error(fmt::format("profile: {} rows of {} slots take {} bytes, but a buffer has at most {}; take at most {} rows",
                       layout_.rows, layout_.slots, profile_buffer_bytes(layout_), max_bytes,
-                      (max_bytes - std::int64_t{sizeof(ProfileBufferHeader)}) / profile_row_bytes(layout_)));
+                      (max_bytes - profile_rows_offset(layout_)) / profile_row_bytes(layout_)));
     return false;
   }
 

@@ -205,6 +205,11 @@ Value* shape(Site& site) {
     return value != nullptr ? value : on_broadcasts(site);
   }
   switch (site.op.kind()) {
+    case OpKind::ExtentOp: {  // a slice has its tensor's extents along the other axes
+      Op const* const slice = site.operand()->defined_by<ir::SliceOp>();
+      if (slice == nullptr || slice->as<ir::SliceOp>().axis == site.op.as<ir::ExtentOp>().axis) return nullptr;
+      return site.same_op({slice->in<ir::SliceOp>("tensor")}, site.type());
+    }
     case OpKind::SplatOp: {
       auto const constant = constant_of(*site.operand());
       return constant ? site.builder.constant(*constant, site.type()) : nullptr;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
@@ -109,7 +110,8 @@ class Maker {
 constexpr std::string_view of_bounds = "check of bounds: ", of_overflow = "check of overflow: ",
                            of_nan = "check of nan: ";
 
-std::string named(Value const& tensor) {
+std::string named(Value const& value) {
+  Value const& tensor = ir::parameter_behind(value);
   return tensor.name().empty() ? "argument " + std::to_string(tensor.index()) : tensor.name();
 }
 

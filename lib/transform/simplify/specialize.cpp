@@ -4,6 +4,7 @@
 
 #include "analysis/call_graph.hpp"
 #include "analysis/effects.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
@@ -26,7 +27,7 @@ bool hand_facts_on(ir::Module& module) {
       for (auto const& caller : module.functions())
         ir::walk(*caller, [&](ir::Op& op) {
           if (!op.is<ir::CallOp>() || op.as<ir::CallOp>().callee.view() != callee.name()) return;
-          TensorFacts const& given = analysis::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
+          TensorFacts const& given = ir::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
           joined.unit_inner_stride = joined.unit_inner_stride && given.unit_inner_stride;
           joined.aligned_16 = joined.aligned_16 && given.aligned_16;
           called = true;

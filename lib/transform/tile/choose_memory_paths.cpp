@@ -5,6 +5,7 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/tma_tensor.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "layout/element_offsets.hpp"
@@ -13,6 +14,7 @@
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 #include "transform/tile/dot_paths.hpp"
+#include "transform/tile/tensor_maps.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -111,8 +113,9 @@ class Paths {
   /// Names the rule of TMA that the tensor or this box of it breaks. Empty: none.
   Finding broken_rule(Op const& load) const {
     Value const& tensor = *load.in<ir::LoadOp>("tensor");
-    if (analysis::parameter_of(tensor).direction != Direction::in)
-      return Finding(finding::direction, ir::to_string(tensor));
+    if (ir::parameter_of(tensor).direction != Direction::in)
+      return Finding(finding::direction, ir::to_string(ir::parameter_behind(tensor)));
+    if (!known_at_start(tensor)) return Finding(finding::slice);
     for (Op const* around = load.parent_op(); around != nullptr; around = around->parent_op())
       if (around->is<ir::RepeatOp>()) return Finding(finding::repeated);
     if (!load.as<ir::LoadOp>().part.empty()) return Finding(finding::part);
@@ -155,25 +158,14 @@ class Paths {
     return builder.value(ir::SelectOp{}, {inside, copied, pad}, tile);
   }
 
-  /// Gives the tensor map for these copies: an equal one, or a new one at the kernel's start.
+  /// Gives the tensor map for these copies.
   Value* map_of(Op const& load, target::TmaPlan const& plan) {
     Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::TensorMapOp wanted;
     for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
     for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
     wanted.swizzle = swizzle_of(plan.swizzle_bytes);
-    Op* first = nullptr;  // behind the maps
-    for (Op& op : function_.body()) {
-      first = &op;
-      if (!op.is<ir::TensorMapOp>()) break;
-      auto const& map = op.as<ir::TensorMapOp>();
-      if (op.in<ir::TensorMapOp>("tensor") == tensor && map.box == wanted.box && map.swizzle == wanted.swizzle)
-        return op.result();
-    }
-    ir::Builder builder = ir::Builder::before(*first);
-    Value* const map = builder.value(wanted, {tensor}, ir::Type::tensor_map(tensor->type().element(), wanted.box));
-    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
-    return map;
+    return tensor_map_at_start(function_, *tensor, wanted);
   }
 
   ir::Function& function_;

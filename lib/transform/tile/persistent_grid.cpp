@@ -15,6 +15,7 @@
 #include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
 #include "transform/barrier/loop_regions.hpp"
+#include "transform/tile/tensor_maps.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -36,6 +37,13 @@ bool product_in_loop(ir::Function& function) {
     if (op.is<ir::DotOp>())
       for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) found = found || at->is<ir::ForOp>();
   });
+  return found;
+}
+
+/// Tells whether a CTA builds descriptors of slices when it begins. In a loop over tiles their bounds would change.
+bool slices_at_start(ir::Function& function) {
+  bool found = false;
+  for (Op& op : function.body()) found = found || (op.is<ir::SliceOp>() && known_at_start(*op.result()));
   return found;
 }
 
@@ -421,7 +429,8 @@ class Persistence {
 
 bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
-  return options.persistence == Choice::on || product_in_loop(function) || reads_again(function);
+  if (options.persistence == Choice::on) return true;
+  return (product_in_loop(function) || reads_again(function)) && !slices_at_start(function);
 }
 
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {

@@ -7,6 +7,7 @@
 
 #include "analysis/call_graph.hpp"
 #include "analysis/index_runs.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
@@ -198,7 +199,7 @@ class Assignment {
   std::int64_t widest_access(Op const& op) const {
     Value const& tensor = *op.in("tensor");
     ir::Type const& tile = accessed_tile(op)->type();
-    TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
+    TensorFacts const facts = ir::parameter_of(tensor).facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
     if (op.is<ir::AtomicUpdateOp>() && !has_vectors(op.as<ir::AtomicUpdateOp>(), tile.element())) return 1;
     if (at_indices(op))

@@ -1,10 +1,10 @@
 #include "transform/warp/share_reciprocals.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/kept_bits.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 
@@ -17,18 +17,10 @@ using ir::Value;
 
 constexpr std::int64_t worth_a_test = 16;  ///< quotients per divisor
 
-bool only_16_bits(Value const& value) {
-  auto const& uses = value.uses();
-  return std::all_of(uses.begin(), uses.end(), [](ir::Use const& use) {
-    return use.user->is<ir::CastOp>() && is_float(use.user->result()->type().element()) &&
-           bytes(use.user->result()->type().element()) == 2;
-  });
-}
-
 bool rewrite(Op& quotient) {
   Op const* const wide = quotient.rhs()->defined_by<ir::BroadcastOp>();
   Type const type = quotient.result()->type();
-  if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 || !only_16_bits(*quotient.result()))
+  if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 || !ir::only_16_bits_kept(*quotient.result()))
     return false;
   Value* const divisor = wide->operand();
   Type const row = divisor->type();

@@ -126,7 +126,7 @@ class Specialization {
     return found != nullptr;
   }
 
-  /// Moves grid and requirements out: they belong into the kernel's outermost block.
+  /// Moves grid, requirements, tensor maps and buffers out: they belong into the kernel's outermost block.
   void hoist_launch_statements(Op& last) {
     std::vector<Op*> moving;
     std::unordered_set<Op const*> behind;
@@ -143,7 +143,7 @@ class Specialization {
       moving.push_back(&op);
     };
     for (Op& op : function_.body())
-      if (op.info().has(ir::launch_statement)) take(take, op);
+      if (op.info().has(ir::launch_statement) || op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>()) take(take, op);
     for (Op* op : moving) op->move_before(last);
   }
 

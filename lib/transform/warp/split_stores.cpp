@@ -7,12 +7,14 @@
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
 #include "analysis/tma_tensor.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "ir/shared_frame.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/walk.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
+#include "transform/tile/tensor_maps.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -83,12 +85,22 @@ class Split {
     return max;
   }
 
+  /// Counts the accesses to a tensor and to its slices.
+  static std::ptrdiff_t accesses_to(Value const& tensor) {
+    std::ptrdiff_t count = 0;
+    for (ir::Use const& use : tensor.uses())
+      if (use.user->is<ir::SliceOp>())
+        count += accesses_to(*use.user->result());
+      else
+        count += use.user->is<ir::ExtentOp>() ? 0 : 1;
+    return count;
+  }
+
   bool can_be_cut(Op const& store, Cut& cut) {
     Value const& tensor = *store.in<ir::StoreOp>("tensor");
     Type const& tile = store.in<ir::StoreOp>("tile")->type();
-    ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
-    bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
-                                     [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
+    ir::ParameterAttributes const& parameter = ir::parameter_of(tensor);
+    bool const alone = accesses_to(ir::parameter_behind(tensor)) == 1 && known_at_start(tensor);
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     if (!store.as<ir::StoreOp>().part.empty()) return false;
     int const size = bytes(tile.element());
@@ -126,19 +138,13 @@ class Split {
     std::span<Value* const> const leading = offsets.first(offsets.size() - 2);
     Value *const row_offset = offsets[leading.size()], *const column_offset = offsets.back();
     Element const element = tile->type().element();
-    Op* first = nullptr;  // behind the maps
-    for (Op& op : function_.body()) {
-      first = &op;
-      if (!op.is<ir::TensorMapOp>()) break;
-    }
-    ir::Builder start = ir::Builder::before(*first);
     ir::TensorMapOp map_of;
     for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
     map_of.box.push_back(rows_per_warp);
     map_of.box.push_back(cut.chunk[1]);
     map_of.swizzle = swizzle_of(cut.swizzle);
-    Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
-    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
+    Value* const map = tensor_map_at_start(function_, *tensor, map_of);
+    ir::Builder start = ir::Builder::after(*map->defining_op());
     Value* const staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
                                        Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
     staging->set_name("staging");

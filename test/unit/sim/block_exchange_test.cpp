@@ -31,6 +31,32 @@ void shared_tiles() {
   CHECK(first_wrong(y, [&](std::int64_t i) { return 5 * x.number(i % 64 * 32 + i / 64); }) == "");
 }
 
+void logs() {
+  // Each of two warps writes its own rows, where one is kept in shared memory too; a buffer ends.
+  HostTensor y(Element::f32, {64});
+  run_clean(R"(kernel @k(%y: out tensor<?xf32>) warps = 2 {
+  %g = buffer_alloc {symbol = "tegula_profile"} : global<56xi64, dense>
+  %s = buffer_alloc : shared<32xi64, dense>
+  %l = profile_begin %g, %s {rows = 3, slots = 8} : i64
+  %w = warp_index : i64
+  record %w {name = "unheard"}
+  profile_append %l, %w {name = "warp"}
+  %0 = constant {value = 0 : i64} : i64
+  %t = constant {value = 3 : f32} : tile<64xf32, [register, lane (1) (2) (4) (8) (16), warp (32)]>
+  %b = buffer_alloc : shared<64xf32, dense>
+  buffer_store %b, %t
+  %u = buffer_load %b : tile<64xf32, [register, lane (1) (2) (4) (8) (16), warp (32)]>
+  buffer_dealloc %b
+  store %y, %u, %0
+  profile_append %l {event = stop, name = "warp"}
+  profile_end %l
+  return
+}
+)",
+            {&y});
+  CHECK(first_wrong(y, [](std::int64_t) { return 3; }) == "");
+}
+
 void bulk_copies() {
   HostTensor x = small_tensor(Element::f32, {1024}, 11), y(Element::f32, {1024});
   run_clean(R"(kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 1 {
@@ -459,8 +485,8 @@ void indices() {
 }  // namespace
 
 void tegula::test::check_exchange() {
-  for (auto const check :
-       {shared_tiles, bulk_copies, tma_copies, old_copies, named_barriers, clusters, peers, atomics, indices, products})
+  for (auto const check : {shared_tiles, logs, bulk_copies, tma_copies, old_copies, named_barriers, clusters, peers,
+                           atomics, indices, products})
     check();
 }
 

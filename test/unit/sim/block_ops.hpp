@@ -7,9 +7,11 @@
 
 namespace tegula::test {
 
-/// Declares the checks of block_values_test.cpp and of block_exchange_test.cpp: together they run every op.
+/// Declares the checks of block_values_test.cpp, block_exchange_test.cpp and block_descriptors_test.cpp: together they
+/// run every op.
 void check_values();
 void check_exchange();
+void check_descriptors();
 
 /// Four warps, 256 elements, two adjacent ones per thread.
 inline constexpr auto line = "[register (1), lane (2) (4) (8) (16) (32), warp (64) (128)]";

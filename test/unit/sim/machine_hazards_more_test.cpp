@@ -284,7 +284,7 @@ void descriptor(Machine& m, Map variant) {
   m.add_warp(0, [=](Warp w) -> Task {
     co_await init(w, full_barrier, 1);
     w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
-    if (variant != Map::no_acquire) w.fence_tensor_map(leader, Footprint(maps, 0, 128), at("fence_tensor_map"));
+    if (variant != Map::no_acquire) w.acquire_tensor_map(leader, Footprint(maps, 0, 128), at("acquire_tensor_map"));
     co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
     CopyIn copy = load_1k(w, in, kib, full_barrier);
     copy.tensor_map = Footprint(maps, 0, 128);
@@ -301,6 +301,50 @@ TEST_CASE("hazard 9: a tensor map in global memory without an acquire", "[machin
   check_pair({.kind = ReportKind::descriptor,
               .sentence = "add fence.proxy.tensormap acquire before its first use",
               .build = [](Machine& m, bool planted) { descriptor(m, planted ? Map::no_acquire : Map::acquire); }});
+}
+
+namespace {
+
+enum class Built { released, not_released, released_too_early, released_by_another };
+
+/// Warp 0 writes a tensor map, and warp 1 copies through it.
+void built_descriptor(Machine& m, Built variant) {
+  Space const in = add_input(m);
+  Space const maps = m.add_buffer({.name = "%maps", .bytes = 128, .initialised = false});
+  m.add_warp(0, [=](Warp w) -> Task {
+    if (variant == Built::released_too_early) w.release_tensor_maps(leader, at("release_tensor_maps"));
+    w.write(leader, Footprint(maps, 0, 128), at("build_tensor_map"));
+    if (variant == Built::released) w.release_tensor_maps(leader, at("release_tensor_maps"));
+    w.warp_sync(all_lanes, at("warp_barrier"));
+    co_await w.barrier(0, 0, all_lanes, at("barrier"));
+  });
+  m.add_warp(0, [=](Warp w) -> Task {
+    co_await init(w, full_barrier, 1);
+    w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
+    if (variant == Built::released_by_another) w.release_tensor_maps(leader, at("release_tensor_maps"));
+    co_await w.barrier(0, 0, all_lanes, at("barrier"));
+    w.acquire_tensor_map(leader, Footprint(maps, 0, 128), at("acquire_tensor_map"));
+    co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
+    CopyIn copy = load_1k(w, in, kib, full_barrier);
+    copy.tensor_map = Footprint(maps, 0, 128);
+    co_await w.copy_in(leader, copy, at("tma_load"));
+    co_await w.wait_parity(leader, full_barrier, 0, at("mbarrier_wait"));
+  });
+}
+
+template <Built wrong>
+void check_built_descriptor() {
+  check_pair({.kind = ReportKind::descriptor,
+              .sentence = "add fence.proxy.tensormap release in the thread that wrote it",
+              .build = [](Machine& m, bool planted) { built_descriptor(m, planted ? wrong : Built::released); }});
+}
+
+}  // namespace
+
+TEST_CASE("a tensor map written by a thread that does not release it behind the write", "[machine][D7]") {
+  check_built_descriptor<Built::not_released>();
+  check_built_descriptor<Built::released_too_early>();
+  check_built_descriptor<Built::released_by_another>();
 }
 
 TEST_CASE("hazard 27: a tensor map edited while a copy uses it", "[machine]") {

@@ -6,6 +6,7 @@
 
 #include "layout/layout.hpp"
 #include "ops_support.hpp"
+#include "support/log_rows.hpp"
 #include "support/elementary.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/half.hpp"
@@ -431,6 +432,51 @@ void constants() {
   CHECK(std::isinf(g.number(2)));
 }
 
+/// Loads from a slice of a slice, stores to one, and gives its extents; begins and ends are clipped.
+void slices() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %b: in tensor<?xi64>, %y: out tensor<?x?xi32>, %n: out tensor<?xi64>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %2 = constant {value = 2 : i64} : i64
+  %begin = load %b, %0 : i64
+  %end = load %b, %1 : i64
+  %rows = slice %x, %begin, %end : tensor<?x?xi32>
+  %part = slice %rows, %1, %2 {axis = 1} : tensor<?x?xi32>
+  %v = load %part, %0, %0 {pad = -9 : i32} : tile<4x2xi32>
+  %into = slice %y, %2, %begin {axis = 1} : tensor<?x?xi32>
+  store %into, %v, %0, %0
+  %e0 = extent %part : i64
+  %e1 = extent %part {axis = 1} : i64
+  %t0 = splat %e0 : tile<1xi64>
+  %t1 = splat %e1 : tile<1xi64>
+  store %n, %t0, %0
+  store %n, %t1, %1
+  return
+})");
+  HostTensor x(Element::i32, {5, 3});
+  for (int k = 0; k < 15; ++k) x.set_number(k, 10 + k);
+  for (auto const& [begin, end] : {std::pair<int, int>{3, 5}, {-2, 9}, {4, 1}, {7, 8}}) {
+    HostTensor b(Element::i64, {2}), y(Element::i32, {4, 5}), n(Element::i64, {2});
+    b.set_number(0, begin);
+    b.set_number(1, end);
+    for (int k = 0; k < 20; ++k) y.set_number(k, -5);
+    REQUIRE(simulate(module, {x.view(), b.view(), y.view(), n.view()}).clean());
+    int const first = std::clamp(begin, 0, 5), last = std::clamp(end, first, 5);
+    int const stored = std::clamp(begin, 2, 5) - 2;  // columns from 2 on
+    INFO("rows " << begin << " to " << end);
+    CHECK(n(0) == last - first);
+    CHECK(n(1) == 1);
+    for (int row = 0; row < 4; ++row)
+      for (int column = 0; column < 5; ++column) {
+        double expected = -5;
+        if (column >= 2 && column < 2 + std::min(stored, 2))
+          expected = column == 2 && first + row < last ? 10 + 3 * (first + row) + 1 : -9;
+        CHECK(y(row, column) == expected);
+      }
+  }
+}
+
 /// Gathers, scatters and changes elements at indices, some of which lie outside; loads one element.
 void indices() {
   auto const module = module_of(
@@ -523,6 +569,34 @@ void messages() {
   CHECK(y(3) == -1);
 }
 
+void logs() {
+  auto const module = module_of(R"(kernel @k() {
+  %2 = constant {value = 2 : i64} : i64
+  grid %2
+  %g = buffer_alloc {symbol = "tegula_profile"} : global<56xi64, dense>
+  %l = profile_begin %g {rows = 3, slots = 8} : i64
+  %b = block_index : i64
+  record %b {name = "unheard"}
+  profile_append %l, %b {name = "block"}
+  profile_append %l {event = stop, name = "block"}
+  profile_end %l
+  return
+})");
+  std::vector<std::byte> bytes;
+  sim::Options options;
+  options.profile = &bytes;
+  CHECK(simulate(module, {}, options).clean());
+  ProfileLayout layout;
+  layout.rows = 3;
+  layout.slots = 8;
+  layout.names.push_back({"block", "", 0, RecordKind::user});
+  auto const rows = test::log_rows(layout, bytes);
+  REQUIRE(rows.size() == 2);
+  CHECK(test::text_of(rows[0]) == "+block =0 -block");
+  CHECK(test::text_of(rows[1]) == "+block =1 -block");
+  CHECK(rows[1].header.stop_time > rows[1].header.start_time);
+}
+
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
@@ -537,9 +611,12 @@ TEST_CASE("grid, requirement, extents and block indices", "[sim][F30]") { launch
 TEST_CASE("a grid of multiprocessors strides over the tiles", "[sim][F30]") { staying_grid(); }
 TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 
+TEST_CASE("slices of tensors are clipped to them, and count from their begin", "[sim]") { slices(); }
+
 TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]") { indices(); }
 TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
 TEST_CASE("a failed assert is reported with its block", "[sim][F30][F38]") { messages(); }
+TEST_CASE("a log holds the records of each block", "[sim][P1]") { logs(); }
 
 TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for equal ones", "[sim][F30]") {
   butterflies();
@@ -562,7 +639,7 @@ TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for e
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
   for (auto const check : {shapes, regrouped, butterflies, layout_conversion, reductions, scans, dots, control_flow,
-                           borders, launch, staying_grid, constants, indices, repetition, messages})
+                           borders, launch, staying_grid, constants, indices, slices, repetition, messages, logs})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp

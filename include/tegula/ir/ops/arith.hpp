@@ -6,7 +6,7 @@
 // Only cuda may deviate as follows, unless the options ask for exact arithmetic. The passes that do so say by how much:
 // - round x * c - m once where a power of it is taken,
 // - add up carried sums of free order lane by lane,
-// - multiply by reciprocals where the result is rounded to 16 bits,
+// - multiply by reciprocals, or divide with 22 bits, where the result is rounded to 16 bits,
 // - use 2^-126 for a scale of 0 of masked scores,
 // - keep zeros that any such power scales,
 // - let the reference of a softmax lag.

@@ -17,7 +17,8 @@ inline constexpr std::array enum_names<CachePolicy>{"normal"sv, "evict_first"sv,
 /// Makes the descriptor of a tensor parameter, encoded on the host at the launch and passed by value:
 /// `%m = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>`. In the outermost block of a
 /// kernel. One extent per tensor axis, outermost first; 1 along axes of which a copy takes one element. Rules: see
-/// lib/runtime tensor maps.
+/// lib/runtime tensor maps. The map of a slice, which the host does not know, is built on the device: build-tensor-maps
+/// replaces this op then.
 struct TensorMapOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tensor_map";
   static constexpr auto operands = names("tensor");
@@ -27,6 +28,49 @@ struct TensorMapOp : OpDefaults {
   static constexpr auto attributes() {
     return fields(field("box", &TensorMapOp::box, bounds::box), field("swizzle", &TensorMapOp::swizzle));
   }
+};
+
+/// Builds a descriptor in global memory: `build_tensor_map %map, %slice, %home`. It is that of %map, a descriptor by
+/// value of the tensor that the slice is of, with the slice's address and extents (tensormap.replace). That of a slice
+/// without elements has one, at the tensor's address, which coordinates of copies avoid. The CTA owns the place until
+/// free_tensor_map. `%home : shared<1xi64>` takes the address. One lane.
+struct BuildTensorMapOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "build_tensor_map";
+  static constexpr auto operands = names("map", "slice", "home");
+  static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = writes(Space::shared, 2);
+};
+
+/// Publishes the descriptors that this thread built: `release_tensor_maps`
+/// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier behind which others acquire them.
+struct ReleaseTensorMapsOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "release_tensor_maps";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes;
+};
+
+/// Gives the descriptor that build_tensor_map put into a home: `%d = device_tensor_map %map, %slice, %home :
+/// tensor_map<128x64xbf16>`.
+struct DeviceTensorMapOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "device_tensor_map";
+  static constexpr auto operands = names("map", "slice", "home");
+  static constexpr unsigned traits = block_op;
+  static constexpr Effects effects = reads(Space::shared, 2);
+};
+
+/// Lets copies that come after it read a descriptor in global memory: `acquire_tensor_map %d`
+/// (PTX: fence.proxy.tensormap::generic.acquire.gpu). Once in a CTA, or more often.
+struct AcquireTensorMapOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "acquire_tensor_map";
+  static constexpr auto operands = names("map");
+  static constexpr unsigned traits = block_op | synchronizes;
+};
+
+/// Gives back the place of a descriptor: `free_tensor_map %d`, once all copies through it have ended. One lane.
+struct FreeTensorMapOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "free_tensor_map";
+  static constexpr auto operands = names("map");
+  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Fetches the box of the result's shape at element offsets, as it lies in shared memory:

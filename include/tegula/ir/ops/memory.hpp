@@ -128,4 +128,15 @@ struct CompareExchangeOp : OpDefaults {
   }
 };
 
+/// Gives the elements `begin` to `end` - 1 of one axis of a tensor: `%s = slice %t, %begin, %end {axis = 0} :
+/// tensor<?x?xbf16>`. It is a tensor over the same memory, which counts from `begin` on: other elements lie outside of
+/// it. Numbers are clipped to the tensor: `begin` to 0 .. extent, `end` to begin .. extent.
+struct SliceOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "slice";
+  static constexpr auto operands = names("tensor", "begin", "end");
+  static constexpr unsigned traits = symbolic;
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &SliceOp::axis, bounds::axis)); }
+};
+
 }  // namespace tegula::ir

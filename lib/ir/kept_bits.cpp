@@ -1,0 +1,42 @@
+#include "ir/kept_bits.hpp"
+
+#include <algorithm>
+
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
+#include "ir/op.hpp"
+
+namespace tegula::ir {
+namespace {
+
+/// Tells whether a float is never negative, by the ops that compute it.
+bool is_not_negative(Value const& value) {
+  if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return false;
+  if (op->is<ExpOp>() || op->is<Exp2Op>() || op->is<SigmoidOp>() || op->is<AbsOp>()) return true;
+  if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>()) return is_not_negative(*op->operand());
+  return op->is<AddOp>() && is_not_negative(*op->lhs()) && is_not_negative(*op->rhs());
+}
+
+bool keeps_relative_error(Op const& op, Value const& of) {
+  if (op.is<SelectOp>()) return op.operand(0) != &of;
+  if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
+  return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>() || op.is<ConvertLayoutOp>();
+}
+
+}  // namespace
+
+bool only_16_bits_kept(Value const& value) {
+  auto const& uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
+    Op const& op = *use.user;
+    if (op.is<CastOp>()) {
+      Element const to = op.result()->type().element();
+      return is_float(to) && bytes(to) <= 2;
+    }
+    return keeps_relative_error(op, value) && only_16_bits_kept(*op.result());
+  });
+}
+
+}  // namespace tegula::ir
