@@ -156,7 +156,7 @@ TEST_CASE("records: what does not fit is counted, and the first or the last entr
       profile.circular = circular;
       profile.granularity = ProfileGranularity::cta;
       Profiled const found = run(sums, where, profile);
-      CHECK(rows_claimed(found.bytes) == 10);
+      CHECK(rows_claimed(found.layout, found.bytes) == 10);
       auto const rows = found.rows();
       REQUIRE(rows.size() == 7);
       for (LogRow const& row : rows) {
@@ -231,6 +231,6 @@ TEST_CASE("records: a buffer that is too large, and names without end, are refus
   options.profile = user(ProfileStrategy::device);
   options.profile.rows = 1 << 20;
   CHECK_THROWS_WITH(compiler::compile(parse(sums), options),
-                    ContainsSubstring("1048576 rows of 256 slots take 2214592576 bytes, but a buffer has at most "
-                                      "134217728; take at most 63550 rows"));
+                    ContainsSubstring("1048576 rows of 256 slots take 2214600768 bytes, but a buffer has at most "
+                                      "134217728; take at most 63546 rows"));
 }

@@ -20,14 +20,21 @@ struct LogRow {
   std::vector<std::uint32_t> clocks;  ///< of the starts and stops
 };
 
+/// Counts the rows of a group that warps asked for, also those that did not fit.
+inline std::uint32_t rows_claimed(ProfileLayout const& layout, std::span<std::byte const> bytes,
+                                  std::int32_t group = 0) {
+  std::uint32_t count = 0;
+  std::memcpy(&count, bytes.data() + profile_counter_offset(layout, group), sizeof count);
+  return count;
+}
+
 /// Lists the rows by CTA, then warp.
 inline std::vector<LogRow> log_rows(ProfileLayout const& layout, std::span<std::byte const> bytes) {
-  ProfileBufferHeader head;
-  std::memcpy(&head, bytes.data(), sizeof head);
   std::vector<LogRow> rows;
-  auto const count = std::min(static_cast<std::int64_t>(head.rows_claimed), std::int64_t{layout.rows});
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::byte const* const at = bytes.data() + sizeof head + i * profile_row_bytes(layout);
+  std::int64_t const in_group = profile_group_rows(layout);
+  for (std::int64_t i = 0; i < in_group * profile_groups(layout); ++i) {
+    if (i % in_group >= rows_claimed(layout, bytes, static_cast<std::int32_t>(i / in_group))) continue;
+    std::byte const* const at = bytes.data() + profile_rows_offset(layout) + i * profile_row_bytes(layout);
     LogRow row;
     std::memcpy(&row.header, at, sizeof row.header);
     std::uint32_t const written = row.header.slots_written;
@@ -53,13 +60,6 @@ inline std::vector<LogRow> log_rows(ProfileLayout const& layout, std::span<std::
            std::tie(b.header.launch, b.header.cta, b.header.warp);
   });
   return rows;
-}
-
-/// Counts the rows that warps asked for, also those that did not fit.
-inline std::uint32_t rows_claimed(std::span<std::byte const> bytes) {
-  ProfileBufferHeader head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head.rows_claimed;
 }
 
 /// Gives the entries joined by blanks.
