@@ -62,6 +62,16 @@ void check_foreign(ForeignType found, int rank_found, int device_type, Element e
                     device_type));
 }
 
+void check_foreign_memory(void const* shape, void const* data, std::uint64_t byte_offset) {
+  if (shape == nullptr)
+    throw UserError("dlpack: the tensor's shape is null; its producer gives one extent for each axis");
+  if (data == nullptr && byte_offset != 0)
+    throw UserError(
+        fmt::format("dlpack: the tensor begins {} bytes behind a null address; its producer gives the address of the "
+                    "memory in data",
+                    byte_offset));
+}
+
 device foreign_device(int device_type, int number) {
   return device_type == on_cuda || device_type == on_cuda_managed ? device::cuda(number) : device::host();
 }

@@ -91,7 +91,9 @@ void check_tensor(Place place, ParameterInfo const& parameter, Argument const& a
   for (int axis = 0; axis < argument.rank; ++axis)
     if (argument.extents[axis] < 0) refuse(place, "extent {} of axis {} is negative", argument.extents[axis], axis);
   if (is_empty(argument)) return;
-  if (argument.address == nullptr) refuse(place, "a null address with extents {}", extents_text(argument));
+  if (argument.address == nullptr)
+    refuse(place, "a null address with extents {}; pass its memory, or an extent of 0 where there is none",
+           extents_text(argument));
   int const size = bytes(argument.element);
   if (reinterpret_cast<std::uintptr_t>(argument.address) % static_cast<std::uintptr_t>(size) != 0)
     refuse(place, "the address {} is not aligned to its element {} of {} bytes", argument.address,

@@ -158,11 +158,18 @@ void* address_of(Allocation const* allocation, location viewed) { return live_ad
 
 device device_of(Allocation const* allocation) { return allocation != nullptr ? allocation->where : device::host(); }
 
+/// Refuses a container without memory.
+[[noreturn]] static void refuse_null(char const* direction, std::int64_t bytes) {
+  throw UserError(
+      fmt::format("buffer: a copy of {} bytes {} a null address; pass a container that holds them", bytes, direction));
+}
+
 void upload(Allocation* to, void const* from, std::int64_t bytes, stream const* order) {
   void* const address = live_address(to, bytes);
   device const where = device_of(to);
   CUstream_st* const handle = order_on(order, where);
   if (bytes == 0) return;
+  if (from == nullptr) refuse_null("from", bytes);
   if (where.is_host()) {
     std::memcpy(address, from, static_cast<std::size_t>(bytes));
   } else {
@@ -178,6 +185,7 @@ void download(void* to, Allocation const* from, std::int64_t bytes, stream const
   device const where = device_of(from);
   CUstream_st* const handle = order_on(order, where);
   if (bytes == 0) return;
+  if (to == nullptr) refuse_null("to", bytes);
   if (where.is_host()) {
     std::memcpy(to, address, static_cast<std::size_t>(bytes));
   } else {
@@ -220,6 +228,16 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
 
 void refuse_extent(std::uint64_t extent) {
   throw UserError(fmt::format("an extent of {} is more than a 64-bit signed integer holds", extent));
+}
+
+void refuse_axis(int axis, int rank) {
+  throw UserError(fmt::format("axis {} of a tensor of {} {}: axes are counted from 0 to {}", axis, rank,
+                              rank == 1 ? "axis" : "axes", rank - 1));
+}
+
+void refuse_range(int axis, std::int64_t first, std::int64_t last, std::int64_t extent) {
+  throw UserError(fmt::format("view: slice of the elements {} to {} along axis {}, which has {}; take a part of them",
+                              first, last - 1, axis, extent));
 }
 
 void refuse_step(int axis) { throw UserError(fmt::format("view: slice along axis {} with a step of 0", axis)); }

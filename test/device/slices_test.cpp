@@ -47,7 +47,8 @@ TEST_CASE("two streams build descriptors of the same kernel at once", "[D2][D7]"
       double sum = 0;
       for (std::int64_t k = 0; k < depth; ++k) sum += static_cast<double>(static_cast<float>(a[row * depth + k]));
       for (std::int64_t column = 0; column < columns; ++column)
-        wrong += static_cast<double>(results[i][row * columns + column]) == sum * static_cast<double>(group + 1) ? 0 : 1;
+        wrong +=
+            static_cast<double>(results[i][row * columns + column]) == sum * static_cast<double>(group + 1) ? 0 : 1;
     }
     CHECK(wrong == 0);
   }

@@ -10,6 +10,7 @@
 //   memory       ragged, misaligned, strided tensors of rank 1 to 3, some backwards, some read and written; stores at
 //                every place; offsets below 0 and far outside, constant and from arguments
 //   aliases      functions that get one tensor twice
+//   slices       of tensors that are loaded, by bounds that the kernel computes
 //
 // One in seven has no products and no stages, so that its functions stay. As many have stages without products. Values
 // are such that executors must agree bit by bit:

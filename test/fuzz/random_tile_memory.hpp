@@ -137,11 +137,23 @@ class TileMemory : protected TileWriter {
       if (rank == 3) offsets.push_back(offset(scope, 1));
       offsets.push_back(offset(scope, rows)), offsets.push_back(offset(scope, columns));
     }
+    if (chance(8))
+      source = slice(scope, source, Type::tensor(element, static_cast<int>(offsets.size())), rows, columns);
     std::string op = "load " + source;
     for (std::string const& at : offsets) op += ", " + at;
     bool const pads = values != Values::scaled && chance(5);
     if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
     return tile(define(op, Type::tile(element, {rows, columns})), values != Values::whole ? any_size : pads ? 3 : 2);
+  }
+  /// Cuts an axis of a tensor, from which boxes of so many rows and columns are loaded.
+  std::string slice(Scope const& scope, std::string const& source, Type const& type, std::int64_t rows,
+                    std::int64_t columns) {
+    int const axis = pick(type.rank());
+    std::int64_t const extent = axis == type.rank() - 1 ? columns : axis == type.rank() - 2 ? rows : 1;
+    std::string const begin = chance(50) ? index(0) : offset(scope, extent);
+    std::string const end =
+        chance(75) ? scalar("add", begin, index(near(extent * (1 + pick(2))))) : offset(scope, extent);
+    return define("slice " + source + ", " + begin + ", " + end + " {axis = " + text(axis) + "}", type).name;
   }
   /// Loads one row of a vector, as a tile of rank 2.
   Tile load_row(std::int64_t columns) {

@@ -102,6 +102,17 @@ TEST_CASE("a tensor of DLPack of another element, rank or device is refused with
   tensor.dtype.lanes = 1;
   tensor.device.device_type = static_cast<DLDeviceType>(8);
   CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)), ContainsSubstring("on a device of type 8"));
+  tensor.device.device_type = kDLCPU;
+  std::int64_t* const shape = tensor.shape;
+  tensor.shape = nullptr;
+  CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)), ContainsSubstring("the tensor's shape is null"));
+  tensor.shape = shape;
+  void* const data = tensor.data;
+  tensor.data = nullptr;
+  tensor.byte_offset = 64;
+  CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)), ContainsSubstring("64 bytes behind a null address"));
+  tensor.data = data;
+  tensor.byte_offset = 0;
   CHECK_THROWS_WITH((dlpack_tensor(nullptr).view<float, 2>()),
                     ContainsSubstring("the tensor has 0 axes") || ContainsSubstring("the tensor's elements are"));
 }

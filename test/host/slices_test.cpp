@@ -74,9 +74,8 @@ TEST_CASE("the lambda of a kernel with slices runs as it is") {
 }
 
 TEST_CASE("slices are passed to functions; two of one tensor that is written are refused") {
-  constexpr auto doubled = function("doubled", [](auto from, auto to) {
-    store(to, shape<8>, load(from, shape<8>, 0) * 2.0F, 0);
-  }, noinline);
+  constexpr auto doubled = function(
+      "doubled", [](auto from, auto to) { store(to, shape<8>, load(from, shape<8>, 0) * 2.0F, 0); }, noinline);
   constexpr auto halves = kernel("halves", [=](in<float, 1> x, out<float, 1> y) {
     auto g = grid(1);
     doubled(slice(x, axis<0>, 8, 16), slice(y, axis<0>, 8 * (g[0] + 1), y.extent(0)));

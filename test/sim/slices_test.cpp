@@ -27,8 +27,8 @@ struct Groups {
     for (int const count : rows) starts.push_back(starts.back() + count);
     auto const groups = static_cast<std::int64_t>(rows.size());
     arguments = {tensor_argument(Element::bf16, {starts.back(), depth}),
-                 tensor_argument(Element::bf16, {groups, depth, 64}),
-                 tensor_argument(Element::i32, {groups + 1}), tensor_argument(Element::f32, {starts.back(), 64})};
+                 tensor_argument(Element::bf16, {groups, depth, 64}), tensor_argument(Element::i32, {groups + 1}),
+                 tensor_argument(Element::f32, {starts.back(), 64})};
     std::mt19937 random(static_cast<unsigned>(k));
     for (std::size_t of : {0, 1})
       for (std::size_t i = 0; i < arguments[of].data.size() / 2; ++i) {
@@ -37,9 +37,7 @@ struct Groups {
       }
     std::memcpy(arguments[2].data.data(), starts.data(), starts.size() * sizeof(int));
   }
-  [[nodiscard]] double element(std::size_t of, std::int64_t i) const {
-    return arguments[of].number(i);
-  }
+  [[nodiscard]] double element(std::size_t of, std::int64_t i) const { return arguments[of].number(i); }
   /// Counts the wrong elements.
   [[nodiscard]] std::int64_t wrong() const {
     std::int64_t count = 0;
@@ -48,8 +46,7 @@ struct Groups {
         for (std::int64_t column = 0; column < 64; ++column) {
           double sum = 0;
           for (std::int64_t k = 0; k < depth; ++k)
-            sum += element(0, row * depth + k) *
-                   element(1, (static_cast<std::int64_t>(g) * depth + k) * 64 + column);
+            sum += element(0, row * depth + k) * element(1, (static_cast<std::int64_t>(g) * depth + k) * 64 + column);
           count += arguments[3].number(row * 64 + column) == sum ? 0 : 1;
         }
     return count;
@@ -92,6 +89,27 @@ TEST_CASE("descriptors of slices are built in the kernel, with fences, beside th
         CHECK(sweep.clean());
         CHECK(groups.wrong() == 0);
       }
+  }
+}
+
+TEST_CASE("slices in clusters that share a product, and in persistent CTAs", "[sim][D7]") {
+  for (bool const persistent : {false, true}) {
+    CompileOptions options = gemm_options();
+    if (persistent)
+      options.persistence = Choice::on;
+    else
+      options.split = 2;
+    ir::Module const module = compiler::lower(module_of(sliced_text), options);
+    // A persistent CTA has a slice for each tile, which it loads through pointers.
+    CHECK((count(module, ir::OpKind::BuildTensorMapOp) == 0) == persistent);
+    Groups groups({64, 10, 0, 33}, 200);
+    sim::block::Options run;
+    if (persistent) run.grid = sim::Grid{1, 1, 1};
+    sim::block::Simulation simulation(module.kernel(), simulated(groups.arguments), run);
+    auto const sweep = simulation.sweep(3);
+    INFO(sweep.str());
+    CHECK(sweep.clean());
+    CHECK(groups.wrong() == 0);
   }
 }
 

@@ -68,9 +68,9 @@ inline void check_grouped_products(Executor executor, std::vector<int> const& ro
 
 /// Cuts one axis twice, and another one, of tensors of any strides; loads count from the slice's begin and see zeros
 /// behind its end, and stores behind it are dropped.
-inline constexpr auto cut_corner = kernel(
-    "cut_corner", [](in<int, 2> x, out<int, 2> y, arg<std::int64_t> top, arg<std::int64_t> bottom,
-                     arg<std::int64_t> left, arg<std::int64_t> right) {
+inline constexpr auto cut_corner =
+    kernel("cut_corner", [](in<int, 2> x, out<int, 2> y, arg<std::int64_t> top, arg<std::int64_t> bottom,
+                            arg<std::int64_t> left, arg<std::int64_t> right) {
       auto g = grid(ceil_div(y.extent(0), 8), ceil_div(y.extent(1), 16));
       auto rows = slice(x, axis<0>, top, bottom);
       auto part = slice(slice(rows, axis<-1>, left, right), axis<0>, 1, rows.extent(0));

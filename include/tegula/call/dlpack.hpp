@@ -19,6 +19,7 @@ template <class T, int Rank>
 [[nodiscard]] tensor_view<T, Rank> view_dlpack(DLTensor const& tensor, location where = location::current()) {
   detail::check_foreign({tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes}, tensor.ndim,
                         static_cast<int>(tensor.device.device_type), element_v<std::remove_const_t<T>>, Rank);
+  detail::check_foreign_memory(tensor.shape, tensor.data, tensor.byte_offset);
   std::int64_t extents[Rank], strides[Rank] = {};
   for (int axis = 0; axis < Rank; ++axis) {
     extents[axis] = tensor.shape[axis];

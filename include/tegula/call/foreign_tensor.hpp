@@ -1,6 +1,8 @@
 // Checks the tensors of other libraries, in the numbers of DLPack and without its header.
 #pragma once
 
+#include <cstdint>
+
 #include "tegula/dsl/element.hpp"
 #include "tegula/runtime/device.hpp"
 
@@ -19,6 +21,8 @@ ForeignType foreign_type(Element element);
 /// Throws UserError if a tensor does not have this element and rank, or if its device type (a number of DLDeviceType)
 /// is neither the host nor CUDA.
 void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank);
+/// Throws UserError if a tensor has axes but no extents, or an offset from a null address.
+void check_foreign_memory(void const* shape, void const* data, std::uint64_t byte_offset);
 /// Gives the device of a tensor that check_foreign took.
 device foreign_device(int device_type, int number);
 

@@ -95,11 +95,11 @@ class buffer {
   }
   ~buffer() { detail::free_now(allocation_.get()); }
 
-  [[nodiscard]] std::int64_t extent(int axis) const { return extents_[axis]; }
+  [[nodiscard]] std::int64_t extent(int axis) const { return extents_[detail::checked_axis(axis, Rank)]; }
   /// Counts the elements between neighbours along `axis`.
   [[nodiscard]] std::int64_t stride(int axis) const {
     std::int64_t product = 1;
-    for (int inner = axis + 1; inner < Rank; ++inner) product *= extents_[inner];
+    for (int inner = detail::checked_axis(axis, Rank) + 1; inner < Rank; ++inner) product *= extents_[inner];
     return product;
   }
   [[nodiscard]] std::int64_t size() const {

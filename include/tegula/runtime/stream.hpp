@@ -24,6 +24,10 @@ class stream {
  public:
   /// Makes a new stream of the device.
   explicit stream(device where = device::best());
+  // Copies name the same stream. A moved-from stream stays valid: a move copies.
+  stream(stream const&) = default;
+  stream& operator=(stream const&) = default;
+  ~stream() = default;
 
   [[nodiscard]] device where() const;
   /// Waits for all work on this stream and throws DriverError if any of it failed.

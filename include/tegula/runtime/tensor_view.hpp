@@ -55,9 +55,9 @@ class tensor_view {
     if (allocation_) detail::address_of(allocation_.get(), made_);
     return data_;
   }
-  [[nodiscard]] std::int64_t extent(int axis) const { return extents_[axis]; }
+  [[nodiscard]] std::int64_t extent(int axis) const { return extents_[detail::checked_axis(axis, Rank)]; }
   /// Counts the elements between neighbours along `axis`; may be negative or 0.
-  [[nodiscard]] std::int64_t stride(int axis) const { return strides_[axis]; }
+  [[nodiscard]] std::int64_t stride(int axis) const { return strides_[detail::checked_axis(axis, Rank)]; }
   [[nodiscard]] device where() const { return where_; }
   [[nodiscard]] detail::Allocation* allocation() const { return allocation_.get(); }
   /// True if kernels on a device with TMA copy boxes of it; else they take pointers.

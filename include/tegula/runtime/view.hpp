@@ -18,6 +18,14 @@ concept ExtentLike = std::is_convertible_v<E, std::int64_t>;
 /// Throw UserError.
 [[noreturn]] void refuse_extent(std::uint64_t extent);
 [[noreturn]] void refuse_step(int axis);
+[[noreturn]] void refuse_axis(int axis, int rank);
+[[noreturn]] void refuse_range(int axis, std::int64_t first, std::int64_t last, std::int64_t extent);
+
+/// Gives the axis. Throws UserError if a tensor of that rank does not have it.
+constexpr int checked_axis(int axis, int rank) {
+  if (axis < 0 || axis >= rank) refuse_axis(axis, rank);
+  return axis;
+}
 
 template <ExtentLike E>
 constexpr std::int64_t extent_of(E const& extent) {
@@ -44,29 +52,31 @@ class ViewBase {
 
   [[nodiscard]] constexpr T* data() const { return data_; }
   /// Counts the elements along `axis`.
-  [[nodiscard]] constexpr std::int64_t extent(int axis) const { return extents_[axis]; }
+  [[nodiscard]] constexpr std::int64_t extent(int axis) const { return extents_[checked_axis(axis, Rank)]; }
   /// Counts the elements between neighbours along `axis`; may be negative or 0.
-  [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[axis]; }
+  [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[checked_axis(axis, Rank)]; }
   [[nodiscard]] constexpr std::int64_t size() const {
     std::int64_t product = 1;
     for (std::int64_t extent : extents_) product *= extent;
     return product;
   }
 
-  /// Gives the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1 down;
-  /// 0 is a UserError.
+  /// Gives the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1 down.
+  /// Throws UserError for a step of 0, and for elements that the view does not have.
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
     if (step == 0) refuse_step(axis);
+    if (first < last && (first < 0 || last > extent(axis))) refuse_range(axis, first, last, extent(axis));
     Self result = self();
     ViewBase& base = result;
     std::int64_t const distance = step < 0 ? -step : step;
-    base.extents_[axis] = last <= first ? 0 : (last - first + distance - 1) / distance;
+    base.extents_[checked_axis(axis, Rank)] = last <= first ? 0 : (last - first + distance - 1) / distance;
     if (base.extents_[axis] > 0) base.data_ += (step < 0 ? last - 1 : first) * strides_[axis];
     base.strides_[axis] *= step;
     return result;
   }
   /// Gives the same elements with two axes exchanged.
   [[nodiscard]] constexpr Self transposed(int axis_a = Rank - 2, int axis_b = Rank - 1) const {
+    (void)checked_axis(axis_a, Rank), (void)checked_axis(axis_b, Rank);
     Self result = self();
     ViewBase& base = result;
     base.extents_[axis_a] = extents_[axis_b];

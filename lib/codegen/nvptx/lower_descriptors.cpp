@@ -76,16 +76,15 @@ void lower(ir::BuildTensorMapOp const&, ir::Op const& op, Emitter& e) {
   auto const words = static_cast<int>(words_of_pool(e));
   llvm::Value* const start = b.CreateURem(e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_smid, {}), e.i32(words));
   llvm::Value* const number = ptx::claim_bit(b, pool_bits(e), start, words);
-  llvm::Value* const map =
-      b.CreateAdd(pool(e), b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), e.i64(map_bytes)));
+  llvm::Value* const map = b.CreateAdd(pool(e), b.CreateMul(b.CreateZExt(number, b.getInt64Ty()), e.i64(map_bytes)));
 
   llvm::Value* const by_value = e.scalar(*op.in<ir::BuildTensorMapOp>("map"));
   for (std::int64_t at = 0; at < map_bytes; at += 16) {
     Registers words_of_map;
     for (std::int64_t word = at; word < at + 16; word += 8)
-      words_of_map.push_back(
-          b.CreateAlignedLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt8Ty(), by_value, static_cast<std::uint64_t>(word)),
-                              llvm::Align(8)));
+      words_of_map.push_back(b.CreateAlignedLoad(
+          b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt8Ty(), by_value, static_cast<std::uint64_t>(word)),
+          llvm::Align(8)));
     store_vector(b, "global", nullptr, map, at, words_of_map, 64);
   }
   TensorParts const& slice = e.tensor(*op.in<ir::BuildTensorMapOp>("slice"));

@@ -229,7 +229,7 @@ int device_of(CUstream_st* stream) {
   if (stream != nullptr) {
     // The per-thread and legacy default streams can be queried only with a current context.
     if (context == nullptr && reinterpret_cast<std::uintptr_t>(stream) <= 2) return 0;
-    loaded.StreamGetCtx(stream, &context);
+    check(loaded.StreamGetCtx.raw(stream, &context), "cuStreamGetCtx", "the stream given to cuda_stream");
   }
   loaded.CtxPushCurrent(context);
   CUdevice handle = 0;

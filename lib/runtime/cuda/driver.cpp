@@ -105,6 +105,35 @@ Driver const& driver() {
   return loaded;
 }
 
+std::string remedy_of(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "free other buffers, or take smaller tensors";
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return "a stream, event or context of the program was destroyed; keep it until its work has ended";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+      return "the driver cannot load this code; install a newer driver, or the ptxas of a CUDA toolkit";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+      return "an earlier kernel of this process failed, not necessarily this one, and the device does not serve the "
+             "process any more; start it again, and find the kernel with TEGULA_SIMULATE=1, TEGULA_CHECKS=bounds or "
+             "compute-sanitizer";
+    default:
+      return "";
+  }
+}
+
 void check(CUresult result, char const* call, std::string const& context) {
   if (result == CUDA_SUCCESS) return;
   Driver const& loaded = driver_or_reason();
@@ -113,8 +142,9 @@ void check(CUresult result, char const* call, std::string const& context) {
   loaded.GetErrorName.raw(result, &name);
   loaded.GetErrorString.raw(result, &text);
   throw DriverError(
-      fmt::format("cuda driver: {} failed: {} ({}, {}){}{}", call, text != nullptr ? text : "unknown error",
-                  name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ", context),
+      fmt::format("cuda driver: {} failed: {} ({}, {}){}{}{}{}", call, text != nullptr ? text : "unknown error",
+                  name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ", context,
+                  remedy_of(result).empty() ? "" : "; ", remedy_of(result)),
       static_cast<int>(result));
 }
 

@@ -19,6 +19,9 @@ namespace tegula::runtime::cuda {
 /// (CUDA_ERROR_OUT_OF_MEMORY, 2); <context>".
 void check(CUresult result, char const* call, std::string const& context = {});
 
+/// Says what the caller can do about a result; empty: nothing in general.
+std::string remedy_of(CUresult result);
+
 /// Throws DriverError that names a function which the driver lacks.
 [[noreturn]] void missing_function(char const* call);
 

@@ -72,8 +72,8 @@ class Build {
     lane.op(ir::YieldOp{}, {}, {});
     builder.op(ir::BarrierOp{}, {}, {});
     for (std::size_t i = 0; i < maps.size(); ++i) {
-      Value* const built = builder.value(ir::DeviceTensorMapOp{}, {parts[i][0], parts[i][1], parts[i][2]},
-                                         maps[i]->result()->type());
+      Value* const built =
+          builder.value(ir::DeviceTensorMapOp{}, {parts[i][0], parts[i][1], parts[i][2]}, maps[i]->result()->type());
       built->set_name(maps[i]->result()->name());
       builder.op(ir::AcquireTensorMapOp{}, {built}, {});
       keep_outside(builder, *maps[i]->result(), *parts[i][1]);

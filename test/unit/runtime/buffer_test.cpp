@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/options.hpp"
 #include "tegula/runtime/buffer.hpp"
+#include "tegula/runtime/tensor_view.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/support/error.hpp"
 
@@ -137,6 +138,43 @@ TEST_CASE("extents beyond 63 bits and steps of 0 are refused with the values giv
                     ContainsSubstring("an extent of 18446744073709551615"));
   CHECK_THROWS_WITH(view(x).slice(0, 0, 10, 0), ContainsSubstring("slice along axis 0 with a step of 0"));
   static_assert(view<float, 1>(nullptr, 10U).slice(0, 0, 10, 3).extent(0) == 4);
+}
+
+TEST_CASE("axes and elements that a tensor does not have are refused with the numbers given") {
+  std::vector<float> x(12);
+  buffer<float, 2> made(device::host(), 3, 4);
+  view<float, 2> const window(x.data(), 3, 4);
+  tensor_view const described(window);
+  CHECK_THROWS_WITH(made.extent(2), ContainsSubstring("axis 2 of a tensor of 2 axes: axes are counted from 0 to 1"));
+  CHECK_THROWS_WITH(made.stride(-3), ContainsSubstring("axis -3 of a tensor of 2 axes"));
+  CHECK_THROWS_WITH(window.extent(-1), ContainsSubstring("axis -1 of a tensor of 2 axes"));
+  CHECK_THROWS_WITH(window.stride(2), ContainsSubstring("axis 2 of a tensor of 2 axes"));
+  CHECK_THROWS_WITH(described.extent(7), ContainsSubstring("axis 7 of a tensor of 2 axes"));
+  CHECK_THROWS_WITH(window.slice(2, 0, 1), ContainsSubstring("axis 2 of a tensor of 2 axes"));
+  CHECK_THROWS_WITH(view(x).transposed(), ContainsSubstring("axis -1 of a tensor of 1 axis"));
+  CHECK_THROWS_WITH(window.slice(1, 2, 5), ContainsSubstring("the elements 2 to 4 along axis 1, which has 4"));
+  CHECK_THROWS_WITH(window.slice(0, -1, 2), ContainsSubstring("the elements -1 to 1 along axis 0, which has 3"));
+  CHECK(window.slice(1, 9, 9).extent(1) == 0);
+  CHECK(window.slice(1, 1, 4, 2).extent(1) == 2);
+}
+
+TEST_CASE("copies from and to a null address are refused with their bytes") {
+  struct Nothing {
+    [[nodiscard]] float* data() const { return nullptr; }
+    [[nodiscard]] std::int64_t size() const { return 4; }
+  };
+  buffer<float> made(device::host(), 4);
+  CHECK_THROWS_WITH(made.copy_from(Nothing()), ContainsSubstring("a copy of 16 bytes from a null address"));
+  CHECK_THROWS_WITH(made.copy_to(Nothing()), ContainsSubstring("a copy of 16 bytes to a null address"));
+  buffer<float> none(device::host(), 0);
+  none.copy_from(std::vector<float>());
+}
+
+TEST_CASE("a stream that was moved from is the same stream") {
+  stream first(device::host());
+  stream const second = std::move(first);
+  CHECK(first.where() == second.where());
+  first.synchronize();
 }
 
 TEST_CASE("a timer that was moved from is refused") {

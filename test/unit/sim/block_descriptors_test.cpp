@@ -61,8 +61,8 @@ namespace tegula::test {
 void check_descriptors() {
   constexpr std::int64_t rows = 12, columns = 32;
   HostTensor x = small_tensor(Element::f32, {rows, columns}, 4);
-  for (auto const& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, 12}, {3, 9}, {4, 4}, {11, 12}, {-3, 2},
-                                   {9, 40}, {20, 30}, {7, 5}}) {
+  for (auto const& [begin, end] :
+       {std::pair<std::int64_t, std::int64_t>{0, 12}, {3, 9}, {4, 4}, {11, 12}, {-3, 2}, {9, 40}, {20, 30}, {7, 5}}) {
     HostTensor y(Element::f32, {8, columns}), n = bounds(begin, end);
     run_clean(copied_slice, {&x, &n, &y});
     std::int64_t const first = std::clamp<std::int64_t>(begin, 0, rows), last = std::clamp(end, first, rows);
@@ -80,17 +80,18 @@ TEST_CASE("a kernel copies a slice through a descriptor that it builds", "[sim][
 
 TEST_CASE("hazards of descriptors that a kernel builds are found from ir", "[sim][block][D7]") {
   HostTensor x = small_tensor(Element::f32, {12, 32}, 4), n = bounds(2, 7), y(Element::f32, {8, 32});
-  check_planted(copied_slice,
-                {
-                    {"    release_tensor_maps\n", "", ReportKind::descriptor},
-                    {"  acquire_tensor_map %m\n", "", ReportKind::descriptor},
-                    {"    build_tensor_map %map, %s, %home\n", "", ReportKind::never_written},
-                    {"    build_tensor_map %map, %s, %home\n    release_tensor_maps\n",
-                     "    release_tensor_maps\n    build_tensor_map %map, %s, %home\n", ReportKind::descriptor},
-                    {"    free_tensor_map %m\n", "", ReportKind::open_at_exit},
-                    {"    free_tensor_map %m\n", "    free_tensor_map %m\n    free_tensor_map %m\n", ReportKind::misuse},
-                    {"  barrier\n  elect {\n    free", "  elect {\n    free", ReportKind::race_war},
-                    {"  mbarrier_wait %full, %zero\n", "", ReportKind::race_war},
-                },
-                {&x, &n, &y});
+  check_planted(
+      copied_slice,
+      {
+          {"    release_tensor_maps\n", "", ReportKind::descriptor},
+          {"  acquire_tensor_map %m\n", "", ReportKind::descriptor},
+          {"    build_tensor_map %map, %s, %home\n", "", ReportKind::never_written},
+          {"    build_tensor_map %map, %s, %home\n    release_tensor_maps\n",
+           "    release_tensor_maps\n    build_tensor_map %map, %s, %home\n", ReportKind::descriptor},
+          {"    free_tensor_map %m\n", "", ReportKind::open_at_exit},
+          {"    free_tensor_map %m\n", "    free_tensor_map %m\n    free_tensor_map %m\n", ReportKind::misuse},
+          {"  barrier\n  elect {\n    free", "  elect {\n    free", ReportKind::race_war},
+          {"  mbarrier_wait %full, %zero\n", "", ReportKind::race_war},
+      },
+      {&x, &n, &y});
 }

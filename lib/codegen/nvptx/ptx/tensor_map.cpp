@@ -29,8 +29,8 @@ void replace_address(Builder& b, llvm::Value* map, llvm::Value* address) {
 
 void replace_extent(Builder& b, llvm::Value* map, int axis, llvm::Value* extent) {
   Assembly assembly(b);
-  std::string const text = "tensormap.replace.tile.global_dim.global.b1024.b32 [" + assembly.in(map) + "], " +
-                           std::to_string(axis) + ", ";
+  std::string const text =
+      "tensormap.replace.tile.global_dim.global.b1024.b32 [" + assembly.in(map) + "], " + std::to_string(axis) + ", ";
   assembly.call(text + assembly.in(extent) + ";", AsmEffect::convergent);
 }
 

@@ -1,5 +1,5 @@
-// Emits the instructions for tensor maps in global memory: replaced fields, and the fences between the generic proxy and
-// the one that reads maps. Addresses are global ones (i64).
+// Emits the instructions for tensor maps in global memory: replaced fields, and the fences between the generic proxy
+// and the one that reads maps. Addresses are global ones (i64).
 #pragma once
 
 #include "codegen/nvptx/ptx/assembly.hpp"
