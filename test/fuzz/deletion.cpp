@@ -344,9 +344,9 @@ class Remover {
       if (ops_[other->number]->kind() == op.kind()) alike.push_back(other->number);
     if (reported(test::without(module_, alike), Schedules::few)) {
       std::erase(alike, mutation.number);
-      bool const one_of_several =
-          frees_staging(op) || (releases(op) && !reported(test::without(module_, alike), Schedules::few)) ||
-          (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
+      bool const one_of_several = frees_staging(op) ||
+                                  (releases(op) && !reported(test::without(module_, alike), Schedules::few)) ||
+                                  (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
       return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
     }
     if (analysis_proves(mutation)) return Reason::analysis_proves;

@@ -20,7 +20,8 @@ constexpr std::int64_t worth_a_test = 16;  ///< quotients per divisor
 bool rewrite(Op& quotient) {
   Op const* const wide = quotient.rhs()->defined_by<ir::BroadcastOp>();
   Type const type = quotient.result()->type();
-  if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 || !ir::only_16_bits_kept(*quotient.result()))
+  if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 ||
+      !ir::only_16_bits_kept(*quotient.result()))
     return false;
   Value* const divisor = wide->operand();
   Type const row = divisor->type();
