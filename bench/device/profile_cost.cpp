@@ -52,14 +52,16 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-CompileOptions recording(bool user, bool compiler, ProfileStrategy strategy) {
+CompileOptions recording(bool user, bool compiler, ProfileStrategy strategy,
+                         ProfileGranularity granularity = ProfileGranularity::warp) {
   CompileOptions options;
   options.profile.user = user;
   options.profile.compiler = compiler;
   options.profile.strategy = strategy;
+  options.profile.granularity = granularity;
   options.profile.slots = user ? 8 : 256;
   options.profile.circular = true;
-  options.profile.rows = user ? (1 << 20) - 16 : 60'000;
+  options.profile.rows = user ? (1 << 20) - 128 : 60'000;
   return options;
 }
 
@@ -70,8 +72,8 @@ void keep_profile(std::string const& folder, std::string const& name, bool user,
   if (folder.empty()) return;
   cuda_stream const order;
   launch(order, kernel, arguments...);
-  CompileOptions options = recording(user, !user, ProfileStrategy::shared);
-  options.profile.slots = 1024;
+  CompileOptions options = recording(user, !user, ProfileStrategy::device, ProfileGranularity::warpgroup);
+  options.profile.slots = user ? 8 : 1024;
   options.profile.rows = 8192;
   Profile const found = profile(order, with(options), kernel, arguments...);
   fmt::print("{}:\n{}\n", name, found.str());
@@ -85,11 +87,13 @@ bool measure(std::string const& name, bool user, double rate, char const* unit, 
              Kernel<F> const& kernel, Out& result, In&... arguments) {
   stream const order(result.where());
   std::vector<Variant> variants = {{"none", prepare(kernel, arguments...)}};
-  for (bool const shared : {true, false}) {
-    ProfileStrategy const strategy = shared ? ProfileStrategy::shared : ProfileStrategy::device;
-    variants.push_back(
-        {shared ? "shared" : "device", prepare(with(recording(user, !user, strategy)), kernel, arguments...)});
-  }
+  for (bool const shared : {true, false})
+    for (bool const each : {true, false}) {
+      ProfileStrategy const strategy = shared ? ProfileStrategy::shared : ProfileStrategy::device;
+      ProfileGranularity const granularity = each ? ProfileGranularity::warp : ProfileGranularity::warpgroup;
+      variants.push_back({fmt::format("{}, each {}", shared ? "shared" : "device", each ? "warp" : "warpgroup"),
+                          prepare(with(recording(user, !user, strategy, granularity)), kernel, arguments...)});
+    }
   using T = typename std::remove_cvref_t<Out>::element_type;
   std::vector<T> expected(static_cast<std::size_t>(result.size())), found(expected.size());
   bool right = true;
@@ -120,8 +124,8 @@ bool measure(std::string const& name, bool user, double rate, char const* unit, 
       row.ratios.push_back(variants.front().seconds[round] / variant.seconds[round]);
     }
     double const seconds = median(variant.seconds);
-    fmt::print("{:<28} {:<7} {:9.2f} us {:10.1f} {}  ratio {:.4f}\n", name, variant.name, seconds * 1e6, rate / seconds,
-               unit, row.ratios.empty() ? 1.0 : median(row.ratios));
+    fmt::print("{:<28} {:<22} {:9.2f} us {:10.1f} {}  ratio {:.4f}\n", name, variant.name, seconds * 1e6,
+               rate / seconds, unit, row.ratios.empty() ? 1.0 : median(row.ratios));
     file.write(row);
   }
   return right;

@@ -450,9 +450,53 @@ std::vector<Row> product_rows() {
            ReportKind::race_raw}};
 }
 
+/// Copies a slice through a descriptor that the kernel builds.
+std::vector<Row> descriptor_rows() {
+  std::string const copied = kernel(two_warps, R"(  grid %1
+  %eight = constant {value = 8 : i64} : i64
+  %end = constant {value = 20 : i64} : i64
+  %map = tensor_map %m {box = [8, 16]} : tensor_map<8x16xf32>
+  %s = slice %m, %eight, %end : tensor<?x?xf32>
+  %d = buffer_alloc {align = 128} : shared<8x16xf32, dense>
+  %full = buffer_alloc {align = 8} : mbarrier
+  %home = buffer_alloc {align = 8} : shared<1xi64, dense>
+  elect {
+    mbarrier_init %full
+    fence_mbarrier_init
+    build_tensor_map %map, %s, %home
+    release_tensor_maps
+    yield
+  }
+  barrier
+  %t = device_tensor_map %map, %s, %home : tensor_map<8x16xf32>
+  acquire_tensor_map %t
+  elect {
+    mbarrier_expect %full {bytes = 512}
+    tma_load %t, %d, %full, %0, %0
+    yield
+  }
+  mbarrier_wait %full, %0
+  %w = buffer_load %d : tile<8x16xf32, [register (4,0), lane (0,1) (0,2) (0,4) (0,8) (1,0), warp (2,0)]>
+  store %m, %w, %0, %0
+  buffer_dealloc %d
+  barrier
+  elect {
+    free_tensor_map %t
+    yield
+  }
+)");
+  return {
+      {"a descriptor of a slice",
+       copied,
+       {"tensormap.replace.tile.global_address.global.b1024.b64", "fence.proxy.tensormap::generic.release.gpu;",
+        "fence.proxy.tensormap::generic.acquire.gpu"}},
+      {"a descriptor that is not released", with(copied, "    release_tensor_maps\n", ""), {}, ReportKind::descriptor},
+      {"a descriptor that is not acquired", with(copied, "  acquire_tensor_map %t\n", ""), {}, ReportKind::descriptor}};
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
-  for (auto const& part : {cluster_rows(), cta_rows(), copy_rows(), product_rows()})
+  for (auto const& part : {cluster_rows(), cta_rows(), copy_rows(), product_rows(), descriptor_rows()})
     result.insert(result.end(), part.begin(), part.end());
   for (Row& row : result) row.kernel = spelled(row.kernel);
   return result;

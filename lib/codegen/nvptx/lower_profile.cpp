@@ -17,7 +17,6 @@ namespace {
 
 using Header = ProfileRowHeader;
 
-constexpr std::int64_t place_of_row = offsetof(Header, reserved);  // of a row in shared memory, until it is copied
 constexpr int warps_per_group = 4;
 
 ProfileLayout layout_of(ir::ProfileBeginOp const& attributes) {
@@ -85,17 +84,14 @@ Log const& log_of(Emitter& e, ir::Value const& token) {
   return found->second;
 }
 
-/// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time.
-void copy_row(Emitter& e, Log const& log) {
+/// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time. The lane that writes knows the row and the
+/// count; it has the least and the greatest of the warp.
+void copy_row(Emitter& e, Log const& log, llvm::Value* count) {
   llvm::IRBuilder<>& b = e.b;
+  llvm::Value* const all_lanes = b.getInt32(~0U);
+  llvm::Value* const row = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umin, {log.taken, all_lanes});
+  llvm::Value* const written = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes});
   ptx::barrier_warp(b);
-  store_fields(e, log, place_of_row, {log.taken});
-  ptx::barrier_warp(b);
-  auto const field = [&](std::size_t offset) {
-    return load_vector(b, "shared", nullptr, log.row, static_cast<std::int64_t>(offset), {e.i32(0)}, 32)[0];
-  };
-  llvm::Value* const row = field(place_of_row);
-  llvm::Value* const written = field(offsetof(Header, slots_written));
   llvm::Value* const kept =
       b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));
   llvm::Value* const words = b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot)));
@@ -184,7 +180,7 @@ void lower(ir::ProfileEndOp const&, ir::Op const& op, Emitter& e) {
   llvm::BasicBlock *const flush = e.block("log.flush"), *const done = e.block("log.done");
   b.CreateCondBr(log.selected, flush, done);
   b.SetInsertPoint(flush);
-  copy_row(e, log);
+  copy_row(e, log, count);
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }
