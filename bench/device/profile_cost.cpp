@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -78,6 +79,12 @@ void keep_profile(std::string const& folder, std::string const& name, bool user,
   Profile const found = profile(order, with(options), kernel, arguments...);
   fmt::print("{}:\n{}\n", name, found.str());
   found.save(folder + "/" + name);
+  ProfileView view;
+  view.from = 0.8 * found.duration();
+  view.to = std::min(found.duration(), view.from + 12e3);
+  if (found.duration() < 20e3) view.from = view.to = 0;
+  view.rows = 6;
+  std::ofstream(folder + "/" + name + "/part.svg") << found.svg(view);
 }
 
 /// Prepares a kernel without records and with those of each strategy. The last argument is the result, which must not

@@ -78,10 +78,31 @@ llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* row) {
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
-Log const& log_of(Emitter& e, ir::Value const& token) {
+Log& log_of(Emitter& e, ir::Value const& token) {
   auto const found = e.logs.find(&token);
   if (found == e.logs.end()) throw InternalError("nvptx: a log is used before profile_begin");
   return found->second;
+}
+
+/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views.
+bool takes_no_time(ir::Op const& op) {
+  if (!op.pure() || op.block_count() > 0) return false;
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().in_registers()) return false;
+  return true;
+}
+
+/// Gives the clock of an entry. Entries without work between them share a reading, which costs more than the rest of an
+/// entry: the end of one phase and the start of the next.
+llvm::Value* clock_of(Emitter& e, Log& log, ir::Op const& op) {
+  ir::Op const* before = nullptr;
+  for (ir::Op const& other : *op.parent()) {
+    if (&other == &op) break;
+    if (!takes_no_time(other)) before = &other;
+  }
+  if (before == nullptr || before != log.last) log.clock = ptx::clock(e.b);
+  log.last = &op;
+  return log.clock;
 }
 
 /// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time. The lane that writes knows the row and the
@@ -149,7 +170,7 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  Log const& log = log_of(e, *op.in("log"));
+  Log& log = log_of(e, *op.in("log"));
   auto const kind = attributes.event == ir::RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
   auto const append = [&](llvm::Value* tag, llvm::Value* low) {
     llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
@@ -161,7 +182,7 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
                  {tag, low}, 32);
     b.CreateStore(b.CreateAdd(count, e.i32(1)), log.count);
   };
-  append(e.i32(profile_tag(kind, static_cast<std::uint32_t>(attributes.number))), ptx::clock(b));
+  append(e.i32(profile_tag(kind, static_cast<std::uint32_t>(attributes.number))), clock_of(e, log, op));
   if (op.operand_count() < 2) return;
   llvm::Value* const value = e.scalar(*op.in("value"));
   llvm::Value* const high = b.CreateTrunc(b.CreateLShr(value, e.i64(32)), b.getInt32Ty());

@@ -28,7 +28,6 @@ using ir::Value;
 struct Phase {
   RecordKind kind = RecordKind::compute;
   std::string name;
-  friend bool operator==(Phase const&, Phase const&) = default;
 };
 
 /// Says how an op belongs to phases: it is part of one, it has none of its own, or it holds blocks with phases.
