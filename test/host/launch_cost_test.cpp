@@ -1,5 +1,7 @@
 // Tests the cost of a launch besides its work. A prepared one does not allocate or look anything up; a typed one with
 // the arguments of an earlier one does not allocate.
+#include <algorithm>
+
 #include "jit/kernel_cache.hpp"
 #include "support/catch.hpp"
 #include "support/count_allocations.hpp"
