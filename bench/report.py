@@ -87,7 +87,7 @@ SECTIONS = [
     ("Rows", ["softmax", "layernorm"],
      "softmax of f32, layernorm of bf16. The driver's copy moves as many bytes from device to device. `softmax_tiles.tir` "
      "gives a CTA to each row; `layernorm_tiles.tir` has persistent CTAs with four rows in flight."),
-    ("Elements and copies", ["copy", "driver copy", "relu bf16", "vadd"],
+    ("Elements and copies", ["copy", "driver copy", "relu bf16", "gelu bf16", "vadd"],
      "Arrays of 64 Mi elements, far larger than the L2 cache. vadd can beat the copy: two reads for one write suit the "
      "memory better than one read for one write."),
     ("Host", ["gemm f32", "gemm f64", "gemm bf16", "gemm i8", "attention f32", "host vadd", "host softmax",
@@ -96,11 +96,16 @@ SECTIONS = [
      "for the machine or for AVX2), without which GCC does not vectorise `expf`. Narrow products are compared with the "
      "same numbers in f32. Rates are of processor time (`--cpu-time`), since the machine did other work. x86-64-v3 is "
      "AVX2 alone. `lib/doc/tried.md` says what limits the rows below 0.95. The first `prepare` of softmax (trace, "
-     "passes, LLVM, load) took 22 ms."),
+     "passes, LLVM, load) took 22 ms. With two threads on two cores, loops of OpenMP whose threads had to wait for a core "
+     "are left out."),
     ("Launches", ["launch"],
      "Microseconds of the calling thread for each launch: medians of bursts of 200 launches, of all sides in turn. A "
      "ratio is the rival's time over this one. On a device the rival is `cuLaunchKernel` with the same parameters; on "
      "the host it is the library's pool of threads with as many empty blocks."),
+    ("Records", ["profile"],
+     "Kernels of the samples with records beside the same kernels without: softmax with 8 records of its author in each "
+     "warp, products and attention with the compiler's. Values are equal bit for bit. A CTA of the softmax lives for "
+     "4 us, so the start and the end of its rows count. In attention the compiler's records take registers, which spill."),
     ("Compile time", ["umbrella header"],
      "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max. `<string>` and `<vector>` are 0.16 s of "
      "them. A kernel with its launch takes 0.6 to 0.8 s."),
