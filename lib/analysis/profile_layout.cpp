@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ir/exchange.hpp"
+#include "ir/log_layout.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -37,10 +38,8 @@ ProfileLayout profile_layout(ir::Function const& kernel) {
     if (op.is<ir::ProfileBeginOp>()) {
       auto const& begin = op.as<ir::ProfileBeginOp>();
       bool const shared = op.operand_count() == 2;
+      layout = ir::log_layout(begin);
       layout.strategy = shared ? ProfileStrategy::shared : ProfileStrategy::device;
-      layout.circular = begin.circular;
-      layout.rows = static_cast<std::int32_t>(begin.rows);
-      layout.slots = static_cast<std::int32_t>(begin.slots);
       if (shared) layout.shared_bytes = ir::buffer_bytes(op.in("shared")->type());
     } else if (op.is<ir::ProfileAppendOp>()) {
       auto const& entry = op.as<ir::ProfileAppendOp>();

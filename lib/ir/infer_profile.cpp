@@ -1,5 +1,6 @@
 // Types records and the ops of logs.
 #include "ir/infer_rule.hpp"
+#include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 
 namespace tegula::ir {
@@ -34,9 +35,7 @@ void apply(Rule& rule, RecordOp const& op) {
 }
 
 void apply(Rule& rule, ProfileBeginOp const& op) {
-  ProfileLayout layout;
-  layout.rows = static_cast<std::int32_t>(op.rows);
-  layout.slots = static_cast<std::int32_t>(op.slots);
+  ProfileLayout const layout = log_layout(op);
   rule.require((op.slots & (op.slots - 1)) == 0, "slots is " + std::to_string(op.slots) + ", not a power of two");
   words_for(rule, "buffer", rule.operand("buffer").is_global(), profile_buffer_bytes(layout));
   rule.require(rule.operands.size() <= 2, "more than two operands");

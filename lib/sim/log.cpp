@@ -1,7 +1,9 @@
 #include "sim/log.hpp"
 
+#include <cstddef>
 #include <cstring>
 
+#include "ir/log_layout.hpp"
 #include "sim/meaning.hpp"
 #include "tegula/abi/profile_format.hpp"
 
@@ -12,7 +14,6 @@ using namespace ir;
 namespace {
 
 constexpr std::int64_t not_recorded = -1;
-constexpr int warps_per_group = 4;
 
 /// Reads a struct of the buffer, changes it and writes it back.
 template <class T, class Change>
@@ -23,13 +24,6 @@ void change(std::byte* at, Change const& changed) {
   std::memcpy(at, &value, sizeof value);
 }
 
-ProfileLayout layout_of(ProfileBeginOp const& attributes) {
-  ProfileLayout layout;
-  layout.rows = static_cast<std::int32_t>(attributes.rows);
-  layout.slots = static_cast<std::int32_t>(attributes.slots);
-  return layout;
-}
-
 /// Names one log: its attributes, the buffer and the row.
 struct Log {
   ProfileBeginOp const& attributes;
@@ -37,7 +31,7 @@ struct Log {
   std::int64_t row;
 
   [[nodiscard]] std::byte* at_row() const {
-    ProfileLayout const layout = layout_of(attributes);
+    ProfileLayout const layout = log_layout(attributes);
     return buffer + profile_rows_offset(layout) + row * profile_row_bytes(layout);
   }
   void append(ProfileSlot slot) const {
@@ -56,7 +50,7 @@ Log log_of(Agent& agent, ir::Value const& token) {
           agent.index(token)};
 }
 
-bool records(ProfileBeginOp const& op, std::int64_t cta, int warp) {
+bool records(ProfileBeginOp const& op, std::int64_t cta, int warp, int warps_per_group) {
   if (warp >= 32 || (op.warps >> warp & 1) == 0) return false;
   if (op.granularity == ProfileGranularity::cta && warp != 0) return false;
   if (op.granularity == ProfileGranularity::warpgroup && warp % warps_per_group != 0) return false;
@@ -71,17 +65,17 @@ LogTime steps_of(Launch const& launch) {
   return {steps, static_cast<std::uint32_t>(steps)};
 }
 
-void begin_log(Agent& agent, Op const& op, int warp, LogTime now) {
+void begin_log(Agent& agent, Op const& op, int warp, int warps_per_group, LogTime now) {
   auto const& attributes = op.as<ProfileBeginOp>();
   agent.set_index(*op.result(), not_recorded);
-  if (!records(attributes, agent.linear_block(), warp)) return;
+  if (!records(attributes, agent.linear_block(), warp, warps_per_group)) return;
   std::byte* const buffer = agent.launch().buffer(*op.in("buffer")->defining_op()).data();
-  ProfileLayout const layout = layout_of(attributes);
+  ProfileLayout const layout = log_layout(attributes);
   std::int64_t const selected = (agent.linear_block() - attributes.first_cta) / attributes.cta_step;
   auto const group = static_cast<std::int32_t>((selected + warp) % profile_groups(layout));
   std::int64_t row = 0;
   std::uint64_t launch = 0;
-  change<ProfileBufferHeader>(buffer, [&](ProfileBufferHeader& header) { launch = header.launch; });
+  std::memcpy(&launch, buffer + offsetof(ProfileBufferHeader, launch), sizeof launch);
   change<std::uint32_t>(buffer + profile_counter_offset(layout, group),
                         [&](std::uint32_t& claimed) { row = claimed++; });
   if (row >= profile_group_rows(layout)) return;
@@ -119,7 +113,9 @@ void end_log(Agent& agent, Op const& op, LogTime now) {
 
 // Records mean nothing by themselves.
 void execute(Agent&, Op const&, RecordOp const&) {}
-void execute(Agent& agent, Op const& op, ProfileBeginOp const&) { begin_log(agent, op, 0, steps_of(agent.launch())); }
+void execute(Agent& agent, Op const& op, ProfileBeginOp const&) {
+  begin_log(agent, op, 0, 1, steps_of(agent.launch()));
+}
 void execute(Agent& agent, Op const& op, ProfileAppendOp const&) { append_to_log(agent, op, steps_of(agent.launch())); }
 void execute(Agent& agent, Op const& op, ProfileEndOp const&) { end_log(agent, op, steps_of(agent.launch())); }
 

@@ -19,7 +19,7 @@ struct LogTime {
 LogTime steps_of(Launch const& launch);
 
 /// Begin, continue and end the log of warp `warp` of the agent's block.
-void begin_log(Agent& agent, ir::Op const& op, int warp, LogTime now);
+void begin_log(Agent& agent, ir::Op const& op, int warp, int warps_per_group, LogTime now);
 void append_to_log(Agent& agent, ir::Op const& op, LogTime now);
 void end_log(Agent& agent, ir::Op const& op, LogTime now);
 

@@ -5,6 +5,7 @@
 #include "codegen/host/emitter.hpp"
 #include "codegen/host/host.hpp"
 #include "ir/exchange.hpp"
+#include "ir/row_major.hpp"
 
 namespace tegula::codegen::host {
 namespace {
@@ -14,13 +15,9 @@ constexpr std::uint64_t buffer_alignment = 64;
 Buffer dense(ir::Type const& type) {
   Buffer buffer;
   buffer.element = type.element();
-  buffer.shape = buffer.strides = type.shape();
+  buffer.shape = type.shape();
+  buffer.strides = ir::row_major_strides(type.shape());
   buffer.exact = true;
-  std::int64_t stride = 1;
-  for (int axis = type.rank() - 1; axis >= 0; --axis) {
-    buffer.strides[axis] = stride;
-    stride *= type.shape()[axis];
-  }
   return buffer;
 }
 

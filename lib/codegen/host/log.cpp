@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "codegen/host/emitter.hpp"
+#include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 
 namespace tegula::codegen::host {
@@ -46,9 +47,7 @@ void FunctionEmitter::log_op(ir::Op const& op) {
 // The result is the address of the row, 0 where the CTA does not record.
 void FunctionEmitter::begin_log(ir::Op const& op) {
   auto const& attributes = op.as<ir::ProfileBeginOp>();
-  ProfileLayout layout;
-  layout.rows = static_cast<std::int32_t>(attributes.rows);
-  layout.slots = static_cast<std::int32_t>(attributes.slots);
+  ProfileLayout const layout = ir::log_layout(attributes);
   llvm::Value* const buffer = buffer_of(*op.in("buffer"))->pointer;
   llvm::Value* const ahead = b.CreateSub(linear_block_, i64(attributes.first_cta));
   llvm::Value* selected = b.getInt1((attributes.warps & 1) != 0);

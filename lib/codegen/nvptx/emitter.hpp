@@ -50,8 +50,7 @@ struct AxisCoordinate {
 
 /// Holds the log of the executing warp. `writes` is true in the lane that writes it.
 struct Log {
-  ProfileLayout layout;  ///< rows and slots
-  bool circular = false;
+  ProfileLayout layout;             ///< of log_layout
   bool in_shared = false;           ///< rows are kept in shared memory until the end
   llvm::Value* buffer = nullptr;    ///< i64
   llvm::Value* selected = nullptr;  ///< i1: the warp records

@@ -10,6 +10,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/module_memory.hpp"
 #include "codegen/nvptx/ptx/tensor_map.hpp"
 #include "ir/accesses.hpp"
 #include "ir/walk.hpp"
@@ -19,17 +20,11 @@ namespace {
 
 constexpr std::int64_t map_bytes = 128, word_bits = 32;
 
-/// Gives memory of a module that is 0 when it is loaded.
+/// Gives memory of a module that is 0 when it is loaded, one for each name.
 llvm::Value* global_memory(Emitter& e, char const* name, std::int64_t size, std::int64_t alignment) {
   llvm::Module& module = *e.b.GetInsertBlock()->getModule();
   llvm::GlobalVariable* memory = module.getGlobalVariable(name, true);
-  if (memory == nullptr) {
-    auto* const type = llvm::ArrayType::get(e.b.getInt8Ty(), static_cast<std::uint64_t>(size));
-    memory = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
-                                      llvm::ConstantAggregateZero::get(type), name, nullptr,
-                                      llvm::GlobalValue::NotThreadLocal, 1);
-    memory->setAlignment(llvm::Align(static_cast<std::uint64_t>(alignment)));
-  }
+  if (memory == nullptr) memory = &zeroed_memory(e, name, size, alignment);
   return e.b.CreatePtrToInt(memory, e.b.getInt64Ty());
 }
 

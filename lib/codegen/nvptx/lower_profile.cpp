@@ -9,6 +9,7 @@
 #include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
 
@@ -16,15 +17,6 @@ namespace tegula::codegen::nvptx {
 namespace {
 
 using Header = ProfileRowHeader;
-
-constexpr int warps_per_group = 4;
-
-ProfileLayout layout_of(ir::ProfileBeginOp const& attributes) {
-  ProfileLayout layout;
-  layout.rows = static_cast<std::int32_t>(attributes.rows);
-  layout.slots = static_cast<std::int32_t>(attributes.slots);
-  return layout;
-}
 
 llvm::Value* cta_number(Emitter& e) { return e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
 
@@ -39,7 +31,7 @@ llvm::Value* selected(ir::ProfileBeginOp const& attributes, Emitter& e) {
     require(b.CreateICmpEQ(bit, e.i32(1)));
   }
   if (attributes.granularity == ProfileGranularity::warpgroup)
-    require(b.CreateICmpEQ(b.CreateAnd(e.warp, e.i32(warps_per_group - 1)), e.i32(0)));
+    require(b.CreateICmpEQ(b.CreateAnd(e.warp, e.i32(e.target.warps_per_group - 1)), e.i32(0)));
   if (attributes.granularity == ProfileGranularity::cta) require(b.CreateICmpEQ(e.warp, e.i32(0)));
   bool const all_ctas =
       attributes.first_cta == 0 && attributes.cta_step == 1 && attributes.cta_count == ir::ProfileBeginOp::max_ctas;
@@ -141,8 +133,7 @@ void lower(ir::RecordOp const&, ir::Op const&, Emitter&) {}
 void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   Log log;
-  log.layout = layout_of(attributes);
-  log.circular = attributes.circular;
+  log.layout = ir::log_layout(attributes);
   log.in_shared = op.operand_count() == 2;
   log.buffer = e.scalar(*op.in("buffer"));
   log.selected = selected(attributes, e);
@@ -174,9 +165,9 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
   auto const kind = attributes.event == ir::RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
   auto const append = [&](llvm::Value* tag, llvm::Value* low) {
     llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
-    llvm::Value* const slot = log.circular ? b.CreateAnd(count, e.i32(log.layout.slots - 1)) : count;
+    llvm::Value* const slot = log.layout.circular ? b.CreateAnd(count, e.i32(log.layout.slots - 1)) : count;
     llvm::Value* const writes =
-        log.circular ? log.writes : b.CreateAnd(log.writes, b.CreateICmpULT(count, e.i32(log.layout.slots)));
+        log.layout.circular ? log.writes : b.CreateAnd(log.writes, b.CreateICmpULT(count, e.i32(log.layout.slots)));
     llvm::Value* const offset = b.CreateZExt(b.CreateShl(slot, e.i32(3)), log.row->getType());
     store_vector(b, log.in_shared ? "shared" : "global", writes, b.CreateAdd(log.row, offset), sizeof(Header),
                  {tag, low}, 32);

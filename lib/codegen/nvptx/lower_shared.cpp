@@ -4,6 +4,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/module_memory.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/shared_address.hpp"
@@ -20,15 +21,10 @@ char const* space_of(ir::Type const& buffer) { return buffer.is_global() ? "glob
 
 /// Makes the variable behind a buffer in global memory.
 llvm::Value* global_buffer(ir::BufferAllocOp const& attributes, ir::Type const& type, Emitter& e) {
-  llvm::Module& module = *e.b.GetInsertBlock()->getModule();
-  auto const size = static_cast<std::uint64_t>(ir::buffer_bytes(type));
-  llvm::Type* const bytes = llvm::ArrayType::get(e.b.getInt8Ty(), size);
   std::string const name = attributes.symbol.empty() ? "tegula_buffer" : std::string(attributes.symbol.view());
-  auto* const memory = new llvm::GlobalVariable(module, bytes, false, llvm::GlobalValue::InternalLinkage,
-                                                llvm::ConstantAggregateZero::get(bytes), name, nullptr,
-                                                llvm::GlobalValue::NotThreadLocal, 1);
-  memory->setAlignment(llvm::Align(static_cast<std::uint64_t>(std::max<std::int64_t>(attributes.align, 128))));
-  return e.b.CreatePtrToInt(memory, e.b.getInt64Ty());
+  llvm::GlobalVariable& memory =
+      zeroed_memory(e, name, ir::buffer_bytes(type), std::max<std::int64_t>(attributes.align, 128));
+  return e.b.CreatePtrToInt(&memory, e.b.getInt64Ty());
 }
 
 }  // namespace

@@ -141,10 +141,11 @@ void check(CUresult result, char const* call, std::string const& context) {
   char const* text = nullptr;
   loaded.GetErrorName.raw(result, &name);
   loaded.GetErrorString.raw(result, &text);
+  std::string const remedy = remedy_of(result);
   throw DriverError(
       fmt::format("cuda driver: {} failed: {} ({}, {}){}{}{}{}", call, text != nullptr ? text : "unknown error",
                   name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ", context,
-                  remedy_of(result).empty() ? "" : "; ", remedy_of(result)),
+                  remedy.empty() ? "" : "; ", remedy),
       static_cast<int>(result));
 }
 

@@ -25,7 +25,7 @@ LogTime now(WarpProgram& warp) {
 Progress perform(WarpProgram&, Op const&, RecordOp const&) { return Progress::done; }
 
 Progress perform(WarpProgram& warp, Op const& op, ProfileBeginOp const&) {
-  begin_log(warp.agent(), op, warp.index(), now(warp));
+  begin_log(warp.agent(), op, warp.index(), warp.engine().target().warps_per_group, now(warp));
   return Progress::done;
 }
 

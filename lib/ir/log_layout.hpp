@@ -1,0 +1,18 @@
+// Describes the log of a kernel by the op that begins it.
+#pragma once
+
+#include "ir/op.hpp"
+#include "tegula/abi/profile_format.hpp"
+
+namespace tegula::ir {
+
+/// Gives rows, slots and order of a log; names, roles and strategy are analysis::profile_layout's.
+inline ProfileLayout log_layout(ProfileBeginOp const& begin) {
+  ProfileLayout layout;
+  layout.circular = begin.circular;
+  layout.rows = static_cast<std::int32_t>(begin.rows);
+  layout.slots = static_cast<std::int32_t>(begin.slots);
+  return layout;
+}
+
+}  // namespace tegula::ir
