@@ -46,6 +46,7 @@ void apply(Rule& rule, ProfileBeginOp const& op) {
 
 void apply(Rule& rule, ProfileAppendOp const& op) {
   named(rule, op.name);
+  rule.require(op.stops < 0 || op.event == RecordEvent::start, "a stop that stops another name too");
   log_operand(rule);
   number_operand(rule, 1);
 }

@@ -15,4 +15,10 @@ inline ProfileLayout log_layout(ProfileBeginOp const& begin) {
   return layout;
 }
 
+/// Gives the first word of an entry.
+inline std::uint32_t log_tag(ProfileAppendOp const& entry) {
+  bool const starts = entry.event == RecordEvent::start;
+  return profile_tag(starts ? ProfileSlotKind::start : ProfileSlotKind::stop, entry.number, entry.stops);
+}
+
 }  // namespace tegula::ir

@@ -19,6 +19,7 @@ namespace {
 struct Record {
   bool start = true;
   std::int32_t name = 0;
+  std::int32_t slot = 0;   // a start and the stop of another name may share one
   std::uint32_t low = 0;   // of the clock
   std::int64_t clock = 0;  // since the row's start
   std::optional<std::int64_t> value;
@@ -61,12 +62,16 @@ Records records_of(ProfileLayout const& layout, ProfileRowHeader const& header, 
       continue;
     }
     wants_value = at_edge = false;
-    std::uint32_t const name = slot.tag & 0xffffu;
-    if (kind == ProfileSlotKind::empty || name >= layout.names.size() || (slot.tag & 0x3fff0000u) != 0) {
+    auto const names = static_cast<std::int64_t>(layout.names.size());
+    std::int64_t const name = slot.tag & 0xffffu, stopped = profile_stopped(slot.tag);
+    bool const starts = kind == ProfileSlotKind::start;
+    if (kind == ProfileSlotKind::empty || name >= names || stopped >= (starts ? names : 0)) {
       ++result.malformed;
       continue;
     }
-    result.list.push_back({kind == ProfileSlotKind::start, static_cast<std::int32_t>(name), slot.low, 0, {}});
+    auto const number = static_cast<std::int32_t>(i);
+    if (stopped >= 0) result.list.push_back({false, static_cast<std::int32_t>(stopped), number, slot.low, 0, {}});
+    result.list.push_back({starts, static_cast<std::int32_t>(name), number, slot.low, 0, {}});
     wants_value = true;
   }
   return result;
@@ -103,7 +108,8 @@ std::int64_t least_step(std::vector<Records> const& all) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (Records const& records : all)
     for (std::size_t i = 1; i < records.list.size(); ++i)
-      least = std::min(least, records.list[i].clock - records.list[i - 1].clock);
+      if (records.list[i].slot != records.list[i - 1].slot)
+        least = std::min(least, records.list[i].clock - records.list[i - 1].clock);
   return least;
 }
 
@@ -154,7 +160,7 @@ void add_events(Profile& profile, std::int32_t row_number, Records const& record
     whole.state = ProfileEvent::State::whole;
     whole.stop = time(record);
     whole.clocks = record.clock - records.list[start->record].clock;
-    double const cost = profile.record_clocks * static_cast<double>(i - start->record);
+    double const cost = profile.record_clocks * static_cast<double>(record.slot - records.list[start->record].slot);
     whole.duration = std::max(static_cast<double>(whole.clocks) - cost, 0.0) / profile.clocks_per_ns;
     if (!whole.value) whole.value = record.value;
     open.erase(std::next(start).base());

@@ -93,9 +93,7 @@ void begin_log(Agent& agent, Op const& op, int warp, int warps_per_group, LogTim
 void append_to_log(Agent& agent, Op const& op, LogTime now) {
   Log const log = log_of(agent, *op.in("log"));
   if (log.row == not_recorded) return;
-  auto const& attributes = op.as<ProfileAppendOp>();
-  auto const kind = attributes.event == RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
-  log.append({profile_tag(kind, static_cast<std::uint32_t>(attributes.number)), now.cycles});
+  log.append({log_tag(op.as<ProfileAppendOp>()), now.cycles});
   if (op.operand_count() < 2) return;
   auto const value = static_cast<std::uint64_t>(agent.index(*op.in("value")));
   std::uint32_t const tag = profile_tag(ProfileSlotKind::value, 0);

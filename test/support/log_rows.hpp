@@ -49,6 +49,10 @@ inline std::vector<LogRow> log_rows(ProfileLayout const& layout, std::span<std::
         row.entries.push_back("=" + std::to_string(static_cast<std::int64_t>(bits << 2) >> 2));
         continue;
       }
+      if (std::int64_t const stopped = profile_stopped(slot.tag); stopped >= 0) {
+        row.entries.push_back("-" + layout.names.at(static_cast<std::size_t>(stopped)).name);
+        row.clocks.push_back(slot.low);
+      }
       std::string const name = kind == ProfileSlotKind::empty ? "empty" : layout.names.at(slot.tag & 0xffff).name;
       row.entries.push_back((kind == ProfileSlotKind::stop ? "-" : "+") + name);
       row.clocks.push_back(slot.low);

@@ -36,6 +36,10 @@ class ProfileBuffer {
     store();
   }
   void start(std::uint32_t name, std::uint64_t clock) { slot(1u << 30 | name, static_cast<std::uint32_t>(clock)); }
+  /// Stops one name and starts another, in one slot.
+  void change(std::uint32_t from, std::uint32_t to, std::uint64_t clock) {
+    slot(profile_tag(ProfileSlotKind::start, to, from), static_cast<std::uint32_t>(clock));
+  }
   void stop(std::uint32_t name, std::uint64_t clock) { slot(2u << 30 | name, static_cast<std::uint32_t>(clock)); }
   void value(std::int64_t value) {
     auto const bits = static_cast<std::uint64_t>(value);

@@ -81,25 +81,30 @@ struct ProfileRowHeader {
   std::uint32_t warp = 0;           ///< number of the warp in its CTA
   std::uint32_t processor = 0;      ///< multiprocessor; host: thread of the pool; simulator: the CTA
   std::uint32_t slots_written = 0;  ///< with those that did not fit or were written over
-  std::uint32_t reserved[4] = {};
 };
-static_assert(sizeof(ProfileRowHeader) == 64);
+static_assert(sizeof(ProfileRowHeader) == 48);
 
 /// Says what a slot holds: bits 31..30 of its first word.
 enum class ProfileSlotKind : std::uint8_t { empty, start, stop, value };
 
-/// Holds one slot. start, stop: the low 16 bits of `tag` number the name, `low` is the clock. value: the value of the
-/// record before it, 62 bits, signed, the upper 30 in `tag`.
+/// Holds one slot. start, stop: the low 16 bits of `tag` number the name, `low` is the clock. A start may also stop
+/// another name at the same clock: bits 29..16 hold its number plus one, else 0. value: the value of the record before
+/// it, 62 bits, signed, the upper 30 in `tag`.
 struct ProfileSlot {
   std::uint32_t tag = 0;
   std::uint32_t low = 0;
 };
 static_assert(sizeof(ProfileSlot) == 8);
 
-/// Makes the first word of a slot.
-constexpr std::uint32_t profile_tag(ProfileSlotKind kind, std::uint32_t number) {
-  return static_cast<std::uint32_t>(kind) << 30 | number;
+/// Limits the numbers of names that a start can stop: they are less.
+inline constexpr std::int64_t max_stopped_names = (std::int64_t{1} << 14) - 1;
+
+/// Makes the first word of a slot. A start stops the name with number `stopped` too, unless that is -1.
+constexpr std::uint32_t profile_tag(ProfileSlotKind kind, std::int64_t number, std::int64_t stopped = -1) {
+  return static_cast<std::uint32_t>(kind) << 30 | static_cast<std::uint32_t>((stopped + 1) << 16 | number);
 }
+/// Reads the number of the name that a start stops too, or -1.
+constexpr std::int64_t profile_stopped(std::uint32_t tag) { return static_cast<std::int64_t>(tag >> 16 & 0x3fff) - 1; }
 
 /// Counts the groups of rows of a large buffer, a power of two. Each has its own counter of claims, far from the
 /// others, because all warps of a GPU that add to one address wait for each other. A multiprocessor, or a CTA of the

@@ -100,8 +100,7 @@ void FunctionEmitter::append_to_log(ir::Op const& op, llvm::Value* row) {
     };
     begin.circular ? put() : when(b.CreateICmpULT(written, b.getInt32(slots)), put);
   };
-  auto const kind = attributes.event == ir::RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
-  append(b.getInt32(profile_tag(kind, static_cast<std::uint32_t>(attributes.number))), cycles(b));
+  append(b.getInt32(ir::log_tag(attributes)), cycles(b));
   if (op.operand_count() < 2) return;
   llvm::Value* const value = scalar(*op.in("value"));
   std::uint32_t const tag = profile_tag(ProfileSlotKind::value, 0);

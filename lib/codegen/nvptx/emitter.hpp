@@ -58,8 +58,6 @@ struct Log {
   llvm::Value* row = nullptr;       ///< address of this warp's row
   llvm::Value* taken = nullptr;     ///< number of the row in the buffer, if rows are kept in shared memory
   llvm::Value* count = nullptr;     ///< of entries so far: a stack slot that becomes a register
-  ir::Op const* last = nullptr;     ///< the entry that was lowered last, and its clock
-  llvm::Value* clock = nullptr;
 };
 
 class Emitter {

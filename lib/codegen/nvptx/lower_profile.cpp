@@ -51,6 +51,22 @@ void store_fields(Emitter& e, Log const& log, std::size_t offset, Registers cons
                bits);
 }
 
+/// Stores launch, CTA, warp and multiprocessor, which do not change, and the count of entries so far.
+void store_identity(Emitter& e, Log const& log, llvm::Value* count) {
+  store_fields(e, log, offsetof(Header, launch), {ptx::grid_number(e.b)});
+  store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(e.b), count});
+}
+
+/// Tells whether one lane alone appends entries somewhere, so that it alone knows their count.
+bool elected_entries(ir::Block& block, bool elected = false) {
+  for (ir::Op& op : block) {
+    if (elected && op.is<ir::ProfileAppendOp>()) return true;
+    for (int i = 0; i < op.block_count(); ++i)
+      if (elected_entries(op.block(i), elected || op.is<ir::ElectOp>())) return true;
+  }
+  return false;
+}
+
 /// Takes a row of the buffer, of the group of this multiprocessor; gives its number, and `rows` where there is none.
 llvm::Value* take_row(Emitter& e, Log const& log) {
   llvm::IRBuilder<>& b = e.b;
@@ -76,34 +92,14 @@ Log& log_of(Emitter& e, ir::Value const& token) {
   return found->second;
 }
 
-/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views.
-bool takes_no_time(ir::Op const& op) {
-  if (!op.pure() || op.block_count() > 0) return false;
-  for (int i = 0; i < op.result_count(); ++i)
-    if (op.result(i)->type().in_registers()) return false;
-  return true;
-}
-
-/// Gives the clock of an entry. Entries without work between them share a reading, which costs more than the rest of an
-/// entry: the end of one phase and the start of the next.
-llvm::Value* clock_of(Emitter& e, Log& log, ir::Op const& op) {
-  ir::Op const* before = nullptr;
-  for (ir::Op const& other : *op.parent()) {
-    if (&other == &op) break;
-    if (!takes_no_time(other)) before = &other;
-  }
-  if (before == nullptr || before != log.last) log.clock = ptx::clock(e.b);
-  log.last = &op;
-  return log.clock;
-}
-
 /// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time. The lane that writes knows the row and the
-/// count; it has the least and the greatest of the warp.
-void copy_row(Emitter& e, Log const& log, llvm::Value* count) {
+/// count; it has the least and the greatest of the warp. All lanes know the count if none was elected for an entry.
+void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const all_lanes = b.getInt32(~0U);
   llvm::Value* const row = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umin, {log.taken, all_lanes});
-  llvm::Value* const written = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes});
+  llvm::Value* const written =
+      elected ? e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes}) : count;
   ptx::barrier_warp(b);
   llvm::Value* const kept =
       b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));
@@ -150,19 +146,19 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   log.count = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b.getInt32Ty());
   b.CreateStore(e.i32(0), log.count);
-  store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(b), e.i32(0)});
-  store_fields(e, log, offsetof(Header, reserved), Registers(4, e.i32(0)));
-  store_fields(e, log, offsetof(Header, launch), {ptx::grid_number(b), ptx::global_timer(b)});
-  store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
+  store_fields(e, log, offsetof(Header, start_time), {ptx::global_timer(b)});
   store_fields(e, log, offsetof(Header, start_clock), {ptx::clock(b), e.i32(0)});
+  if (!log.in_shared) {  // a row in memory is read even where the warp does not reach its end
+    store_identity(e, log, e.i32(0));
+    store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
+  }
   e.logs.emplace(op.result(), log);
   e.set(*op.result(), {e.i64(0)});
 }
 
 void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  Log& log = log_of(e, *op.in("log"));
-  auto const kind = attributes.event == ir::RecordEvent::start ? ProfileSlotKind::start : ProfileSlotKind::stop;
+  Log const& log = log_of(e, *op.in("log"));
   auto const append = [&](llvm::Value* tag, llvm::Value* low) {
     llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
     llvm::Value* const slot = log.layout.circular ? b.CreateAnd(count, e.i32(log.layout.slots - 1)) : count;
@@ -173,7 +169,7 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
                  {tag, low}, 32);
     b.CreateStore(b.CreateAdd(count, e.i32(1)), log.count);
   };
-  append(e.i32(profile_tag(kind, static_cast<std::uint32_t>(attributes.number))), clock_of(e, log, op));
+  append(e.i32(ir::log_tag(attributes)), ptx::clock(b));
   if (op.operand_count() < 2) return;
   llvm::Value* const value = e.scalar(*op.in("value"));
   llvm::Value* const high = b.CreateTrunc(b.CreateLShr(value, e.i64(32)), b.getInt32Ty());
@@ -187,12 +183,12 @@ void lower(ir::ProfileEndOp const&, ir::Op const& op, Emitter& e) {
   llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
   store_fields(e, log, offsetof(Header, stop_clock), {ptx::clock(b)});
   store_fields(e, log, offsetof(Header, stop_time), {ptx::global_timer(b)});
-  store_fields(e, log, offsetof(Header, slots_written), {count});
+  store_identity(e, log, count);
   if (!log.in_shared) return;
   llvm::BasicBlock *const flush = e.block("log.flush"), *const done = e.block("log.done");
   b.CreateCondBr(log.selected, flush, done);
   b.SetInsertPoint(flush);
-  copy_row(e, log, count);
+  copy_row(e, log, count, elected_entries(*op.parent()));
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }

@@ -38,6 +38,14 @@ std::vector<Op*> records_in(ir::Function& function) {
   return result;
 }
 
+/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views.
+bool takes_no_time(Op const& op) {
+  if (!op.pure() || op.block_count() > 0) return false;
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().in_registers()) return false;
+  return true;
+}
+
 Type words(Type (*space)(Element, Extents, layout::Layout const*), std::int64_t bytes) {
   Extents const shape{bytes / word_bytes};
   return space(Element::i64, shape, layout::dense_layout(shape));
@@ -78,6 +86,7 @@ class Lowering {
     log_ = start.op(begin, buffers, std::vector<Type>{Type::index()}).result();
     log_->set_name("log");
     for (Op* record : records) append(*record);
+    join_stops(kernel_.body());
     Op& end = kernel_.body().back();
     ir::Builder::before(end).op(ir::ProfileEndOp{}, {log_}, {});
     return true;
@@ -166,6 +175,28 @@ class Lowering {
     operands.insert(operands.end(), record.operands().begin(), record.operands().end());
     ir::Builder::before(record).op(entry, operands, std::vector<Type>()).set_where(record.where());
     record.erase();
+  }
+
+  /// Gives a start the stop before it, if no time passes between them: one entry says both.
+  static void join_stops(ir::Block& block) {
+    Op* stop = nullptr;
+    std::vector<Op*> joined;
+    for (Op& op : block) {
+      for (int i = 0; i < op.block_count(); ++i) join_stops(op.block(i));
+      if (!op.is<ir::ProfileAppendOp>()) {
+        if (!takes_no_time(op)) stop = nullptr;
+        continue;
+      }
+      auto& entry = op.as<ir::ProfileAppendOp>();
+      bool const stops = entry.event == ir::RecordEvent::stop;
+      if (!stops && stop != nullptr) {
+        entry.stops = stop->as<ir::ProfileAppendOp>().number;
+        joined.push_back(stop);
+      }
+      bool const can_join = stops && op.operand_count() == 1 && entry.number < max_stopped_names;
+      stop = can_join ? &op : nullptr;
+    }
+    for (Op* op : joined) op->erase();
   }
 
   void error(std::string const& text) { context_.diagnostics.error(text, kernel_.where); }

@@ -140,7 +140,7 @@ TEST_CASE("slots and rows that did not fit are counted, not read", "[profile][P1
   CHECK(profile.dropped_rows == 99'998);
   CHECK(profile.dropped_slots == 4);  // two of each row
   CHECK(profile.events.size() == 4);
-  CHECK(profile.buffer_bytes == 64 + 2 * (64 + 4 * 8));
+  CHECK(profile.buffer_bytes == 64 + 2 * (48 + 4 * 8));
   CHECK_THAT(profile.str(), ContainsSubstring("99998 warps found no row in the buffer"));
   CHECK_THAT(profile.str(), ContainsSubstring("4 slots did not fit"));
 }
@@ -286,6 +286,40 @@ TEST_CASE("the cost of records is subtracted, and never more than was measured",
   CHECK(event(profile, 1).duration == Approx((40 - 8) / 2.0));
   CHECK(event(profile, 0).clocks == 100);
   CHECK(decoded(buffer, {"k", "d", "SM", 2.0, 50}).record_clocks == Approx(10));
+}
+
+TEST_CASE("one slot stops a name and starts another, with a value of the start", "[profile][P1]") {
+  ProfileBuffer buffer(layout_of(2, 16));
+  buffer.begin({}, 1000, 0);
+  buffer.start(0, 100);
+  buffer.change(0, 1, 160);
+  buffer.value(9);
+  buffer.change(1, 0, 200);
+  buffer.stop(0, 260);
+  buffer.end(2000, 2000);
+  Profile const profile = decoded(buffer, {"k", "d", "SM", 2.0, 8});
+  CHECK(profile.malformed_slots == 0);
+  CHECK(profile.dropped_slots == 0);
+  REQUIRE(profile.events.size() == 3);
+  for (ProfileEvent const& e : profile.events) {
+    CHECK(e.state == State::whole);
+    CHECK(e.depth == 0);
+  }
+  CHECK(event(profile, 0).clocks == 60);
+  CHECK(event(profile, 1).clocks == 40);
+  CHECK(event(profile, 1).start == Approx(event(profile, 0).stop));
+  CHECK(event(profile, 1).value == 9);
+  CHECK_FALSE(event(profile, 0).value);
+  CHECK(event(profile, 2).clocks == 60);
+  CHECK(profile.record_clocks == Approx(8));  // not the 0 clocks between the two halves of a slot
+  CHECK(event(profile, 0).duration == Approx((60 - 8) / 2.0));
+
+  SECTION("a stop stops one name alone, and numbers without a name are malformed") {
+    buffer.slot(profile_tag(ProfileSlotKind::stop, 0, 1), 300);
+    buffer.slot(profile_tag(ProfileSlotKind::start, 0, 4), 300);
+    buffer.slot(profile_tag(ProfileSlotKind::start, 0, max_stopped_names - 1), 300);
+    CHECK(decoded(buffer).malformed_slots == 3);
+  }
 }
 
 TEST_CASE("overlapping regions pair by name", "[profile]") {

@@ -72,7 +72,8 @@ struct ProfileBeginOp : OpDefaults {
   }
 };
 /// Appends one entry to the log, or, with a value, two: `profile_append %l, %v {number = 3, name = "softmax"}`. Entry
-/// `number` of ProfileLayout::names describes it; name, kind and place are as the record's.
+/// `number` of ProfileLayout::names describes it; name, kind and place are as the record's. An entry of a start also stops
+/// the name with number `stops`, unless that is -1: one phase ends where the next begins.
 struct ProfileAppendOp : OpDefaults {
   static constexpr std::string_view mnemonic = "profile_append";
   static constexpr auto operands = names("log", "value");
@@ -80,12 +81,14 @@ struct ProfileAppendOp : OpDefaults {
   static constexpr Effects effects = writes(Space::log);
   RecordEvent event = RecordEvent::start;
   std::int64_t number = 0;
+  std::int64_t stops = -1;
   Symbol name;
   RecordKind about = RecordKind::user;
   Symbol file;
   std::int64_t line = 0;
   static constexpr auto attributes() {
     return fields(field("event", &ProfileAppendOp::event), field("number", &ProfileAppendOp::number, {0, 0xffff}),
+                  field("stops", &ProfileAppendOp::stops, {-1, max_stopped_names - 1}),
                   field("name", &ProfileAppendOp::name), field("about", &ProfileAppendOp::about),
                   field("file", &ProfileAppendOp::file),
                   field("line", &ProfileAppendOp::line, Bounds{0, (std::int64_t{1} << 31) - 1}));
