@@ -15,7 +15,7 @@
 
 #include "../../samples/support/compare.hpp"
 #include "rig/result_file.hpp"
-#include "rig/sm_clock.hpp"
+#include "tune/sm_clock.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/tegula.hpp"
@@ -143,7 +143,7 @@ class Bench {
         for (int i = 0; i < launches; ++i) variant.go(order_);
         clock.stop();
         variant.seconds.push_back(clock.seconds() / launches);
-        variant.clock = bench::sm_clock(order_.where().number());
+        variant.clock = tuning::sm_clock(order_.where().number());
       }
   }
 

@@ -12,7 +12,7 @@
 
 #include "../../samples/support/compare.hpp"
 #include "host/loops/loops.hpp"
-#include "rig/cool_clock.hpp"
+#include "tune/turns.hpp"
 #include "rig/openblas.hpp"
 #include "rig/result_file.hpp"
 #include "rig/turns.hpp"
@@ -127,8 +127,8 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
   std::optional<bench::Pair> const pair = all.turns.compare(ours, rival);
   if (!pair) return;
   double const rival_work = row.rival_work == 0 ? row.work : row.rival_work;
-  double const our_rate = 1e-9 * row.work / bench::median(pair->ours);
-  double const rival_rate = 1e-9 * rival_work / bench::median(pair->rival);
+  double const our_rate = 1e-9 * row.work / tuning::median(pair->ours);
+  double const rival_rate = 1e-9 * rival_work / tuning::median(pair->rival);
   samples::Comparison const compared = results();
   std::string const cpu = all.cpu.empty() ? "native" : all.cpu;
   std::printf("%-13s %-16s %-9s %7d %9.1f %9.1f %-7s %6.2f  %-22s %.1e\n", row.kernel, row.extents.c_str(), cpu.c_str(),

@@ -7,10 +7,12 @@
 #include <ctime>
 #include <filesystem>
 
-#include "rig/cool_clock.hpp"
+#include "tune/turns.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::bench {
+
+using tuning::median;
 namespace {
 
 std::string built_commit() {

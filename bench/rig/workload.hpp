@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "../../samples/support/compare.hpp"
-#include "rig/cool_clock.hpp"
 #include "rig/cublas.hpp"
 #include "rig/tensors.hpp"
+#include "tune/turns.hpp"
 
 namespace tegula::bench {
+
+using namespace tuning;
 
 /// Holds the result of comparing an output with float64.
 struct Verdict {

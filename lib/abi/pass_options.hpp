@@ -39,36 +39,43 @@ requires(std::is_enum_v<Enumeration>) std::string to_text(Enumeration value) {
   return std::string(names_of(value)[static_cast<std::size_t>(value)]);
 }
 
-/// Calls visit(name, meaning, field) for each, a number, a bool or an enumeration with names_of; 0 and automatic mean
-/// "as written" and "the compiler's".
+/// Calls visit(name, meaning, fields...) for each, with the field of each of the options: a number, a bool or an
+/// enumeration with names_of; 0 and automatic mean "as written" and "the compiler's".
+template <class Visit, class... Options>
+constexpr void for_each_pass_option_of(Visit visit, Options&... options) {
+  visit("warps", "warps per CTA", options.warps...);
+  visit("stages", "depth of every loop's buffers", options.stages...);
+  visit("distance", "iterations that every loop's copies run ahead", options.distance...);
+  visit("unroll", "iterations of every loop that become one", options.unroll...);
+  visit("split", "CTAs of a cluster that share a product's loop", options.split...);
+  visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly...);
+  visit("exact", "every rounding as written", options.exact...);
+  visit("ranges", "a GPU checks stated ranges of loaded scalars", options.ranges...);
+  visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue...);
+  visit("persistence", "CTAs are persistent", options.persistence...);
+  visit("specialization", "copies run in separate warps", options.specialization...);
+  visit("lines", "code names the user's functions and lines", options.lines...);
+  visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds...);
+  visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow...);
+  visit("check_nan", "asserts that finite floats give finite results", options.checks.nan...);
+  visit("profile_user", "records of the kernel's author are kept", options.profile.user...);
+  visit("profile_compiler", "records of every role and phase that the passes make", options.profile.compiler...);
+  visit("profile_strategy", "where a warp keeps its records while it runs", options.profile.strategy...);
+  visit("profile_granularity", "the warps that record", options.profile.granularity...);
+  visit("profile_circular", "the last records of a warp are kept, not the first", options.profile.circular...);
+  visit("profile_slots", "slots of each warp", options.profile.slots...);
+  visit("profile_rows", "rows of the buffer of records", options.profile.rows...);
+  visit("profile_first_cta", "the first CTA that records", options.profile.first_cta...);
+  visit("profile_cta_step", "distance of the CTAs that record", options.profile.cta_step...);
+  visit("profile_cta_count", "CTAs that record", options.profile.cta_count...);
+  visit("profile_warps", "mask of the warps that record", options.profile.warps...);
+}
+
+/// Does the same for one set of options.
 template <class Options, class Visit>
 constexpr void for_each_pass_option(Options& options, Visit visit) {
-  visit("warps", "warps per CTA", options.warps);
-  visit("stages", "depth of every loop's buffers", options.stages);
-  visit("distance", "iterations that every loop's copies run ahead", options.distance);
-  visit("unroll", "iterations of every loop that become one", options.unroll);
-  visit("split", "CTAs of a cluster that share a product's loop", options.split);
-  visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly);
-  visit("exact", "every rounding as written", options.exact);
-  visit("ranges", "a GPU checks stated ranges of loaded scalars", options.ranges);
-  visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue);
-  visit("persistence", "CTAs are persistent", options.persistence);
-  visit("specialization", "copies run in separate warps", options.specialization);
-  visit("lines", "code names the user's functions and lines", options.lines);
-  visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds);
-  visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow);
-  visit("check_nan", "asserts that finite floats give finite results", options.checks.nan);
-  visit("profile_user", "records of the kernel's author are kept", options.profile.user);
-  visit("profile_compiler", "records of every role and phase that the passes make", options.profile.compiler);
-  visit("profile_strategy", "where a warp keeps its records while it runs", options.profile.strategy);
-  visit("profile_granularity", "the warps that record", options.profile.granularity);
-  visit("profile_circular", "the last records of a warp are kept, not the first", options.profile.circular);
-  visit("profile_slots", "slots of each warp", options.profile.slots);
-  visit("profile_rows", "rows of the buffer of records", options.profile.rows);
-  visit("profile_first_cta", "the first CTA that records", options.profile.first_cta);
-  visit("profile_cta_step", "distance of the CTAs that record", options.profile.cta_step);
-  visit("profile_cta_count", "CTAs that record", options.profile.cta_count);
-  visit("profile_warps", "mask of the warps that record", options.profile.warps);
+  for_each_pass_option_of(visit, options);
+}
 }
 
 }  // namespace tegula::abi

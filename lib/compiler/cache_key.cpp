@@ -9,6 +9,7 @@
 #include "support/key_text.hpp"
 #include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
+#include "tegula/config.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -59,6 +60,12 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options, s
   key.add("facts", facts_text(options.facts)).add("constants", constants_of(ir_text));
   key.add("ir_hash", ir_hash.empty() ? support::hash_hex(ir_text) : std::string(ir_hash)).add("ir", ir_text);
   return std::move(key).str();
+}
+
+std::string compiler_version() {
+  constexpr std::size_t shown = 12;  // digits of the hash
+  return std::string(TEGULA_VERSION " ") + std::string(std::string_view(TEGULA_SOURCE_HASH).substr(0, shown)) +
+         ", LLVM " + std::string(codegen::llvm_version());
 }
 
 }  // namespace tegula::compiler

@@ -20,4 +20,7 @@ namespace tegula::compiler {
 /// `ir_hash`: of the text, where the caller has it already.
 std::string cache_key(std::string_view ir_text, CompileOptions const& options, std::string_view ir_hash = {});
 
+/// Names the compiler: the version of Tegula, a hash of its sources, the version of LLVM.
+std::string compiler_version();
+
 }  // namespace tegula::compiler

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "jit/choose.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/staging.hpp"
 #include "runtime/argument_check.hpp"
@@ -146,8 +147,10 @@ simulation run_by_lambda(KernelRef const& kernel, std::span<Argument const> give
   return result;
 }
 
-simulation debug(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
-  return run_by_lambda(kernel, {arguments.first, static_cast<std::size_t>(arguments.count)}, grid);
+simulation debug(KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
+  std::span<Argument const> const given(arguments.first, static_cast<std::size_t>(arguments.count));
+  Chosen const chosen(kernels, given, grid, runtime::place_of(given));
+  return run_by_lambda(chosen.kernel(), given, grid);
 }
 
 }  // namespace tegula::jit

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "abi/pass_options.hpp"
+#include "jit/choose.hpp"
 #include "jit/debug.hpp"
 #include "jit/fact_sets.hpp"
 #include "jit/kernel_cache.hpp"
@@ -64,8 +65,10 @@ struct PreparedSimulation : PreparedState {
 
 }  // namespace
 
-void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+void launch(stream const& order, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
+  Chosen const chosen(kernels, given, grid, order.where());
+  KernelRef const& kernel = chosen.kernel();
   support::Options const& environment = support::options();
   if (environment.simulate) return Simulation(kernel, given, grid, environment.simulate_schedule).run();
   if (environment.debug) {
@@ -77,25 +80,32 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
   call.launch(kernel, order.where())->run(order);
 }
 
-PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+PreparedState* prepare(device const* where, KernelRef const& kernels, ArgumentList arguments,
+                       GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
+  device const target = where != nullptr ? *where : runtime::place_of(given);
+  Chosen const chosen(kernels, given, grid, target);
+  KernelRef const& kernel = chosen.kernel();
   // The lambda of a prepared kernel may be gone when it runs: the debug device simulates its tiles.
   if (support::Options const& environment = support::options(); environment.simulate || environment.debug)
     return new PreparedSimulation(kernel, given, grid, environment.simulate_schedule);
-  device const target = where != nullptr ? *where : runtime::place_of(given);
   Call const call(kernel, given, grid, target);
   FoundKernel const found = call.find(kernel, target);
   return new runtime::PreparedCode(found.loaded, call.arguments(), GridOverride{}, *found.require_sites);
 }
 
-simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
+simulation simulate(KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule) {
-  return Simulation(kernel, span_of(arguments), grid, schedule).result();
+  std::span<Argument const> const given = span_of(arguments);
+  Chosen const chosen(kernels, given, grid, runtime::place_of(given));
+  return Simulation(chosen.kernel(), given, grid, schedule).result();
 }
 
-Profile profile(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+Profile profile(stream const& order, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
   profiling::require_profiler();
   std::span<Argument const> const given = span_of(arguments);
+  Chosen const chosen(kernels, given, grid, order.where());
+  KernelRef const& kernel = chosen.kernel();
   CompileOptions options = chosen_options(kernel);
   if (!options.profile.any()) {  // records of the compiler are many, and rings leave little shared memory
     options.profile.user = options.profile.compiler = true;
@@ -162,15 +172,26 @@ std::string_view origin_text(Origin origin) {
 
 }  // namespace
 
-std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+VariantChoice choice(device const* where, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
+  std::span<Argument const> const given = span_of(arguments);
+  return choose(kernels, given, grid, where != nullptr ? *where : runtime::place_of(given));
+}
+
+std::string explain(device const* where, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : runtime::place_of(given);
+  Chosen const chosen(kernels, given, grid, target);
+  KernelRef const& kernel = chosen.kernel();
   Call const call(kernel, given, grid, target);
   FoundKernel const found = call.find(kernel, target);
   runtime::PreparedLaunch const launch(found.loaded, call.arguments(), {}, *found.require_sites);
   CompiledKernel const& compiled = found.loaded->compiled;
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
                                  origin_text(found.origin));
+  if (kernels.members > 0) {
+    VariantChoice const choice = choose(kernels, given, grid, target);
+    text += fmt::format("  variant: {} of {} kernels, by {}\n", choice.label, kernels.members, choice.why);
+  }
   std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
   KernelPaths const paths = paths_of(*source, launch_options(kernel, target, facts_of(compiled)));
   HostPlan plan = plan_of(*source, compiled, paths);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/json.hpp"
+#include "support/json.hpp"
 #include "profile/page_text.hpp"
 #include "profile/picture.hpp"
 #include "profile/summary.hpp"
@@ -13,6 +13,8 @@ namespace tegula {
 namespace {
 
 using namespace profiling;
+using support::Json;
+using support::text_of;
 
 /// Rounds to picoseconds, which keeps the page short.
 double rounded(double ns) { return std::round(ns * 1e3) / 1e3; }

@@ -1,14 +1,14 @@
 // Writes a profile in the Chrome trace format.
 #include <map>
 
-#include "profile/json.hpp"
+#include "support/json.hpp"
 #include "tegula/profile/profile.hpp"
 
 namespace tegula {
 namespace {
 
-using profiling::Json;
-using profiling::text_of;
+using support::Json;
+using support::text_of;
 
 std::string track_name(Profile const& profile, ProfileRow const& row) {
   std::string name = "CTA " + std::to_string(row.cta) + " warp " + std::to_string(row.warp);

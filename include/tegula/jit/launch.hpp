@@ -4,26 +4,15 @@
 #include "tegula/call/pack.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/jit/schedule.hpp"
+#include "tegula/jit/variants.hpp"
 
 namespace tegula {
 namespace jit {
 
-/// Refers to a kernel object, with the options that a call states.
-template <class F>
-KernelRef reference(Kernel<F> const& kernel, CompileOptions const* options = nullptr) {
-  KernelRef result;
-  result.name = kernel.name();
-  if constexpr (Kernel<F>::captureless) result.identity = &Kernel<F>::identity;
-  result.kernel = &kernel;
-  result.trace = [](void const* of) { return static_cast<Kernel<F> const*>(of)->trace(); };
-  result.options = options;
-  return result;
-}
-
-template <class F, class... X>
-simulation simulate_in_order(schedule::order const& order, CompileOptions const* options, Kernel<F> const& kernel,
+template <Launchable K, class... X>
+simulation simulate_in_order(schedule::order const& order, CompileOptions const* options, K const& kernel,
                              X&... arguments) {
-  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](ArgumentList list, GridOverride const& grid) {
         return jit::simulate(reference(kernel, options), list, grid, order.text);
@@ -38,8 +27,8 @@ inline constexpr bool ends_with_order<Last> = std::is_same_v<std::remove_cvref_t
 template <class First, class Next, class... X>
 inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next, X...>;
 
-template <class F, class... X>
-simulation simulate_typed(CompileOptions const* options, Kernel<F> const& kernel, X&... arguments) {
+template <Launchable K, class... X>
+simulation simulate_typed(CompileOptions const* options, K const& kernel, X&... arguments) {
   if constexpr (ends_with_order<X...>) {
     auto const all = std::tie(arguments...);
     return [&]<std::size_t... at>(std::index_sequence<at...>) {
@@ -53,18 +42,6 @@ simulation simulate_typed(CompileOptions const* options, Kernel<F> const& kernel
 
 }  // namespace jit
 
-/// Holds compile options for one call: `launch(stream, with(options), kernel, arguments...)`. Every field of the
-/// options is part of the cache key, and launches with different options keep different code. Target, architecture and
-/// facts follow from the call, and options that state them are a UserError.
-class with {
- public:
-  explicit with(CompileOptions options) : options_(static_cast<CompileOptions&&>(options)) {}
-  [[nodiscard]] CompileOptions const& options() const { return options_; }
-
- private:
-  CompileOptions options_;
-};
-
 /// Runs a kernel on a stream. `arguments` are in the order of the lambda's parameters (members in place of a parameter
 /// struct). A tensor is a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent()
 /// and stride(). An arg is a number. A grid(...) before the arguments replaces the kernel's own.
@@ -72,10 +49,10 @@ class with {
 /// On the host the work is done when launch returns; on a CUDA device it is ordered on the stream. A wrong count,
 /// element, rank, direction or place does not compile if the types show it. Throws UserError for mistakes that only
 /// values show (extents, requirements, aliasing, alignment, a freed buffer), before anything runs.
-template <class Stream, class F, class... X>
+template <class Stream, Launchable K, class... X>
 requires std::derived_from<Stream, stream>
-void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
-  call::checked<call::CallOf<call::stream_kind<Stream>(), Kernel<F>, X...>>(
+void launch(Stream const& order, K const& kernel, X&&... arguments) {
+  call::checked<call::CallOf<call::stream_kind<Stream>(), K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         jit::launch(order, jit::reference(kernel), list, grid);
@@ -84,10 +61,10 @@ void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
 }
 
 /// Runs a kernel with compile options of the caller's.
-template <class Stream, class F, class... X>
+template <class Stream, Launchable K, class... X>
 requires std::derived_from<Stream, stream>
-void launch(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  call::checked<call::CallOf<call::stream_kind<Stream>(), Kernel<F>, X...>>(
+void launch(Stream const& order, with const& chosen, K const& kernel, X&&... arguments) {
+  call::checked<call::CallOf<call::stream_kind<Stream>(), K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         jit::launch(order, jit::reference(kernel, &chosen.options()), list, grid);
@@ -98,9 +75,9 @@ void launch(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&
 /// Prepares a launch that can run again and again without checks, look-ups or allocation:
 /// `auto go = prepare(k, a, b); go(stream);`. It is for the device that holds the tensors; without a tensor,
 /// device::best().
-template <class F, class... X>
-[[nodiscard]] prepared prepare(Kernel<F> const& kernel, X&&... arguments) {
-  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+[[nodiscard]] prepared prepare(K const& kernel, X&&... arguments) {
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::prepare(nullptr, jit::reference(kernel), list, grid);
@@ -109,9 +86,9 @@ template <class F, class... X>
 }
 
 /// Prepares a launch with compile options of the caller's.
-template <class F, class... X>
-[[nodiscard]] prepared prepare(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+[[nodiscard]] prepared prepare(with const& chosen, K const& kernel, X&&... arguments) {
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::prepare(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
@@ -120,9 +97,9 @@ template <class F, class... X>
 }
 
 /// Prepares a launch for a device that the caller names.
-template <class F, class... X>
-[[nodiscard]] prepared prepare(device where, Kernel<F> const& kernel, X&&... arguments) {
-  return prepared(call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+[[nodiscard]] prepared prepare(device where, K const& kernel, X&&... arguments) {
+  return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::prepare(&where, jit::reference(kernel), list, grid);
@@ -134,14 +111,14 @@ template <class F, class... X>
 /// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps,
 /// `simulate(k, a, b, schedule::seed(7))`, it runs the kernel as the passes transform it for the GPU: every warp, copy
 /// and barrier.
-template <class F, class... X>
-simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
+template <Launchable K, class... X>
+simulation simulate(K const& kernel, X&&... arguments) {
   return jit::simulate_typed(nullptr, kernel, arguments...);
 }
 
 /// Simulates with compile options of the caller's, which decide the code of the warps.
-template <class F, class... X>
-simulation simulate(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
+template <Launchable K, class... X>
+simulation simulate(with const& chosen, K const& kernel, X&&... arguments) {
   return jit::simulate_typed(&chosen.options(), kernel, arguments...);
 }
 
@@ -149,9 +126,9 @@ simulation simulate(with const& chosen, Kernel<F> const& kernel, X&&... argument
 /// the bodies of loops for each iteration, and of branches the one that is taken. Each op runs when it is recorded, in
 /// the reference meaning of the simulator, so a debugger steps through the lambda and prints tiles
 /// (lib/doc/debugging.md). TEGULA_DEVICE=debug sends every launch() here.
-template <class F, class... X>
-simulation debug(Kernel<F> const& kernel, X&&... arguments) {
-  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+simulation debug(K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) { return jit::debug(jit::reference(kernel), list, grid); },
       arguments...);
@@ -159,9 +136,9 @@ simulation debug(Kernel<F> const& kernel, X&&... arguments) {
 
 /// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of
 /// each load, store and product with the reason. Compiles if need be.
-template <class F, class... X>
-[[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
-  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+[[nodiscard]] std::string explain(K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::explain(nullptr, jit::reference(kernel), list, grid);
@@ -170,12 +147,23 @@ template <class F, class... X>
 }
 
 /// Explains a launch with compile options of the caller's; those that differ from the compiler's own are listed.
-template <class F, class... X>
-[[nodiscard]] std::string explain(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  return call::checked<call::CallOf<call::StreamKind::any, Kernel<F>, X...>>(
+template <Launchable K, class... X>
+[[nodiscard]] std::string explain(with const& chosen, K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::explain(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
+      },
+      arguments...);
+}
+
+/// Says which of several kernels a launch with these arguments takes, and why.
+template <Launchable K, class... X>
+[[nodiscard]] VariantChoice choice(K const& kernels, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
+      kernels,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::choice(nullptr, jit::reference(kernels), list, grid);
       },
       arguments...);
 }

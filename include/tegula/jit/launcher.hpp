@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "tegula/call/pack.hpp"
+#include "tegula/jit/tuned_table.hpp"
 #include "tegula/runtime/prepared.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/abi/compile_options.hpp"
@@ -38,6 +40,20 @@ struct Builds {
   int bound = 0;  ///< at most so many for one device, one set of options, and a grid of the kernel's or of the launch
 };
 
+/// Says which of several kernels a launch takes.
+struct VariantChoice {
+  enum class By : std::uint8_t {
+    single,   ///< there is one kernel
+    table,    ///< a tuned table has the problem
+    nearest,  ///< a tuned table has a problem whose numbers differ by less than a factor of two
+    model,    ///< the model of the cost
+  };
+  int number = 0;     ///< of the kernel, in the order of variants()
+  std::string label;  ///< of the kernel
+  By by = By::single;
+  std::string why;  ///< the table, or the estimates, as text
+};
+
 namespace jit {
 
 /// Refers to a kernel object during one call.
@@ -47,6 +63,10 @@ struct KernelRef {
   void const* kernel = nullptr;
   trace::TracedKernel (*trace)(void const* kernel) = nullptr;
   CompileOptions const* options = nullptr;  ///< of a launch `with(options)`; null: the compiler's own choices
+  char const* label = "";                   ///< of one of several kernels
+  int members = 0;                          ///< of variants: `kernel` refers to them, and each launch takes one
+  KernelRef (*member)(void const* kernel, int number) = nullptr;
+  std::span<TunedTable const* const> tables;  ///< of variants; the last may be null
 };
 
 using call::ArgumentList;
@@ -65,6 +85,8 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 KernelFacts facts(KernelRef const& kernel, CompileOptions options);
 Builds builds(KernelRef const& kernel);
+VariantChoice choice(device const* where, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid);
+[[noreturn]] void refuse_table(char const* name, int max_tables);
 KernelPaths host_paths(KernelRef const& kernel, CompileOptions options);
 
 }  // namespace jit

@@ -9,10 +9,10 @@ namespace tegula {
 /// with(options), k, a, b)`. `options.profile` selects records, strategy and sizes; if it selects no records, those of
 /// the kernel's author and of the compiler are made. Under TEGULA_SIMULATE it gives the simulator's virtual time.
 /// Throws UserError as launch() does, and in a build without the profiler.
-template <class Stream, class F, class... X>
+template <class Stream, Launchable K, class... X>
 requires std::derived_from<Stream, stream>
-[[nodiscard]] Profile profile(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
-  return call::checked<call::CallOf<call::stream_kind<Stream>(), Kernel<F>, X...>>(
+[[nodiscard]] Profile profile(Stream const& order, with const& chosen, K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::stream_kind<Stream>(), K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::profile(order, jit::reference(kernel, &chosen.options()), list, grid);
@@ -21,9 +21,9 @@ requires std::derived_from<Stream, stream>
 }
 
 /// Runs a kernel with the compiler's own options and all records.
-template <class Stream, class F, class... X>
+template <class Stream, Launchable K, class... X>
 requires std::derived_from<Stream, stream>
-[[nodiscard]] Profile profile(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
+[[nodiscard]] Profile profile(Stream const& order, K const& kernel, X&&... arguments) {
   return profile(order, with(CompileOptions{}), kernel, arguments...);
 }
 

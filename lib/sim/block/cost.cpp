@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/elementary.hpp"
 #include "layout/layout.hpp"
 
 namespace tegula::sim::block {
@@ -28,20 +29,6 @@ int arithmetic(Element element, int count) {
   if (element == Element::f16 || element == Element::bf16) return (count + 1) / 2;
   if (is_float(element)) return bits(element) == 64 ? 2 * count : count;
   return bits(element) > 32 ? 4 * count : 2 * count;
-}
-
-bool is_function(Op const& op) {
-  switch (op.kind()) {
-#define TEGULA_EXACT(name, ...)
-#define TEGULA_EXPANDED(name, ...) case OpKind::name:
-#define TEGULA_EXPANDED_2(name, ...) case OpKind::name:
-#include "tegula/math/elementary.def"
-    case OpKind::SqrtOp:
-    case OpKind::DivOp:
-      return is_float(op.result()->type().element());
-    default:
-      return false;
-  }
 }
 
 /// Moves a tile between a thread's registers and memory: 16 bytes an instruction.

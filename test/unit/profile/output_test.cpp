@@ -6,13 +6,13 @@
 #include <sstream>
 
 #include "profile/decode.hpp"
-#include "profile/json.hpp"
+#include "support/json.hpp"
 #include "support/catch.hpp"
 #include "support/profile_buffer.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
-using tegula::profiling::Json;
+using tegula::support::Json;
 using tegula::test::ContainsSubstring;
 using tegula::test::ProfileBuffer;
 

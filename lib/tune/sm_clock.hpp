@@ -3,9 +3,9 @@
 
 #include <optional>
 
-namespace tegula::bench {
+namespace tegula::tuning {
 
 /// Gives the clock in MHz right now; nothing where libnvidia-ml cannot be opened or does not answer.
 std::optional<double> sm_clock(int device_number);
 
-}  // namespace tegula::bench
+}  // namespace tegula::tuning

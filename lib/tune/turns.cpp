@@ -1,14 +1,14 @@
-#include "rig/cool_clock.hpp"
+#include "tune/turns.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
-#include "rig/sm_clock.hpp"
+#include "tune/sm_clock.hpp"
 #include "tegula/runtime/timer.hpp"
 
-namespace tegula::bench {
+namespace tegula::tuning {
 namespace {
 
 /// Launches each candidate with a rotation of its own.
@@ -70,4 +70,4 @@ std::vector<double> ratios(Candidate const& a, Candidate const& b) {
   return result;
 }
 
-}  // namespace tegula::bench
+}  // namespace tegula::tuning

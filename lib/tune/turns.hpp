@@ -8,7 +8,7 @@
 
 #include "tegula/runtime/stream.hpp"
 
-namespace tegula::bench {
+namespace tegula::tuning {
 
 struct Candidate {
   std::string name;
@@ -35,4 +35,4 @@ double median(std::vector<double> values);
 /// Gives the factor by which `a` is faster than `b`, per round.
 std::vector<double> ratios(Candidate const& a, Candidate const& b);
 
-}  // namespace tegula::bench
+}  // namespace tegula::tuning

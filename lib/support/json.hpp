@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tegula::profiling {
+namespace tegula::support {
 
 using Json = nlohmann::ordered_json;
 
 inline std::string text_of(Json const& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-}  // namespace tegula::profiling
+}  // namespace tegula::support

@@ -1,8 +1,8 @@
-#include "rig/sm_clock.hpp"
+#include "tune/sm_clock.hpp"
 
 #include <dlfcn.h>
 
-namespace tegula::bench {
+namespace tegula::tuning {
 namespace {
 
 using Device = void*;
@@ -37,4 +37,4 @@ std::optional<double> sm_clock(int device_number) {
   return mhz;
 }
 
-}  // namespace tegula::bench
+}  // namespace tegula::tuning

@@ -1,0 +1,197 @@
+#include "jit/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+#include <utility>
+
+#include "abi/pass_options.hpp"
+#include "jit/estimate.hpp"
+#include "jit/kernel_cache.hpp"
+#include "tegula/support/element.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::jit {
+namespace {
+
+using Problem = std::vector<std::int64_t>;
+
+/// Puts the options that a call states, those that differ from the compiler's own, on top of a kernel's.
+CompileOptions on_top(CompileOptions base, CompileOptions const& stated) {
+  CompileOptions const own_choices;
+  abi::for_each_pass_option_of(
+      [](std::string_view, std::string_view, auto& field, auto const& value, auto const& own) {
+        if (value != own) field = value;
+      },
+      base, stated, own_choices);
+  base.asserts = base.asserts && stated.asserts;
+  if (!stated.pipeline.empty()) base.pipeline = stated.pipeline;
+  return base;
+}
+
+/// Finds the choice for a problem: the same numbers, else those of the least distance, each within a factor of two.
+struct Row {
+  TunedChoice const* choice = nullptr;
+  double distance = 0;  ///< sum of the binary logarithms of the factors
+};
+Row find_row(TunedTable const& table, Problem const& problem) {
+  Row best;
+  if (table.numbers != static_cast<int>(problem.size())) return best;
+  for (int i = 0; i < table.count; ++i) {
+    double distance = 0;
+    bool near = true;
+    for (std::size_t n = 0; near && n < problem.size(); ++n) {
+      std::int64_t const a = problem[n], b = table.choices[i].problem[n];
+      if (a == b) continue;
+      double const factor = a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 2;
+      near = factor <= 1;
+      distance += factor;
+    }
+    if (near && (best.choice == nullptr || distance < best.distance)) best = {&table.choices[i], distance};
+  }
+  return best;
+}
+
+std::string text_of(Problem const& problem) { return fmt::format("{}", fmt::join(problem, ", ")); }
+
+std::optional<VariantChoice> by_table(KernelRef const& kernels, Problem const& problem, device where) {
+  for (TunedTable const* table : kernels.tables) {
+    if (table == nullptr) break;
+    if (table->architecture != where.architecture() || std::string_view(table->kernel) != kernels.name) continue;
+    if (where.is_host() && table->device != where.name()) continue;  // an architecture has many kinds of CPU
+    Row const row = find_row(*table, problem);
+    if (row.choice == nullptr) continue;
+    std::vector<std::string> const labels = labels_of(kernels);
+    auto const member = std::ranges::find(labels, row.choice->label);
+    if (member == labels.end()) continue;  // a kernel that is gone
+    VariantChoice result;
+    result.number = static_cast<int>(member - labels.begin());
+    result.label = *member;
+    result.by = row.distance == 0 ? VariantChoice::By::table : VariantChoice::By::nearest;
+    Problem const measured(row.choice->problem, row.choice->problem + table->numbers);
+    result.why = fmt::format("{} of {} measured on {} with compiler {}",
+                             row.distance == 0 ? "the problem" : "the problem near it, (" + text_of(measured) + "),",
+                             kernels.name, table->device, table->compiler);
+    return result;
+  }
+  return std::nullopt;
+}
+
+VariantChoice by_model(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
+                       device where) {
+  std::vector<std::string> const labels = labels_of(kernels);
+  VariantChoice result;
+  result.by = VariantChoice::By::model;
+  Executor const executor = executor_of(where);
+  double best = 0;
+  for (int i = 0; i < kernels.members; ++i) {
+    std::optional<CompileOptions> joined;
+    KernelRef const member = member_of(kernels, i, joined);
+    Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
+    result.why += fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
+    if (i > 0 && found.seconds >= best) continue;
+    best = found.seconds;
+    result.number = i;
+  }
+  result.label = labels[static_cast<std::size_t>(result.number)];
+  return result;
+}
+
+/// Remembers choices. Where objects of one name and number of kernels follow each other at an address, the choice may
+/// be another's: it decides speed alone.
+class Choices {
+ public:
+  using Key = std::tuple<void const*, char const*, int, int, Problem>;
+  std::optional<int> find(Key const& key) {
+    std::shared_lock const lock(mutex_);
+    auto const at = kept_.find(key);
+    return at == kept_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void add(Key key, int number) {
+    std::unique_lock const lock(mutex_);
+    if (kept_.size() >= max_kept) kept_.clear();
+    kept_.emplace(std::move(key), number);
+  }
+
+ private:
+  static constexpr std::size_t max_kept = 4096;
+  std::shared_mutex mutex_;
+  std::map<Key, int> kept_;
+};
+Choices& choices() {
+  static auto* const all = new Choices;  // never destroyed: objects of static duration may launch while they end
+  return *all;
+}
+
+int number_for(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid, device where) {
+  Problem problem = problem_of(arguments);
+  if (grid.given) problem.insert(problem.end(), grid.extents, grid.extents + grid.rank);
+  Choices::Key key{kernels.kernel, kernels.name, kernels.members, where.is_host() ? -1 : where.number(),
+                   std::move(problem)};
+  if (std::optional<int> const known = choices().find(key)) return *known;
+  int const number = choose(kernels, arguments, grid, where).number;
+  choices().add(std::move(key), number);
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
+  Problem problem;
+  for (Argument const& argument : arguments) {
+    if (argument.kind == ParameterKind::tensor)
+      problem.insert(problem.end(), argument.extents, argument.extents + argument.rank);
+    else if (!is_float(argument.element))
+      problem.push_back(argument.scalar);
+  }
+  return problem;
+}
+
+std::vector<std::string> labels_of(KernelRef const& kernels) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < kernels.members; ++i) {
+    std::string const label = kernels.member(kernels.kernel, i).label;
+    std::string unique = label;
+    for (int n = 2; std::ranges::find(labels, unique) != labels.end(); ++n) unique = fmt::format("{} #{}", label, n);
+    labels.push_back(unique);
+  }
+  return labels;
+}
+
+KernelRef member_of(KernelRef const& kernels, int number, std::optional<CompileOptions>& joined) {
+  KernelRef result = kernels.member(kernels.kernel, number);
+  if (kernels.options == nullptr) return result;
+  if (result.options != nullptr) joined = on_top(*result.options, *kernels.options);
+  result.options = joined ? &*joined : kernels.options;
+  return result;
+}
+
+Chosen::Chosen(KernelRef const& given, std::span<Argument const> arguments, GridOverride const& grid, device where)
+    : kernel_(given) {
+  if (given.members == 0) return;
+  kernel_ = member_of(given, number_for(given, arguments, grid, where), joined_);
+}
+
+VariantChoice choose(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
+                     device where) {
+  if (kernels.members == 0) {
+    VariantChoice single;
+    single.label = kernels.name;
+    single.why = "there is one kernel";
+    return single;
+  }
+  if (std::optional<VariantChoice> found = by_table(kernels, problem_of(arguments), where)) return *std::move(found);
+  return by_model(kernels, arguments, grid, where);
+}
+
+void refuse_table(char const* name, int max_tables) {
+  throw UserError(fmt::format("{}: tuned: more than {} tables; give those of the devices that the program runs on", name,
+                              max_tables));
+}
+
+}  // namespace tegula::jit

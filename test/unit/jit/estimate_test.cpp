@@ -1,0 +1,98 @@
+// Estimates of launches: what is counted, and how kernels compare.
+#include <cmath>
+
+#include "jit/estimate.hpp"
+#include "support/catch.hpp"
+#include "tegula/dsl/dsl.hpp"
+
+using namespace tegula;
+using jit::Estimate;
+
+namespace {
+
+template <int m, int n, int k>
+inline constexpr auto product = kernel("product", [](in<bf16, 2> a, in<bf16, 2> b, out<bf16, 2> c) {
+  auto g = grid_over(c, shape<m, n>);
+  tile sum = loop(ceil_div(a.extent(1), k), zeros<float>(shape<m, n>), [&](auto i, auto acc) {
+    return dot(load(a, shape<m, k>, g[0], i), load(b, shape<k, n>, i, g[1]), acc);
+  });
+  store(c, shape<m, n>, cast<bf16>(sum), g[0], g[1]);
+});
+
+/// Sums the rows up to that of the block: the trips depend on the block.
+inline constexpr auto prefix = kernel("prefix", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 128>);
+  tile sum = loop(g[0] + 1, zeros<float>(shape<1, 128>),
+                  [&](auto i, auto acc) { return acc + load(x, shape<1, 128>, i, g[1]); });
+  store(y, shape<1, 128>, exp(sum), g[0], g[1]);
+});
+
+Argument tensor(Element element, std::int64_t rows, std::int64_t columns) {
+  Argument argument;
+  argument.element = element;
+  argument.rank = 2;
+  argument.extents[0] = rows;
+  argument.extents[1] = columns;
+  argument.strides[0] = columns;
+  argument.strides[1] = 1;
+  return argument;
+}
+
+jit::Executor const h200{&sm_90a, 132};
+
+template <class K>
+Estimate of_product(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, CompileOptions const& options = {}) {
+  Argument const arguments[] = {tensor(Element::bf16, m, k), tensor(Element::bf16, k, n), tensor(Element::bf16, m, n)};
+  return jit::estimate(kernel.trace(), arguments, {}, options, h200);
+}
+
+}  // namespace
+
+TEST_CASE("an estimate counts blocks, products and bytes by the trips of loops", "[N15]") {
+  Estimate const found = of_product(product<128, 256, 64>, 1000, 4096, 2048);
+  CHECK(found.blocks == 8 * 16);
+  CHECK(found.product_bytes == Approx(128.0 * 256 * 2048 * 2));
+  CHECK(found.loaded_bytes == Approx((128.0 + 256) * 2048 * 2));
+  CHECK(found.stored_bytes == Approx(128.0 * 256 * 2));
+  CHECK(found.seconds > 0);
+
+  Argument const arguments[] = {tensor(Element::f32, 100, 256), tensor(Element::f32, 100, 256)};
+  Estimate const sums = jit::estimate(prefix.trace(), arguments, {}, {}, h200);
+  CHECK(sums.blocks == 200);
+  CHECK(sums.loaded_bytes == Approx(51 * 128 * 4));  // of the block in the middle
+  CHECK(sums.arithmetic == Approx(51 * 128));
+  CHECK(sums.functions == Approx(128));
+
+  GridOverride grid;
+  grid.given = true;
+  grid.rank = 2;
+  grid.extents[0] = 2;
+  grid.extents[1] = 10;
+  CHECK(jit::estimate(prefix.trace(), arguments, grid, {}, h200).blocks == 20);
+}
+
+TEST_CASE("estimates prefer large tiles for large products, and full multiprocessors for small ones", "[N15]") {
+  for (std::int64_t const extent : {4096, 8192}) {
+    double const large = of_product(product<128, 256, 64>, extent, extent, extent).seconds;
+    double const middle = of_product(product<128, 128, 64>, extent, extent, extent).seconds;
+    double const small = of_product(product<64, 64, 64>, extent, extent, extent).seconds;
+    CHECK(large < middle);
+    CHECK(middle < small);
+  }
+  CHECK(of_product(product<64, 64, 64>, 512, 512, 512).seconds <
+        of_product(product<128, 256, 64>, 512, 512, 512).seconds);
+  CompileOptions split;
+  split.split = 4;
+  CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds <
+        of_product(product<128, 128, 64>, 128, 128, 16384).seconds);
+  CHECK(of_product(product<128, 128, 64>, 8192, 8192, 1024, split).seconds >
+        of_product(product<128, 128, 64>, 8192, 8192, 1024).seconds);
+}
+
+TEST_CASE("an estimate takes any extents", "[N15]") {
+  for (std::int64_t const extent : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 40}) {
+    Estimate const found = of_product(product<128, 256, 64>, extent, 3, extent);
+    CHECK(std::isfinite(found.seconds));
+    CHECK(found.seconds > 0);
+  }
+}
