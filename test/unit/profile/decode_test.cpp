@@ -379,7 +379,7 @@ TEST_CASE("decode refuses a buffer that does not fit its layout", "[profile]") {
   std::vector<std::byte> bytes = buffer.bytes();
   bytes.pop_back();
   CHECK_THROWS_WITH(profiling::decode(buffer.layout(), bytes, source),
-                    ContainsSubstring("holds 831 bytes but its 4 rows of 16 slots need 832"));
+                    ContainsSubstring("holds 767 bytes but its 4 rows of 16 slots need 768"));
   ProfileLayout odd = layout_of(4, 12);
   CHECK_THROWS_WITH(profiling::decode(odd, bytes, source), ContainsSubstring("a power of two of slots"));
   odd = layout_of(-1, 8);
