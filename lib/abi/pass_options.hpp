@@ -76,6 +76,5 @@ template <class Options, class Visit>
 constexpr void for_each_pass_option(Options& options, Visit visit) {
   for_each_pass_option_of(visit, options);
 }
-}
 
 }  // namespace tegula::abi

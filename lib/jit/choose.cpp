@@ -93,7 +93,8 @@ VariantChoice by_model(KernelRef const& kernels, std::span<Argument const> argum
     std::optional<CompileOptions> joined;
     KernelRef const member = member_of(kernels, i, joined);
     Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
-    result.why += fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
+    result.why +=
+        fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
     if (i > 0 && found.seconds >= best) continue;
     best = found.seconds;
     result.number = i;
@@ -190,8 +191,8 @@ VariantChoice choose(KernelRef const& kernels, std::span<Argument const> argumen
 }
 
 void refuse_table(char const* name, int max_tables) {
-  throw UserError(fmt::format("{}: tuned: more than {} tables; give those of the devices that the program runs on", name,
-                              max_tables));
+  throw UserError(fmt::format("{}: tuned: more than {} tables; give those of the devices that the program runs on",
+                              name, max_tables));
 }
 
 }  // namespace tegula::jit

@@ -25,13 +25,13 @@ using ir::Op;
 struct Machine {
   double clocks_per_ns = 1;
   double processors = 1;
-  double product_bytes = 1;     ///< of products
-  double operand_bytes = 1;     ///< between shared memory and the tensor cores; host: the first cache
-  double cached_bytes = 1;      ///< between L2 and a processor
+  double product_bytes = 1;        ///< of products
+  double operand_bytes = 1;        ///< between shared memory and the tensor cores; host: the first cache
+  double cached_bytes = 1;         ///< between L2 and a processor
   double memory_bytes_per_ns = 1;  ///< of the device
   double functions = 1;
   double arithmetic = 1;
-  double block_clocks = 0;      ///< of each block: start, first loads, end
+  double block_clocks = 0;  ///< of each block: start, first loads, end
   double launch_ns = 0;
 };
 
@@ -110,7 +110,8 @@ class Specialized {
 
  private:
   ir::Value* number(std::int64_t value, ir::Type const& type) {
-    return ir::Builder::before(module_.kernel().body().front()).constant(ir::make_constant(type.element(), value), type);
+    return ir::Builder::before(module_.kernel().body().front())
+        .constant(ir::make_constant(type.element(), value), type);
   }
 
   template <class OpStruct, class Number>
@@ -131,9 +132,7 @@ class Specialized {
   ir::Module module_;
 };
 
-double bytes_of(ir::Type const& type) {
-  return static_cast<double>(type.elements()) * info(type.element()).bits / 8;
-}
+double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
 
 /// Adds one op that runs `times` times.
 void add(Estimate& found, Op const& op, double times) {
@@ -141,8 +140,7 @@ void add(Estimate& found, Op const& op, double times) {
     ir::Type const &lhs = op.lhs()->type(), &result = op.result()->type();
     double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
     double const rows = static_cast<double>(result.elements()) / columns;
-    double const depth_bytes =
-        static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
+    double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
     found.product_bytes += times * rows * columns * depth_bytes;
     // Each 64 rows read all columns.
     found.operand_bytes += times * depth_bytes * (rows + columns * std::ceil(rows / 64));

@@ -16,13 +16,13 @@ namespace tegula::jit {
 /// Holds what is done by the block in the middle of the grid, and what follows for the launch.
 struct Estimate {
   std::int64_t blocks = 1;
-  double product_bytes = 0;   ///< bytes of K, times rows times columns, of all products
-  double operand_bytes = 0;   ///< that products read from shared memory
-  double loaded_bytes = 0;    ///< from global memory, and stored
+  double product_bytes = 0;  ///< bytes of K, times rows times columns, of all products
+  double operand_bytes = 0;  ///< that products read from shared memory
+  double loaded_bytes = 0;   ///< from global memory, and stored
   double stored_bytes = 0;
-  double functions = 0;       ///< elements of exponentials and the like
-  double arithmetic = 0;      ///< elements of all other arithmetic
-  double seconds = 0;         ///< of the launch
+  double functions = 0;   ///< elements of exponentials and the like
+  double arithmetic = 0;  ///< elements of all other arithmetic
+  double seconds = 0;     ///< of the launch
   [[nodiscard]] std::string str() const;
 };
 

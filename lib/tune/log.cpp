@@ -21,7 +21,8 @@ namespace {
 using support::Json;
 using State = TunedKernel::State;
 
-constexpr std::array<std::string_view, 6> state_names{"measured", "slower", "estimated", "refused", "differs", "unknown"};
+constexpr std::array<std::string_view, 6> state_names{"measured", "slower",  "estimated",
+                                                      "refused",  "differs", "unknown"};
 
 std::string_view name_of(State state) { return state_names[static_cast<std::size_t>(state)]; }
 
@@ -39,14 +40,10 @@ Json json_of(LogEntry const& entry) {
                        {"seconds", kernel.seconds},
                        {"identical", kernel.identical},
                        {"why", kernel.why}});
-  return {{"kernel", entry.result.kernel},
-          {"architecture", entry.place.architecture},
-          {"device", entry.place.device},
-          {"compiler", entry.place.compiler},
-          {"problem", entry.result.problem},
-          {"best", entry.result.best},
-          {"seconds", entry.result.seconds},
-          {"kernels", std::move(kernels)}};
+  return {{"kernel", entry.result.kernel},   {"architecture", entry.place.architecture},
+          {"device", entry.place.device},    {"compiler", entry.place.compiler},
+          {"problem", entry.result.problem}, {"best", entry.result.best},
+          {"seconds", entry.result.seconds}, {"kernels", std::move(kernels)}};
 }
 
 LogEntry entry_of(Json const& line) {
@@ -69,8 +66,8 @@ bool sound(LogEntry const& entry) {
 }
 
 [[noreturn]] void refuse(std::string const& path, int error) {
-  throw UserError(fmt::format("tune: cannot write the log {}: {}; name a file that can be written", path,
-                              std::strerror(error)));
+  throw UserError(
+      fmt::format("tune: cannot write the log {}: {}; name a file that can be written", path, std::strerror(error)));
 }
 
 }  // namespace
@@ -95,7 +92,7 @@ std::vector<LogEntry> read_log(std::string const& path) {
 void add_to_log(std::string const& path, LogEntry const& entry) {
   int const file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) refuse(path, errno);
-  std::string line = text_of(json_of(entry)) + "\n";
+  std::string line = support::text_of(json_of(entry)) + "\n";
   // A line that was cut off before must not swallow this one.
   off_t const end = ::lseek(file, 0, SEEK_END);
   char last = '\n';

@@ -22,8 +22,8 @@ struct LogEntry {
   TuneResult result;
 };
 
-/// Reads all results, the oldest first; none if there is no file. Lines that do not parse, such as one that was cut off,
-/// are left out.
+/// Reads all results, the oldest first; none if there is no file. Lines that do not parse, such as one that was cut
+/// off, are left out.
 std::vector<LogEntry> read_log(std::string const& path);
 
 /// Adds a result in one write, so that several processes can share a log.

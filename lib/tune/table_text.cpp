@@ -43,8 +43,8 @@ int write_tuned_table(std::string const& log, std::string const& kernel, device 
         entry.place.device == place.device)
       latest.insert_or_assign(entry.result.problem, std::move(entry));
   if (latest.empty())
-    throw UserError(fmt::format("tune: {} has no result of {} on {}; run tune() with this log first", log, kernel,
-                                place.device));
+    throw UserError(
+        fmt::format("tune: {} has no result of {} on {}; run tune() with this log first", log, kernel, place.device));
   tuning::LogEntry const& any = latest.begin()->second;
   std::size_t const numbers = any.result.problem.size();
   std::string rows;

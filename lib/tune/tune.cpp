@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 /// Searches for the fastest kernel of one problem.
 class Search {
  public:
-  Search(stream const& order, TuneOptions const& options, jit::KernelRef const& kernels,
-         call::ArgumentList arguments, GridOverride const& grid)
+  Search(stream const& order, TuneOptions const& options, jit::KernelRef const& kernels, call::ArgumentList arguments,
+         GridOverride const& grid)
       : order_(order), options_(options), kernels_(kernels), list_(arguments), grid_(grid) {
     result_.kernel = kernels.name;
     result_.problem = jit::problem_of(given());
@@ -83,9 +83,8 @@ class Search {
     jit::Executor const executor = jit::executor_of(order_.where());
     std::vector<double> estimates;
     for (jit::KernelRef const& kernel : members_) {
-      estimates.push_back(jit::estimate(jit::traced(kernel)->kernel, given(), grid_, jit::chosen_options(kernel),
-                                        executor)
-                              .seconds);
+      estimates.push_back(
+          jit::estimate(jit::traced(kernel)->kernel, given(), grid_, jit::chosen_options(kernel), executor).seconds);
     }
     double const least = *std::ranges::min_element(estimates);
     for (std::size_t i = 0; i < estimates.size(); ++i) {
@@ -159,8 +158,8 @@ class Search {
       if (last) settings = {options_.idle_seconds, 3, options_.busy_seconds, std::max(options_.rounds, 1)};
       std::vector<Candidate> candidates;
       for (int const number : numbers)
-        candidates.push_back({result_.kernels[at(number)].label, [&, number](int) { (*prepared_[at(number)])(order_); },
-                              {}});
+        candidates.push_back(
+            {result_.kernels[at(number)].label, [&, number](int) { (*prepared_[at(number)])(order_); }, {}});
       if (in_time() || sampled_ == 0) {
         time_in_turns(order_, candidates, 1, settings);
         ++sampled_;
@@ -221,7 +220,8 @@ bool same_kernels(TuneResult const& result, jit::KernelRef const& kernels) {
 
 TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef const& kernels,
                 call::ArgumentList arguments, GridOverride const& grid) {
-  std::vector<std::int64_t> const problem = jit::problem_of({arguments.first, static_cast<std::size_t>(arguments.count)});
+  std::vector<std::int64_t> const problem =
+      jit::problem_of({arguments.first, static_cast<std::size_t>(arguments.count)});
   if (problem.size() > TunedChoice::max_numbers)
     throw UserError(fmt::format("{}: tune: the kernel has {} extents and integers, a table holds {} at most",
                                 kernels.name, problem.size(), static_cast<int>(TunedChoice::max_numbers)));
@@ -241,8 +241,8 @@ TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef 
 }  // namespace tuning
 
 std::string TuneResult::str() const {
-  std::string text = fmt::format("{} ({}): {:.1f} s{}\n", kernel, fmt::join(problem, ", "), seconds,
-                                 from_log ? ", from the log" : "");
+  std::string text =
+      fmt::format("{} ({}): {:.1f} s{}\n", kernel, fmt::join(problem, ", "), seconds, from_log ? ", from the log" : "");
   static constexpr char const* states[] = {"", "dropped early", "left out: ", "refused: ", "differs: ", "not measured"};
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     TunedKernel const& each = kernels[i];

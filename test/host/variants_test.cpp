@@ -95,7 +95,8 @@ TEST_CASE("variants launch as one kernel, whichever is taken", "[N15]") {
   CHECK(a.right(6));
   CHECK(debug(all, a.in, 7.F, a.out).clean);
   CHECK(a.right(7));
-  CHECK_THAT(explain(all, a.in, 3.F, a.out), ContainsSubstring("variant: ") && ContainsSubstring("estimates: scaled: "));
+  CHECK_THAT(explain(all, a.in, 3.F, a.out),
+             ContainsSubstring("variant: ") && ContainsSubstring("estimates: scaled: "));
   VariantChoice const found = choice(all, a.in, 3.F, a.out);
   CHECK(found.by == By::model);
   CHECK_THAT(found.why, ContainsSubstring("scaled #2: ") && ContainsSubstring("wide: "));
@@ -104,8 +105,8 @@ TEST_CASE("variants launch as one kernel, whichever is taken", "[N15]") {
 TEST_CASE("a table decides, by label, and what it does not name is neither traced nor compiled", "[N15]") {
   test::FreshCaches const caches;
   std::string const architecture = device::host().architecture(), name = device::host().name();
-  TunedChoice const choices[] = {{{64, 128, 64, 128}, "wide", 1e-6}, {{4096, 32, 4096, 32}, "scaled #2", 1e-6},
-                                 {{7, 7, 7, 7}, "gone", 1e-6}};
+  TunedChoice const choices[] = {
+      {{64, 128, 64, 128}, "wide", 1e-6}, {{4096, 32, 4096, 32}, "scaled #2", 1e-6}, {{7, 7, 7, 7}, "gone", 1e-6}};
   TunedTable const table{"scale", architecture.c_str(), name.c_str(), "some compiler", 4, choices, 3};
   auto const all = variants("scale", scaled<8, 64>, scaled<1, 16>, variant("wide", scaled<4, 256>)).tuned(table);
   Arrays a(64, 128), near(100, 100), far(4, 5000), gone(7, 7);
@@ -172,7 +173,8 @@ TEST_CASE("the tuner takes the fastest, and says why the others are out", "[N15]
   CHECK(found.kernels[1].state == State::measured);
   CHECK(found.kernels[1].identical);
   CHECK(found.kernels[2].state == State::differs);
-  CHECK_THAT(found.kernels[2].why, ContainsSubstring("parameter 2, element 0 in memory: 1 where the first kernel gave 0"));
+  CHECK_THAT(found.kernels[2].why,
+             ContainsSubstring("parameter 2, element 0 in memory: 1 where the first kernel gave 0"));
   CHECK(found.kernels[3].state == State::refused);
   CHECK_THAT(found.kernels[3].why, ContainsSubstring("three rows alone"));
   CHECK(found.kernels[4].state == State::refused);

@@ -30,10 +30,10 @@ struct Checks {
 /// Holds the options of one compilation. Every field is part of the cache key.
 struct CompileOptions {
   Target target = Target::host;
-  std::string
-      architecture;  ///< host: an LLVM CPU name ("znver4", "x86-64-v3"), empty: this machine; cuda: see target_info.hpp
-  int warps = 0;     ///< cuda: warps per CTA, or the nearest number that fits; 0: chosen by the compiler
-  int stages = 0;    ///< overrides stages<n> of every loop; 0: as written
+  /// host: an LLVM CPU name ("znver4", "x86-64-v3"), empty: this machine; cuda: see target_info.hpp
+  std::string architecture = {};
+  int warps = 0;   ///< cuda: warps per CTA, or the nearest number that fits; 0: chosen by the compiler
+  int stages = 0;  ///< overrides stages<n> of every loop; 0: as written
   /// Takes `warps` and `stages` as they are: where they do not fit, the kernel is refused.
   bool exactly = false;
   bool exact = false;  ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
@@ -48,10 +48,10 @@ struct CompileOptions {
   bool asserts = true;                        ///< false: device_asserts are removed
   bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
   bool lines = false;                         ///< true: code names the user's functions and lines, for debuggers
-  ProfileOptions profile;                     ///< what the kernel records of its course, and how
-  Checks checks;                              ///< added to the kernel, whatever `asserts` says
-  std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
-  std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own
+  ProfileOptions profile = {};                ///< what the kernel records of its course, and how
+  Checks checks = {};                         ///< added to the kernel, whatever `asserts` says
+  std::vector<TensorFacts> facts = {};        ///< one per parameter (scalars: default); checked by the launcher
+  std::string pipeline = {};                  ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;
 };
 

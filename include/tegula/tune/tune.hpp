@@ -11,11 +11,11 @@ namespace tegula {
 
 /// Says how to measure.
 struct TuneOptions {
-  std::string log = {};       ///< file to which each problem is added; a problem that it has is not measured again
-  double max_seconds = 60;    ///< of one problem: then the best so far is taken
-  double idle_seconds = 0.05; ///< before each sample, so that the clock stays near its top
-  double busy_seconds = 0.01; ///< of launches in a sample
-  int rounds = 5;             ///< samples of each kernel that is left at the end
+  std::string log = {};        ///< file to which each problem is added; a problem that it has is not measured again
+  double max_seconds = 60;     ///< of one problem: then the best so far is taken
+  double idle_seconds = 0.05;  ///< before each sample, so that the clock stays near its top
+  double busy_seconds = 0.01;  ///< of launches in a sample
+  int rounds = 5;              ///< samples of each kernel that is left at the end
   /// Leaves out a kernel whose estimate is so many times the least; see lib/doc/tuning.md.
   double max_estimate = 4;
   void (*progress)(char const* line) = nullptr;  ///< gets a line for each step
@@ -24,12 +24,12 @@ struct TuneOptions {
 /// Reports what became of one kernel.
 struct TunedKernel {
   enum class State : std::uint8_t {
-    measured,  ///< `seconds` is the median of the samples
-    slower,    ///< left behind after few samples; `seconds` of those
-    estimated, ///< left out for its estimate
-    refused,   ///< does not compile, or does not fit; `why` says the reason
-    differs,   ///< its results are not those of the first kernel, by more than rounding
-    unknown,   ///< the time was over before
+    measured,   ///< `seconds` is the median of the samples
+    slower,     ///< left behind after few samples; `seconds` of those
+    estimated,  ///< left out for its estimate
+    refused,    ///< does not compile, or does not fit; `why` says the reason
+    differs,    ///< its results are not those of the first kernel, by more than rounding
+    unknown,    ///< the time was over before
   };
   std::string label;
   State state = State::unknown;
@@ -65,8 +65,8 @@ TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef 
 /// Throws UserError if no kernel runs, for more than TunedChoice::max_numbers numbers, or for a log that cannot be read
 /// or written.
 template <class Stream, class... F, class... X>
-requires std::derived_from<Stream, stream>
-TuneResult tune(Stream const& order, TuneOptions const& options, Variants<F...> const& kernels, X&&... arguments) {
+requires std::derived_from<Stream, stream> TuneResult tune(Stream const& order, TuneOptions const& options,
+                                                           Variants<F...> const& kernels, X&&... arguments) {
   return call::checked<call::CallOf<call::stream_kind<Stream>(), Variants<F...>, X...>>(
       kernels,
       [&](call::ArgumentList list, GridOverride const& grid) {

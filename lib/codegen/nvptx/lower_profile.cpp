@@ -98,8 +98,7 @@ void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const all_lanes = b.getInt32(~0U);
   llvm::Value* const row = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umin, {log.taken, all_lanes});
-  llvm::Value* const written =
-      elected ? e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes}) : count;
+  llvm::Value* const written = elected ? e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes}) : count;
   ptx::barrier_warp(b);
   llvm::Value* const kept =
       b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));

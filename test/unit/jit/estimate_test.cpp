@@ -41,7 +41,8 @@ Argument tensor(Element element, std::int64_t rows, std::int64_t columns) {
 jit::Executor const h200{&sm_90a, 132};
 
 template <class K>
-Estimate of_product(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, CompileOptions const& options = {}) {
+Estimate of_product(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                    CompileOptions const& options = {}) {
   Argument const arguments[] = {tensor(Element::bf16, m, k), tensor(Element::bf16, k, n), tensor(Element::bf16, m, n)};
   return jit::estimate(kernel.trace(), arguments, {}, options, h200);
 }

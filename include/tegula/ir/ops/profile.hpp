@@ -72,8 +72,8 @@ struct ProfileBeginOp : OpDefaults {
   }
 };
 /// Appends one entry to the log, or, with a value, two: `profile_append %l, %v {number = 3, name = "softmax"}`. Entry
-/// `number` of ProfileLayout::names describes it; name, kind and place are as the record's. An entry of a start also stops
-/// the name with number `stops`, unless that is -1: one phase ends where the next begins.
+/// `number` of ProfileLayout::names describes it; name, kind and place are as the record's. An entry of a start also
+/// stops the name with number `stops`, unless that is -1: one phase ends where the next begins.
 struct ProfileAppendOp : OpDefaults {
   static constexpr std::string_view mnemonic = "profile_append";
   static constexpr auto operands = names("log", "value");

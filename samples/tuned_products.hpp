@@ -1,0 +1,31 @@
+// Defines a bf16 product that launches as one kernel and is several: tiles and CTAs per product for each problem.
+#pragma once
+
+#include <tegula/tegula.hpp>
+
+namespace samples {
+
+using namespace tegula;
+
+template <int BM, int BN, int BK>
+inline constexpr auto product = kernel("product", [](in<bf16, 2> A, in<bf16, 2> B, out<bf16, 2> C) {
+  require(A.extent(1) == B.extent(0), "product: A is M x K and B is K x N, but the two K differ");
+  auto g = grid_over(C, shape<BM, BN>);
+  tile acc = loop(
+      ceil_div(A.extent(1), BK), zeros<float>(shape<BM, BN>),
+      [&](auto k, auto sum) { return dot(load(A, shape<BM, BK>, g[0], k), load(B, shape<BK, BN>, k, g[1]), sum); },
+      stages<4>);
+  store(C, shape<BM, BN>, cast<bf16>(acc), g[0], g[1]);
+});
+
+inline auto const product_variants = variants(
+    "product", variant("128x256", product<128, 256, 64>), variant("256x128", product<256, 128, 64>),
+    variant("128x128", product<128, 128, 64>), variant("64x256", product<64, 256, 64>),
+    variant("128x64", product<128, 64, 64>), variant("64x128", product<64, 128, 64>),
+    variant("64x64", product<64, 64, 64>), variant("128x128, split 2", with({.split = 2}), product<128, 128, 64>),
+    variant("128x128, split 4", with({.split = 4}), product<128, 128, 64>),
+    variant("64x128, split 4", with({.split = 4}), product<64, 128, 64>));
+
+inline auto const& products = product_variants;
+
+}  // namespace samples
