@@ -155,6 +155,21 @@ bool measure_attention(std::int64_t heads, std::int64_t length, int rounds, benc
   return right;
 }
 
+/// Prints what the assembler says of a kernel without records and with those of each strategy; needs no device.
+template <class F>
+void print_facts(char const* name, bool user, Kernel<F> const& kernel) {
+  auto const line = [&](std::string const& variant, CompileOptions options) {
+    options.target = Target::cuda;
+    options.architecture = "sm_90a";
+    KernelFacts const found = facts(kernel, options);
+    fmt::print("{:<18} {:<20} {} registers, {} bytes spilled\n", name, variant, found.registers, found.spill_bytes);
+  };
+  line("none", {});
+  for (bool const shared : {true, false})
+    line(shared ? "shared" : "device",
+         recording(user, !user, shared ? ProfileStrategy::shared : ProfileStrategy::device));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -164,8 +179,17 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "bursts of each variant, interleaved")->check(CLI::Range(1, max_rounds));
   std::string folder;
   app.add_option("--profiles", folder, "also keep a profile of each kernel in this folder");
+  bool only_facts = false;
+  app.add_flag("--facts", only_facts, "print registers and spills of the kernels, without a device");
   app.add_option("--json", json, "append the results to this file, one JSON object a line");
   CLI11_PARSE(app, argc, argv);
+  if (only_facts) {
+    print_facts("softmax", true, softmax);
+    print_facts("product", false, samples::gemm<128, 256, 64>(samples::bias_relu));
+    print_facts("attention, d 64", false, samples::attention<128, 128, 64>);
+    print_facts("attention, d 128", false, samples::attention<128, 128, 128>);
+    return 0;
+  }
   if (device::cuda_count() == 0) {
     fmt::print("skipped: {}\n", device::cuda_status());
     return 0;

@@ -1,5 +1,6 @@
 // Tunes the products of samples/tuned_products.hpp, and compares the choices of the model of the cost with those of the
-// measurement. Writes the table that the sample ships. On a CUDA device; on the host with --host, at few small problems.
+// measurement. Writes the table that the sample ships. On a CUDA device; on the host with --host, at few small
+// problems.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,12 +20,12 @@ struct Problem {
   std::int64_t m, n, k;
 };
 
-constexpr Problem problems[] = {
-    {8192, 8192, 8192}, {4096, 4096, 4096},  {2048, 2048, 2048}, {1024, 1024, 1024}, {512, 512, 512},
-    {256, 256, 256},    {4096, 4096, 16384}, {4000, 4000, 4000}, {3072, 5120, 1536}, {128, 28672, 8192},
-    {8192, 1000, 4104}, {8192, 1000, 4096},  {16, 8192, 8192},   {16, 4096, 4096},   {64, 4096, 4096},
-    {256, 4096, 4096},  {512, 512, 8192},    {128, 128, 16384},  {1536, 1536, 1536}, {6144, 6144, 1024},
-    {1000, 1032, 1016}, {16384, 1024, 1024}, {1024, 16384, 512}, {2048, 8192, 2048}};
+constexpr Problem problems[] = {{8192, 8192, 8192}, {4096, 4096, 4096},  {2048, 2048, 2048},  {1024, 1024, 1024},
+                                {512, 512, 512},    {256, 256, 256},     {4096, 4096, 16384}, {4000, 4000, 4000},
+                                {3072, 5120, 1536}, {128, 28672, 8192},  {8192, 1000, 4104},  {8192, 1000, 4096},
+                                {16, 8192, 8192},   {16, 4096, 4096},    {64, 4096, 4096},    {256, 4096, 4096},
+                                {512, 512, 8192},   {128, 128, 16384},   {1536, 1536, 1536},  {6144, 6144, 1024},
+                                {1000, 1032, 1016}, {16384, 1024, 1024}, {1024, 16384, 512},  {2048, 8192, 2048}};
 constexpr Problem small_problems[] = {{256, 256, 256}, {64, 512, 128}};
 
 }  // namespace
@@ -65,10 +66,11 @@ int main(int argc, char** argv) {
       TunedKernel const &best = found.kernels[static_cast<std::size_t>(found.best)],
                         &guess = found.kernels[static_cast<std::size_t>(model.number)];
       double const ratio = guess.seconds > 0 ? guess.seconds / best.seconds : std::nan("");
-      fmt::print("{:>6} {:>6} {:>6}  {:<18} {:9.2f} us {:8.1f} TFLOP/s   model: {:<18} {:.3f} of the time  ({:.1f} s)\n",
-                 p.m, p.n, p.k, best.label, best.seconds * 1e6,
-                 2e-12 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k) / best.seconds, guess.label, ratio,
-                 found.seconds);
+      fmt::print(
+          "{:>6} {:>6} {:>6}  {:<18} {:9.2f} us {:8.1f} TFLOP/s   model: {:<18} {:.3f} of the time  ({:.1f} s)\n", p.m,
+          p.n, p.k, best.label, best.seconds * 1e6,
+          2e-12 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k) / best.seconds, guess.label, ratio,
+          found.seconds);
       if (verbose) fmt::print("{}", found.str());
       std::fflush(stdout);
       if (std::isnan(ratio)) continue;

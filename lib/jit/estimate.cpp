@@ -81,7 +81,7 @@ class Specialized {
     }
     replace<ir::ExtentOp>([&](Op const& op) -> std::optional<std::int64_t> {
       for (int i = 0; i < function.parameter_count(); ++i)
-        if (op.operand() == function.parameter(i))
+        if (op.operand(0) == function.parameter(i))
           return arguments[static_cast<std::size_t>(i)].extents[op.as<ir::ExtentOp>().axis];
       return std::nullopt;
     });
@@ -152,8 +152,9 @@ void add(Estimate& found, Op const& op, double times) {
     if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
       found.loaded_bytes += times * bytes_of(type);
     } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
-      double const elements = static_cast<double>(
-          op.operand_count() > 0 && op.operand()->type().is_tile() ? op.operand()->type().elements() : type.elements());
+      double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
+                                                      ? op.operand(0)->type().elements()
+                                                      : type.elements());
       (ir::is_function(op) ? found.functions : found.arithmetic) += times * elements;
     }
   }

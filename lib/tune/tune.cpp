@@ -35,7 +35,8 @@ class Search {
       : order_(order), options_(options), kernels_(kernels), list_(arguments), grid_(grid) {
     result_.kernel = kernels.name;
     result_.problem = jit::problem_of(given());
-    for (std::string const& label : jit::labels_of(kernels)) result_.kernels.push_back({label, {}, 0, false, {}});
+    for (std::string const& label : jit::labels_of(kernels))
+      result_.kernels.push_back({label, State::unknown, 0, false, {}});
     joined_.resize(result_.kernels.size());
     prepared_.resize(result_.kernels.size());
     for (int i = 0; i < kernels.members; ++i) members_.push_back(jit::member_of(kernels, i, joined_[at(i)]));
