@@ -3,6 +3,8 @@
 
 #include <tegula/tegula.hpp>
 
+#include "tuned/product.sm_90a.hpp"
+
 namespace samples {
 
 using namespace tegula;
@@ -22,10 +24,8 @@ inline auto const product_variants = variants(
     "product", variant("128x256", product<128, 256, 64>), variant("256x128", product<256, 128, 64>),
     variant("128x128", product<128, 128, 64>), variant("64x256", product<64, 256, 64>),
     variant("128x64", product<128, 64, 64>), variant("64x128", product<64, 128, 64>),
-    variant("64x64", product<64, 64, 64>), variant("128x128, split 2", with({.split = 2}), product<128, 128, 64>),
-    variant("128x128, split 4", with({.split = 4}), product<128, 128, 64>),
-    variant("64x128, split 4", with({.split = 4}), product<64, 128, 64>));
+    variant("64x64", product<64, 64, 64>), variant("128x128, split 2", with({.split = 2}), product<128, 128, 64>));
 
-inline auto const& products = product_variants;
+inline auto const products = product_variants.tuned(product_sm_90a);
 
 }  // namespace samples

@@ -82,27 +82,6 @@ std::optional<VariantChoice> by_table(KernelRef const& kernels, Problem const& p
   return std::nullopt;
 }
 
-VariantChoice by_model(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
-                       device where) {
-  std::vector<std::string> const labels = labels_of(kernels);
-  VariantChoice result;
-  result.by = VariantChoice::By::model;
-  Executor const executor = executor_of(where);
-  double best = 0;
-  for (int i = 0; i < kernels.members; ++i) {
-    std::optional<CompileOptions> joined;
-    KernelRef const member = member_of(kernels, i, joined);
-    Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
-    result.why +=
-        fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
-    if (i > 0 && found.seconds >= best) continue;
-    best = found.seconds;
-    result.number = i;
-  }
-  result.label = labels[static_cast<std::size_t>(result.number)];
-  return result;
-}
-
 /// Remembers choices. Where objects of one name and number of kernels follow each other at an address, the choice may
 /// be another's: it decides speed alone.
 class Choices {
@@ -178,6 +157,26 @@ Chosen::Chosen(KernelRef const& given, std::span<Argument const> arguments, Grid
   kernel_ = member_of(given, number_for(given, arguments, grid, where), joined_);
 }
 
+VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument const> arguments,
+                                 GridOverride const& grid, Executor const& executor) {
+  std::vector<std::string> const labels = labels_of(kernels);
+  VariantChoice result;
+  result.by = VariantChoice::By::model;
+  double best = 0;
+  for (int i = 0; i < kernels.members; ++i) {
+    std::optional<CompileOptions> joined;
+    KernelRef const member = member_of(kernels, i, joined);
+    Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
+    result.why +=
+        fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
+    if (i > 0 && found.seconds >= best) continue;
+    best = found.seconds;
+    result.number = i;
+  }
+  result.label = labels[static_cast<std::size_t>(result.number)];
+  return result;
+}
+
 VariantChoice choose(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
                      device where) {
   if (kernels.members == 0) {
@@ -187,7 +186,7 @@ VariantChoice choose(KernelRef const& kernels, std::span<Argument const> argumen
     return single;
   }
   if (std::optional<VariantChoice> found = by_table(kernels, problem_of(arguments), where)) return *std::move(found);
-  return by_model(kernels, arguments, grid, where);
+  return choose_by_estimate(kernels, arguments, grid, executor_of(where));
 }
 
 void refuse_table(char const* name, int max_tables) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/estimate.hpp"
 #include "tegula/jit/launcher.hpp"
 
 namespace tegula::jit {
@@ -38,5 +39,9 @@ KernelRef member_of(KernelRef const& kernels, int number, std::optional<CompileO
 /// Says which of several kernels a launch takes, and why.
 VariantChoice choose(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
                      device where);
+
+/// Takes the kernel of the least estimate.
+VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument const> arguments,
+                                 GridOverride const& grid, Executor const& executor);
 
 }  // namespace tegula::jit

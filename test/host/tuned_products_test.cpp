@@ -1,0 +1,63 @@
+// The products that a sample ships with a table: the model of the cost beside what was measured.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../../samples/tuned_products.hpp"
+#include "jit/choose.hpp"
+#include "support/catch.hpp"
+#include "tegula/target/target_info.hpp"
+#include "tune/log.hpp"
+
+using namespace tegula;
+
+namespace {
+
+Argument tensor(Element element, std::int64_t rows, std::int64_t columns) {
+  Argument argument;
+  argument.element = element;
+  argument.rank = 2;
+  argument.extents[0] = rows;
+  argument.extents[1] = columns;
+  argument.strides[0] = columns;
+  argument.strides[1] = 1;
+  return argument;
+}
+
+}  // namespace
+
+TEST_CASE("the model's choices of products take at most a tenth more time than the measured ones", "[N15]") {
+  // What bench/device/tune.cpp measured on an H200, every kernel at every problem.
+  std::vector<tuning::LogEntry> const log =
+      tuning::read_log(std::string(TEGULA_TEST_DIR) + "/data/products_h200.jsonl");
+  REQUIRE(log.size() == 24);
+  jit::KernelRef const kernels = jit::reference(samples::product_variants);
+  double logs = 0;
+  for (tuning::LogEntry const& entry : log) {
+    std::vector<std::int64_t> const& p = entry.result.problem;
+    Argument const arguments[] = {tensor(Element::bf16, p[0], p[1]), tensor(Element::bf16, p[2], p[3]),
+                                  tensor(Element::bf16, p[4], p[5])};
+    VariantChoice const found = jit::choose_by_estimate(kernels, arguments, {}, {&sm_90a, 132});
+    auto const timed = [&](std::string const& label) {
+      auto const at = std::ranges::find(entry.result.kernels, label, &TunedKernel::label);
+      REQUIRE(at != entry.result.kernels.end());
+      REQUIRE(at->seconds > 0);
+      return at->seconds;
+    };
+    double const best = entry.result.kernels[static_cast<std::size_t>(entry.result.best)].seconds;
+    INFO(entry.result.str() << found.label << "\n" << found.why);
+    CHECK(timed(found.label) < 1.5 * best);
+    logs += std::log(timed(found.label) / best);
+  }
+  double const mean = std::exp(logs / static_cast<double>(log.size()));
+  INFO(mean);
+  CHECK(mean < 1.10);
+}
+
+TEST_CASE("the shipped table names kernels of the sample, and decides for its device", "[N15]") {
+  std::vector<std::string> const labels = jit::labels_of(jit::reference(samples::products));
+  REQUIRE(product_sm_90a.count == 24);
+  for (int i = 0; i < product_sm_90a.count; ++i)
+    CHECK(std::ranges::find(labels, product_sm_90a.choices[i].label) != labels.end());
+}
