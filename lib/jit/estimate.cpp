@@ -35,7 +35,7 @@ struct Machine {
   double launch_ns = 0;
 };
 
-/// The share of the port to L2 that a CTA gets which also computes.
+/// The share of the port to L2 that a CTA gets while most multiprocessors load.
 constexpr double port_share = 0.85;
 
 Machine machine_of(Executor const& executor) {
@@ -46,7 +46,7 @@ Machine machine_of(Executor const& executor) {
     machine.clocks_per_ns = costs.clocks_per_ns;
     machine.product_bytes = target->product_bytes_per_clock;
     machine.operand_bytes = costs.shared_bytes_per_clock;
-    machine.cached_bytes = costs.global_bytes_per_clock * port_share;
+    machine.cached_bytes = costs.global_bytes_per_clock;
     machine.memory_bytes_per_ns = 20 * machine.processors * costs.clocks_per_ns;  // 3.3 to 4.8 TB/s of 132
     machine.functions = target->exponentials_per_clock;
     machine.arithmetic = 4.0 * target->lanes;
@@ -209,12 +209,14 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   Machine const machine = machine_of(executor);
   double const split = executor.target != nullptr && found.product_bytes > 0 ? std::max(options.split, 1) : 1;
   double const all_bytes = tensor_bytes(arguments);
+  double const blocks = static_cast<double>(found.blocks) * split;
+  bool const many = executor.target != nullptr && 2 * blocks > machine.processors;
+  double const cached_bytes = machine.cached_bytes * (many ? port_share : 1);
   double block = std::max({found.product_bytes / machine.product_bytes, found.operand_bytes / machine.operand_bytes,
-                           (found.loaded_bytes + found.stored_bytes) / machine.cached_bytes,
+                           (found.loaded_bytes + found.stored_bytes) / cached_bytes,
                            found.functions / machine.functions + found.arithmetic / machine.arithmetic});
   // CTAs of a cluster hand their sums on: a tile of f32 each way.
-  block = block / split + (split > 1 ? found.stored_bytes * 4 / machine.cached_bytes : 0);
-  double const blocks = static_cast<double>(found.blocks) * split;
+  block = block / split + (split > 1 ? found.stored_bytes * 4 / cached_bytes : 0);
   double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
   // What a block does before its first and after its last copy hides behind the next block of the processor.
   double const fixed = machine.block_clocks * (1 + 0.3 * (waves - 1));
