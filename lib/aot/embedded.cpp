@@ -1,10 +1,12 @@
 // Chooses the form of an embedded kernel for a launch, loads it once per device, and runs it.
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "runtime/explain.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "runtime/prepared_state.hpp"
+#include "runtime/tuned_table.hpp"
 #include "tegula/aot/launch.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/symbol.hpp"
@@ -80,7 +83,22 @@ bool serves(Configuration const& configuration, std::span<Argument const> argume
   return true;
 }
 
-Configuration const& configuration_for(KernelTable const& table, std::span<Argument const> arguments) {
+/// Finds the configuration that the tuned tables name; null where none is for the device.
+Configuration const* tuned_configuration(KernelTable const& table, std::span<Argument const> arguments, device where) {
+  if (table.tuned_count == 0) return nullptr;
+  std::vector<std::int64_t> const problem = runtime::problem_of(arguments);
+  for (TunedTable const* tuned : std::span(table.tuned, static_cast<std::size_t>(table.tuned_count))) {
+    if (!runtime::serves(*tuned, where)) continue;
+    runtime::TunedRow const row = runtime::find_row(*tuned, problem, std::numeric_limits<double>::infinity());
+    if (row.choice == nullptr) continue;
+    for (Configuration const& configuration : std::span(table.configurations, static_cast<std::size_t>(table.count)))
+      if (std::string_view(configuration.name) == row.choice->label) return &configuration;
+  }
+  return nullptr;
+}
+
+Configuration const& configuration_for(KernelTable const& table, std::span<Argument const> arguments, device where) {
+  if (Configuration const* const tuned = tuned_configuration(table, arguments, where)) return *tuned;
   for (Configuration const& configuration : std::span(table.configurations, static_cast<std::size_t>(table.count)))
     if (serves(configuration, arguments)) return configuration;
   Configuration const& last = table.configurations[table.count - 1];
@@ -148,7 +166,7 @@ struct Found {
 };
 
 Found find(KernelTable const& table, std::span<Argument const> arguments, GridOverride const& grid, device where) {
-  Configuration const& configuration = configuration_for(table, arguments);
+  Configuration const& configuration = configuration_for(table, arguments, where);
   Image const& image = image_for(table, configuration, arguments, where);
   if (grid.given && store().compiled(table, image).launch.grid[0] >= 0)
     throw UserError(
@@ -182,9 +200,9 @@ std::string explain(device const* where, KernelTable const& kernel, call::Argume
   Found const found = find(kernel, span_of(arguments), grid, target);
   runtime::PreparedLaunch const launch(found.loaded.kernel, span_of(arguments), grid, found.loaded.require_sites);
   CompiledKernel const& compiled = found.loaded.kernel->compiled;
-  std::string const text =
-      fmt::format("kernel {} on {} ({}): embedded, configuration {} of {}\n", kernel.name, target.str(),
-                  compiled.architecture, found.configuration - kernel.configurations + 1, kernel.count);
+  std::string const text = fmt::format(
+      "kernel {} on {} ({}): embedded, configuration {} of {}: {}\n", kernel.name, target.str(), compiled.architecture,
+      found.configuration - kernel.configurations + 1, kernel.count, found.configuration->name);
   HostPlan plan = abi::host_plan(compiled);
   runtime::add_arguments(plan, compiled, span_of(arguments));
   return text + plan.str(2) + runtime::grid_text(launch, grid.given);

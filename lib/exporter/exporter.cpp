@@ -15,6 +15,7 @@
 #include "compiler/compile.hpp"
 #include "exporter/generated_text.hpp"
 #include "ir/op.hpp"
+#include "jit/choose.hpp"
 #include "jit/kernel_cache.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "runtime/cuda/ptxas.hpp"
@@ -30,6 +31,7 @@ namespace {
 struct Export {
   std::string name;
   std::vector<jit::ExportedForm> forms;
+  std::vector<TunedTable const*> tables;
   std::string mistake;  ///< found while the program began, when nothing could catch an exception
 };
 
@@ -60,11 +62,13 @@ class Exporter {
   CompiledExport compiled(Export const& kernel) {
     CompiledExport result;
     result.name = kernel.name;
+    result.tables = kernel.tables;
     for (jit::ExportedForm const& form : kernel.forms) {
       std::shared_ptr<jit::Traced const> const traced = jit::traced(form.kernel);
       result.parameters = traced->kernel.parameters();
       check_limits(kernel.name, form, result.parameters);
       CompiledConfiguration configuration;
+      configuration.label = form.label;
       configuration.limits = form.limits;
       for (std::string const& architecture : arguments_.architectures)
         for (bool const dense : {true, false})
@@ -193,13 +197,33 @@ int main_of(int count, char** values) {
 }  // namespace
 }  // namespace exporter
 
-void jit::export_kernel(char const* name, std::vector<ExportedForm> forms) {
-  exporter::Export kernel{name, std::move(forms), ""};
+namespace {
+
+void add(exporter::Export kernel) {
   if (!exporter::is_identifier(kernel.name))
-    kernel.mistake = fmt::format("exported: '{}' is not an identifier of C++", name);
+    kernel.mistake = fmt::format("exported: '{}' is not an identifier of C++", kernel.name);
   for (exporter::Export const& other : exporter::exports())
-    if (other.name == kernel.name) kernel.mistake = fmt::format("exported: two kernels have the name '{}'", name);
+    if (other.name == kernel.name)
+      kernel.mistake = fmt::format("exported: two kernels have the name '{}'", kernel.name);
   exporter::exports().push_back(std::move(kernel));
+}
+
+}  // namespace
+
+void jit::export_kernel(char const* name, std::vector<ExportedForm> forms) { add({name, std::move(forms), {}, ""}); }
+
+void jit::export_variants(char const* name, KernelRef const& kernels) {
+  exporter::Export all{name, {}, {}, ""};
+  std::vector<std::string> const labels = labels_of(kernels);
+  for (int i = 0; i < kernels.members; ++i) {
+    KernelRef kernel = kernels.member(kernels.kernel, i);
+    CompileOptions const options = chosen_options(kernel);
+    kernel.options = nullptr;
+    all.forms.push_back({kernel, options, {}, labels[static_cast<std::size_t>(i)]});
+  }
+  for (TunedTable const* table : kernels.tables)
+    if (table != nullptr) all.tables.push_back(table);
+  add(std::move(all));
 }
 
 }  // namespace tegula

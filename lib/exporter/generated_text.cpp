@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "abi/tuned_table_text.hpp"
+
 namespace tegula::exporter {
 namespace {
 
@@ -65,6 +67,10 @@ std::string limits_text(std::vector<jit::ExportLimit> const& limits) {
   return text.empty() ? "all launches" : text;
 }
 
+std::string name_of(CompiledConfiguration const& configuration) {
+  return configuration.label.empty() ? limits_text(configuration.limits) : configuration.label;
+}
+
 /// Appends bytes as an array, readable by any compiler.
 void append_bytes(std::string& text, std::string const& name, std::string const& bytes) {
   text += fmt::format("constexpr unsigned char {}[] = {{", name);
@@ -118,7 +124,9 @@ std::string header_text(std::string const& library, std::vector<CompiledExport> 
     text += "\n";
     for (std::size_t i = 0; i < kernel.configurations.size(); ++i) {
       CompiledConfiguration const& configuration = kernel.configurations[i];
-      text += fmt::format("/// Configuration {} serves {}:\n", i + 1, limits_text(configuration.limits));
+      bool const labelled = !configuration.label.empty();
+      text += fmt::format("/// Configuration {} {} {}:\n", i + 1, labelled ? "is" : "serves",
+                          labelled ? abi::quoted(configuration.label) : limits_text(configuration.limits));
       for (CompiledForm const& form : configuration.forms)
         text += fmt::format("/// - {}, {} bytes of code\n", form.target, form.code_bytes);
     }
@@ -139,13 +147,22 @@ std::string source_text(std::string const& library, std::string const& header,
       CompiledConfiguration const& configuration = kernel.configurations[i];
       std::string const own = fmt::format("{}_{}", kernel.name, i);
       append_configuration(text, own, configuration);
-      rows += fmt::format("    {{\"{}\", {}, {}, {}_images, {}}},\n", limits_text(configuration.limits),
+      rows += fmt::format("    {{{}, {}, {}, {}_images, {}}},\n", abi::quoted(name_of(configuration)),
                           configuration.limits.empty() ? "nullptr" : own + "_limits", configuration.limits.size(), own,
                           configuration.forms.size());
     }
     text += fmt::format("tegula::aot::Configuration const {}_configurations[] = {{\n{}}};\n\n", kernel.name, rows);
-    tables += fmt::format("tegula::aot::KernelTable const {0} = {{\"{0}\", {0}_configurations, {1}}};\n", kernel.name,
-                          kernel.configurations.size());
+    std::string tuned;
+    for (std::size_t i = 0; i < kernel.tables.size(); ++i) {
+      std::string const symbol = fmt::format("{}_tuned_{}", kernel.name, i);
+      text += abi::tuned_table_text(*kernel.tables[i], symbol, "constexpr") + "\n";
+      tuned += (i == 0 ? "&" : ", &") + symbol;
+    }
+    if (!tuned.empty())
+      text += fmt::format("constexpr tegula::TunedTable const* {}_tuned[] = {{{}}};\n\n", kernel.name, tuned);
+    tables += fmt::format("tegula::aot::KernelTable const {0} = {{\"{0}\", {0}_configurations, {1}, {2}, {3}}};\n",
+                          kernel.name, kernel.configurations.size(), tuned.empty() ? "nullptr" : kernel.name + "_tuned",
+                          kernel.tables.size());
   }
   return text + fmt::format("}}  // namespace\n\nnamespace {}::tables {{\n\n{}\n}}  // namespace {}::tables\n", library,
                             tables, library);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tegula/abi/compiled_kernel.hpp"
+#include "tegula/abi/tuned_table.hpp"
 #include "tegula/exporter/exporter.hpp"
 
 namespace tegula::exporter {
@@ -18,6 +19,7 @@ struct CompiledForm {
 };
 
 struct CompiledConfiguration {
+  std::string label;  ///< of one of several kernels; empty: the limits name it
   std::vector<jit::ExportLimit> limits;
   std::vector<CompiledForm> forms;
 };
@@ -26,6 +28,7 @@ struct CompiledExport {
   std::string name;
   std::vector<ParameterInfo> parameters;
   std::vector<CompiledConfiguration> configurations;
+  std::vector<TunedTable const*> tables;
 };
 
 /// Gives the header: one object `embedded` per kernel in the namespace `library`.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -13,7 +12,7 @@
 #include "abi/pass_options.hpp"
 #include "jit/estimate.hpp"
 #include "jit/kernel_cache.hpp"
-#include "tegula/support/element.hpp"
+#include "runtime/tuned_table.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::jit {
@@ -34,37 +33,16 @@ CompileOptions on_top(CompileOptions base, CompileOptions const& stated) {
   return base;
 }
 
-/// Finds the choice for a problem: the same numbers, else those of the least distance, each within a factor of two.
-struct Row {
-  TunedChoice const* choice = nullptr;
-  double distance = 0;  ///< sum of the binary logarithms of the factors
-};
-Row find_row(TunedTable const& table, Problem const& problem) {
-  Row best;
-  if (table.numbers != static_cast<int>(problem.size())) return best;
-  for (int i = 0; i < table.count; ++i) {
-    double distance = 0;
-    bool near = true;
-    for (std::size_t n = 0; near && n < problem.size(); ++n) {
-      std::int64_t const a = problem[n], b = table.choices[i].problem[n];
-      if (a == b) continue;
-      double const factor = a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 2;
-      near = factor <= 1;
-      distance += factor;
-    }
-    if (near && (best.choice == nullptr || distance < best.distance)) best = {&table.choices[i], distance};
-  }
-  return best;
-}
+/// A choice for numbers of at most this factor more or less serves a problem that no table has.
+constexpr double near_factor = 2;
 
 std::string text_of(Problem const& problem) { return fmt::format("{}", fmt::join(problem, ", ")); }
 
 std::optional<VariantChoice> by_table(KernelRef const& kernels, Problem const& problem, device where) {
   for (TunedTable const* table : kernels.tables) {
     if (table == nullptr) break;
-    if (table->architecture != where.architecture() || std::string_view(table->kernel) != kernels.name) continue;
-    if (where.is_host() && table->device != where.name()) continue;  // an architecture has many kinds of CPU
-    Row const row = find_row(*table, problem);
+    if (!runtime::serves(*table, where) || std::string_view(table->kernel) != kernels.name) continue;
+    runtime::TunedRow const row = runtime::find_row(*table, problem, near_factor);
     if (row.choice == nullptr) continue;
     std::vector<std::string> const labels = labels_of(kernels);
     auto const member = std::ranges::find(labels, row.choice->label);
@@ -109,7 +87,7 @@ Choices& choices() {
 }
 
 int number_for(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid, device where) {
-  Problem problem = problem_of(arguments);
+  Problem problem = runtime::problem_of(arguments);
   if (grid.given) problem.insert(problem.end(), grid.extents, grid.extents + grid.rank);
   Choices::Key key{kernels.kernel, kernels.name, kernels.members, where.is_host() ? -1 : where.number(),
                    std::move(problem)};
@@ -120,17 +98,6 @@ int number_for(KernelRef const& kernels, std::span<Argument const> arguments, Gr
 }
 
 }  // namespace
-
-std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
-  Problem problem;
-  for (Argument const& argument : arguments) {
-    if (argument.kind == ParameterKind::tensor)
-      problem.insert(problem.end(), argument.extents, argument.extents + argument.rank);
-    else if (!is_float(argument.element))
-      problem.push_back(argument.scalar);
-  }
-  return problem;
-}
 
 std::vector<std::string> labels_of(KernelRef const& kernels) {
   std::vector<std::string> labels;
@@ -185,7 +152,8 @@ VariantChoice choose(KernelRef const& kernels, std::span<Argument const> argumen
     single.why = "there is one kernel";
     return single;
   }
-  if (std::optional<VariantChoice> found = by_table(kernels, problem_of(arguments), where)) return *std::move(found);
+  if (std::optional<VariantChoice> found = by_table(kernels, runtime::problem_of(arguments), where))
+    return *std::move(found);
   return choose_by_estimate(kernels, arguments, grid, executor_of(where));
 }
 

@@ -11,10 +11,6 @@
 
 namespace tegula::jit {
 
-/// Gives the numbers of a launch that tuned tables know it by: extents of the tensors and values of the integers, in
-/// the order of the parameters.
-std::vector<std::int64_t> problem_of(std::span<Argument const> arguments);
-
 /// Holds the kernel that a launch takes: the one that was given, or one of several, with the options of the call on top
 /// of its own. Tables are asked first; they need no trace. Estimates are remembered. Safe from any thread.
 class Chosen {

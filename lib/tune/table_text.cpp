@@ -1,9 +1,12 @@
 // Writes tuned tables as headers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
+#include <vector>
 
+#include "abi/tuned_table_text.hpp"
 #include "tegula/support/error.hpp"
 #include "tune/log.hpp"
 
@@ -15,19 +18,6 @@ bool is_name(std::string const& symbol) {
   for (char const c : symbol)
     good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
   return good;
-}
-
-/// Writes text as a literal of C++.
-std::string quoted(std::string const& text) {
-  std::string result = "\"";
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte > 0x7e || c == '"' || c == '\\' || c == '?')
-      result += fmt::format("\\{:03o}", byte);
-    else
-      result += c;
-  }
-  return result + "\"";
 }
 
 }  // namespace
@@ -47,31 +37,32 @@ int write_tuned_table(std::string const& log, std::string const& kernel, device 
         fmt::format("tune: {} has no result of {} on {}; run tune() with this log first", log, kernel, place.device));
   tuning::LogEntry const& any = latest.begin()->second;
   std::size_t const numbers = any.result.problem.size();
-  std::string rows;
-  int count = 0;
+  std::vector<TunedChoice> choices;
   for (auto const& [problem, entry] : latest) {
     if (problem.size() != numbers) continue;
     TunedKernel const& best = entry.result.kernels[static_cast<std::size_t>(entry.result.best)];
-    rows += fmt::format("    {{{{{}}}, {}, {:.4g}}},\n", fmt::join(problem, ", "), quoted(best.label), best.seconds);
-    ++count;
+    TunedChoice choice{{}, best.label.c_str(), best.seconds};
+    std::ranges::copy(problem, choice.problem);
+    choices.push_back(choice);
   }
+  TunedTable const table{kernel.c_str(),
+                         place.architecture.c_str(),
+                         place.device.c_str(),
+                         any.place.compiler.c_str(),
+                         static_cast<int>(numbers),
+                         choices.data(),
+                         static_cast<int>(choices.size())};
   std::string const text = fmt::format(
-      "// Lists the fastest of the kernels {0} for each problem, as measured on {1} ({2}).\n"
+      "// Lists the fastest of the kernels {} for each problem, as measured on {} ({}).\n"
       "// Written by tegula::write_tuned_table; tune() renews it.\n"
-      "#pragma once\n\n#include \"tegula/jit/tuned_table.hpp\"\n\n"
-      "// clang-format off\n"
-      "inline constexpr tegula::TunedChoice {3}_choices[] = {{\n{4}}};\n"
-      "// clang-format on\n\n"
-      "inline constexpr tegula::TunedTable {3} = {{\n"
-      "    .kernel = {5},\n    .architecture = {6},\n    .device = {7},\n    .compiler = {8},\n"
-      "    .numbers = {9},\n    .choices = {3}_choices,\n    .count = {10},\n}};\n",
-      quoted(kernel), quoted(place.device), quoted(place.architecture), symbol, rows, quoted(kernel),
-      quoted(place.architecture), quoted(place.device), quoted(any.place.compiler), numbers, count);
+      "#pragma once\n\n#include \"tegula/abi/tuned_table.hpp\"\n\n{}",
+      abi::quoted(kernel), abi::quoted(place.device), abi::quoted(place.architecture),
+      abi::tuned_table_text(table, symbol, "inline constexpr"));
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
   if (!out) throw UserError(fmt::format("tune: cannot write the table {}; name a file that can be written", path));
-  return count;
+  return table.count;
 }
 
 }  // namespace tegula

@@ -14,6 +14,7 @@
 #include "jit/choose.hpp"
 #include "jit/estimate.hpp"
 #include "jit/kernel_cache.hpp"
+#include "runtime/tuned_table.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
 #include "tune/log.hpp"
@@ -34,7 +35,7 @@ class Search {
          GridOverride const& grid)
       : order_(order), options_(options), kernels_(kernels), list_(arguments), grid_(grid) {
     result_.kernel = kernels.name;
-    result_.problem = jit::problem_of(given());
+    result_.problem = runtime::problem_of(given());
     for (std::string const& label : jit::labels_of(kernels))
       result_.kernels.push_back({label, State::unknown, 0, false, {}});
     joined_.resize(result_.kernels.size());
@@ -222,7 +223,7 @@ bool same_kernels(TuneResult const& result, jit::KernelRef const& kernels) {
 TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef const& kernels,
                 call::ArgumentList arguments, GridOverride const& grid) {
   std::vector<std::int64_t> const problem =
-      jit::problem_of({arguments.first, static_cast<std::size_t>(arguments.count)});
+      runtime::problem_of({arguments.first, static_cast<std::size_t>(arguments.count)});
   if (problem.size() > TunedChoice::max_numbers)
     throw UserError(fmt::format("{}: tune: the kernel has {} extents and integers, a table holds {} at most",
                                 kernels.name, problem.size(), static_cast<int>(TunedChoice::max_numbers)));

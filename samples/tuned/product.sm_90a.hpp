@@ -2,7 +2,7 @@
 // Written by tegula::write_tuned_table; tune() renews it.
 #pragma once
 
-#include "tegula/jit/tuned_table.hpp"
+#include "tegula/abi/tuned_table.hpp"
 
 // clang-format off
 inline constexpr tegula::TunedChoice product_sm_90a_choices[] = {

@@ -125,3 +125,26 @@ TEST_CASE("mistakes in launches of embedded kernels are errors of the user") {
   CHECK_THROWS_WITH(launch(host_stream(), aot_kernels::checked_copy, x, z),
                     test::ContainsSubstring("device_assert failed: a negative number"));
 }
+
+TEST_CASE("embedded variants launch the kernel that the table names for the nearest problem", "[H6][N15]") {
+  for (device const on : devices()) {
+    stream const order(on);
+    for (auto const& [rows, label] :
+         {std::pair<std::int64_t, std::string>{64, "small"}, {100, "small"}, {700, "large"}}) {
+      std::int64_t const columns = rows, depth = 64;
+      buffer<bf16, 2> a(on, rows, depth), b(on, depth, columns);
+      a.copy_from(random_values<bf16>(rows * depth));
+      b.copy_from(random_values<bf16>(depth * columns));
+      buffer<float, 2> embedded(on, rows, columns), compiled(on, rows, columns);
+      embedded.fill(-1), compiled.fill(-2);
+      INFO(explain(aot_kernels::tuned_product, a, b, embedded));
+      CHECK_THAT(explain(aot_kernels::tuned_product, a, b, embedded),
+                 test::ContainsSubstring(" of 2: " + label + "\n"));
+      CHECK(choice(test::tuned_product(), a, b, compiled).label == (rows == 100 ? "small" : label));
+      launch(order, aot_kernels::tuned_product, a, b, embedded);
+      launch(order, test::tuned_product(), a, b, compiled);
+      order.synchronize();
+      CHECK(same_bits(contents(embedded), contents(compiled)));
+    }
+  }
+}

@@ -1,6 +1,8 @@
 // Defines kernels that are compiled while the tests are built, and by the JIT for comparison.
 #pragma once
 
+#include <string>
+
 #include <tegula/tegula.hpp>
 
 namespace tegula::test {
@@ -24,6 +26,22 @@ inline constexpr auto product = [] {
     store(c, shape<BM, BN>, sum, g[0], g[1]);
   });
 }();
+
+/// Labels say the problems that the table gives them.
+inline constexpr TunedChoice product_choices[] = {{{64, 64, 64, 64, 64, 64}, "small", 1e-6},
+                                                  {{512, 64, 64, 512, 512, 512}, "large", 1e-6},
+                                                  {{1, 1, 1, 1, 1, 1}, "gone", 1e-6}};
+inline constexpr TunedTable product_on_gpu = {"tuned", "sm_90a", "any", "any", 6, product_choices, 3};
+/// Gives variants with a table for GPUs and one for this machine's CPU.
+inline auto tuned_product() {
+  static std::string const architecture = device::host().architecture(), name = device::host().name();
+  static TunedTable const on_host = {"tuned", architecture.c_str(), name.c_str(), "any", 6, product_choices, 3};
+  CompileOptions options;
+  options.stages = 2;
+  return variants("tuned", variant("large", product<128, 64, 64>), variant("small", with(options), product<64, 64, 64>))
+      .tuned(product_on_gpu)
+      .tuned(on_host);
+}
 
 inline constexpr auto row_softmax = kernel("row_softmax", [](in<float, 2> x, out<float, 2> y) {
   auto g = grid_over(y, shape<1, 256>);

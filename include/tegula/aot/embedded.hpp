@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tegula/abi/loaded_host_kernel.hpp"
+#include "tegula/abi/tuned_table.hpp"
 
 namespace tegula::aot {
 
@@ -33,11 +34,14 @@ struct Configuration {
   int image_count;
 };
 
-/// Lists the configurations of a kernel. A launch takes the first one that serves it.
+/// Lists the configurations of a kernel. A launch takes the one that a tuned table names for the nearest problem; where
+/// no table is for the device, the first one that serves it.
 struct KernelTable {
   char const* name;
   Configuration const* configurations;
   int count;
+  TunedTable const* const* tuned;  ///< labels are names of configurations
+  int tuned_count;
 };
 
 }  // namespace tegula::aot

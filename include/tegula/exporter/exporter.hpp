@@ -4,6 +4,7 @@
 //   static tegula::exported const gemm_entry("gemm", gemm<128, 256, 64>(bias_relu));
 #pragma once
 
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -25,11 +26,15 @@ struct ExportedForm {
   KernelRef kernel;
   CompileOptions options;
   std::vector<ExportLimit> limits;
+  std::string label = {};  ///< of one of several kernels
 };
 
 /// Adds a kernel to those that the exporter compiles. Throws UserError for a name that is not an identifier of C++ or
 /// was exported before.
 void export_kernel(char const* name, std::vector<ExportedForm> forms);
+
+/// Adds variants under one name, with their tables.
+void export_variants(char const* name, KernelRef const& kernels);
 
 }  // namespace jit
 
@@ -46,7 +51,7 @@ class configuration {
     return static_cast<configuration&&>(*this);
   }
 
-  [[nodiscard]] jit::ExportedForm form() const { return {jit::reference(kernel_), options_, limits_}; }
+  [[nodiscard]] jit::ExportedForm form() const { return {jit::reference(kernel_), options_, limits_, {}}; }
 
  private:
   Kernel<F> kernel_;
@@ -87,6 +92,23 @@ class exported {
  private:
   std::tuple<configuration<F>...> configurations_;
 };
+
+/// Exports variants: all kernels are embedded, and a launch takes the one that their tuned tables name for the nearest
+/// problem. Where no table is for the device it takes the first one: the program has no model of the cost.
+template <class... F>
+class exported<Variants<F...>> {
+ public:
+  explicit exported(char const* name, Variants<F...> kernels) : kernels_(static_cast<Variants<F...>&&>(kernels)) {
+    jit::export_variants(name, jit::reference(kernels_));
+  }
+  exported(exported const&) = delete;
+  exported& operator=(exported const&) = delete;
+
+ private:
+  Variants<F...> kernels_;
+};
+template <class... F>
+exported(char const*, Variants<F...>) -> exported<Variants<F...>>;
 template <class... F>
 exported(char const*, configuration<F>...) -> exported<F...>;
 template <class F>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tegula/call/pack.hpp"
-#include "tegula/jit/tuned_table.hpp"
+#include "tegula/abi/tuned_table.hpp"
 #include "tegula/runtime/prepared.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/abi/compile_options.hpp"

@@ -9,7 +9,7 @@
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/dsl/kernel.hpp"
 #include "tegula/jit/launcher.hpp"
-#include "tegula/jit/tuned_table.hpp"
+#include "tegula/abi/tuned_table.hpp"
 
 namespace tegula {
 

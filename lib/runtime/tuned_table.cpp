@@ -1,0 +1,44 @@
+#include "runtime/tuned_table.hpp"
+
+#include <cmath>
+#include <string_view>
+
+#include "tegula/support/element.hpp"
+
+namespace tegula::runtime {
+
+std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
+  std::vector<std::int64_t> problem;
+  for (Argument const& argument : arguments) {
+    if (argument.kind == ParameterKind::tensor)
+      problem.insert(problem.end(), argument.extents, argument.extents + argument.rank);
+    else if (!is_float(argument.element))
+      problem.push_back(argument.scalar);
+  }
+  return problem;
+}
+
+bool serves(TunedTable const& table, device where) {
+  return table.architecture == where.architecture() && (where.is_cuda() || table.device == where.name());
+}
+
+TunedRow find_row(TunedTable const& table, std::span<std::int64_t const> problem, double max_factor) {
+  TunedRow best;
+  if (table.numbers != static_cast<int>(problem.size())) return best;
+  for (TunedChoice const& choice : std::span(table.choices, static_cast<std::size_t>(table.count))) {
+    double distance = 0;
+    bool near = true;
+    for (std::size_t n = 0; near && n < problem.size(); ++n) {
+      std::int64_t const a = problem[n], b = choice.problem[n];
+      if (a == b) continue;
+      // Without elements a problem is like no other.
+      double const logarithm = a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 64;
+      near = logarithm <= std::log2(max_factor);
+      distance += logarithm;
+    }
+    if (near && (best.choice == nullptr || distance < best.distance)) best = {&choice, distance};
+  }
+  return best;
+}
+
+}  // namespace tegula::runtime

@@ -1,0 +1,30 @@
+// Finds a launch in tuned tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tegula/abi/tuned_table.hpp"
+#include "tegula/runtime/argument.hpp"
+#include "tegula/runtime/device.hpp"
+
+namespace tegula::runtime {
+
+/// Gives the numbers of a launch that tables know it by: extents of the tensors and values of the integers, in the
+/// order of the parameters.
+std::vector<std::int64_t> problem_of(std::span<Argument const> arguments);
+
+/// Tells whether a table was measured on such a device: of its architecture, or, on a host, on its model of CPU.
+bool serves(TunedTable const& table, device where);
+
+/// Names the row of a problem.
+struct TunedRow {
+  TunedChoice const* choice = nullptr;
+  double distance = 0;  ///< sum of the binary logarithms of the factors between the numbers
+};
+
+/// Finds the row of the least distance, all of whose numbers differ by at most `max_factor`; none: a null choice.
+TunedRow find_row(TunedTable const& table, std::span<std::int64_t const> problem, double max_factor);
+
+}  // namespace tegula::runtime
