@@ -19,10 +19,13 @@
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/tegula.hpp"
+#include "tune/turns.hpp"
 
 using namespace tegula;
 
 namespace {
+
+using tuning::median;
 
 inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
   auto g = grid_over(c, shape<1024>);
@@ -66,11 +69,6 @@ struct Variant {
   std::vector<double> seconds;                   ///< per launch, one per burst
   std::optional<double> clock;                   ///< MHz right after the last burst
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Launches with a given number of warps, to find the best one.
 template <class F>

@@ -18,10 +18,13 @@
 #include "rig/result_file.hpp"
 #include "tegula/jit/profile.hpp"
 #include "tegula/tegula.hpp"
+#include "tune/turns.hpp"
 
 using namespace tegula;
 
 namespace {
+
+using tuning::median;
 
 inline constexpr auto softmax = kernel("softmax_regions", [](in<float, 2> x, out<float, 2> y) {
   constexpr int width = 4096;
@@ -47,11 +50,6 @@ struct Variant {
 
 // All launches together fill the buffer: a row that is dropped costs less.
 constexpr int launches_of_a_burst = 3, max_rounds = 9;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 CompileOptions recording(bool user, bool compiler, ProfileStrategy strategy,
                          ProfileGranularity granularity = ProfileGranularity::warp) {

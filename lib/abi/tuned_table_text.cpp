@@ -21,9 +21,9 @@ std::string quoted(std::string const& text) {
 std::string tuned_table_text(TunedTable const& table, std::string const& symbol, std::string const& specifiers) {
   std::string rows;
   for (TunedChoice const& choice : std::span(table.choices, static_cast<std::size_t>(table.count)))
-    rows += fmt::format("    {{{{{}}}, {}, {:.4g}}},\n",
-                        fmt::join(choice.problem, choice.problem + table.numbers, ", "), quoted(choice.label),
-                        choice.seconds);
+    rows +=
+        fmt::format("    {{{{{}}}, {}, {:.4g}}},\n", fmt::join(choice.problem, choice.problem + table.numbers, ", "),
+                    quoted(choice.label), choice.seconds);
   return fmt::format(
       "// clang-format off\n{0} tegula::TunedChoice {1}_choices[] = {{\n{2}}};\n// clang-format on\n\n"
       "{0} tegula::TunedTable {1} = {{\n"

@@ -218,7 +218,7 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   // CTAs of a cluster hand their sums on: a tile of f32 each way.
   block = block / split + (split > 1 ? found.stored_bytes * 4 / cached_bytes : 0);
   double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
-  // What a block does before its first and after its last copy hides behind the next block of the processor.
+  // The next block of a processor hides most of a block's start and end.
   double const fixed = machine.block_clocks * (1 + 0.3 * (waves - 1));
   double const ns = std::max((waves * block + fixed) / machine.clocks_per_ns, all_bytes / machine.memory_bytes_per_ns);
   found.seconds = (ns + machine.launch_ns) * 1e-9;

@@ -32,7 +32,8 @@ TunedRow find_row(TunedTable const& table, std::span<std::int64_t const> problem
       std::int64_t const a = problem[n], b = choice.problem[n];
       if (a == b) continue;
       // Without elements a problem is like no other.
-      double const logarithm = a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 64;
+      double const logarithm =
+          a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : 64;
       near = logarithm <= std::log2(max_factor);
       distance += logarithm;
     }

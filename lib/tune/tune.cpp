@@ -81,6 +81,12 @@ class Search {
     return numbers;
   }
 
+  [[noreturn]] void refuse() const {
+    std::string reasons;
+    for (TunedKernel const& kernel : result_.kernels) reasons += fmt::format("\n  {}: {}", kernel.label, kernel.why);
+    throw UserError(fmt::format("{}: tune: no kernel runs:{}", kernels_.name, reasons));
+  }
+
   void leave_out_by_estimate() {
     jit::Executor const executor = jit::executor_of(order_.where());
     std::vector<double> estimates;
@@ -117,10 +123,7 @@ class Search {
     work();
     for (std::thread& thread : threads) thread.join();
     say(fmt::format("{} of {} kernels compiled in {:.1f} s", left().size(), kernels_.members, spent()));
-    if (!left().empty()) return;
-    std::string reasons;
-    for (TunedKernel const& kernel : result_.kernels) reasons += fmt::format("\n  {}: {}", kernel.label, kernel.why);
-    throw UserError(fmt::format("{}: tune: no kernel runs:{}", kernels_.name, reasons));
+    if (left().empty()) refuse();
   }
 
   /// Runs each kernel once on the same memory and compares the results with those of the first one.
@@ -193,10 +196,7 @@ class Search {
       if (result_.best < 0 || kernel.seconds < result_.kernels[at(result_.best)].seconds)
         result_.best = static_cast<int>(i);
     }
-    if (result_.best >= 0) return;
-    std::string reasons;
-    for (TunedKernel const& kernel : result_.kernels) reasons += fmt::format("\n  {}: {}", kernel.label, kernel.why);
-    throw UserError(fmt::format("{}: tune: no kernel runs:{}", kernels_.name, reasons));
+    if (result_.best < 0) refuse();
   }
 
   stream order_;

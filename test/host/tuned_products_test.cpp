@@ -7,25 +7,13 @@
 #include "../../samples/tuned_products.hpp"
 #include "jit/choose.hpp"
 #include "support/catch.hpp"
+#include "support/matrix_argument.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tune/log.hpp"
 
 using namespace tegula;
 
-namespace {
-
-Argument tensor(Element element, std::int64_t rows, std::int64_t columns) {
-  Argument argument;
-  argument.element = element;
-  argument.rank = 2;
-  argument.extents[0] = rows;
-  argument.extents[1] = columns;
-  argument.strides[0] = columns;
-  argument.strides[1] = 1;
-  return argument;
-}
-
-}  // namespace
+using tegula::test::matrix_argument;
 
 TEST_CASE("the model's choices of products take at most a tenth more time than the measured ones", "[N15]") {
   // What bench/device/tune.cpp measured on an H200, every kernel at every problem.
@@ -36,8 +24,9 @@ TEST_CASE("the model's choices of products take at most a tenth more time than t
   double logs = 0;
   for (tuning::LogEntry const& entry : log) {
     std::vector<std::int64_t> const& p = entry.result.problem;
-    Argument const arguments[] = {tensor(Element::bf16, p[0], p[1]), tensor(Element::bf16, p[2], p[3]),
-                                  tensor(Element::bf16, p[4], p[5])};
+    Argument const arguments[] = {matrix_argument(Element::bf16, p[0], p[1]),
+                                  matrix_argument(Element::bf16, p[2], p[3]),
+                                  matrix_argument(Element::bf16, p[4], p[5])};
     VariantChoice const found = jit::choose_by_estimate(kernels, arguments, {}, {&sm_90a, 132});
     auto const timed = [&](std::string const& label) {
       auto const at = std::ranges::find(entry.result.kernels, label, &TunedKernel::label);

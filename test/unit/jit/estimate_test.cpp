@@ -3,10 +3,12 @@
 
 #include "jit/estimate.hpp"
 #include "support/catch.hpp"
+#include "support/matrix_argument.hpp"
 #include "tegula/dsl/dsl.hpp"
 
 using namespace tegula;
 using jit::Estimate;
+using tegula::test::matrix_argument;
 
 namespace {
 
@@ -27,23 +29,13 @@ inline constexpr auto prefix = kernel("prefix", [](in<float, 2> x, out<float, 2>
   store(y, shape<1, 128>, exp(sum), g[0], g[1]);
 });
 
-Argument tensor(Element element, std::int64_t rows, std::int64_t columns) {
-  Argument argument;
-  argument.element = element;
-  argument.rank = 2;
-  argument.extents[0] = rows;
-  argument.extents[1] = columns;
-  argument.strides[0] = columns;
-  argument.strides[1] = 1;
-  return argument;
-}
-
 jit::Executor const h200{&sm_90a, 132};
 
 template <class K>
 Estimate of_product(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                     CompileOptions const& options = {}) {
-  Argument const arguments[] = {tensor(Element::bf16, m, k), tensor(Element::bf16, k, n), tensor(Element::bf16, m, n)};
+  Argument const arguments[] = {matrix_argument(Element::bf16, m, k), matrix_argument(Element::bf16, k, n),
+                                matrix_argument(Element::bf16, m, n)};
   return jit::estimate(kernel.trace(), arguments, {}, options, h200);
 }
 
@@ -57,7 +49,7 @@ TEST_CASE("an estimate counts blocks, products and bytes by the trips of loops",
   CHECK(found.stored_bytes == Approx(128.0 * 256 * 2));
   CHECK(found.seconds > 0);
 
-  Argument const arguments[] = {tensor(Element::f32, 100, 256), tensor(Element::f32, 100, 256)};
+  Argument const arguments[] = {matrix_argument(Element::f32, 100, 256), matrix_argument(Element::f32, 100, 256)};
   Estimate const sums = jit::estimate(prefix.trace(), arguments, {}, {}, h200);
   CHECK(sums.blocks == 200);
   CHECK(sums.loaded_bytes == Approx(51 * 128 * 4));  // of the block in the middle

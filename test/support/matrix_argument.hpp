@@ -1,0 +1,22 @@
+// Makes arguments without memory, for what asks their sizes alone.
+#pragma once
+
+#include <cstdint>
+
+#include "tegula/runtime/argument.hpp"
+
+namespace tegula::test {
+
+/// Gives a dense row-major matrix at no address.
+inline Argument matrix_argument(Element element, std::int64_t rows, std::int64_t columns) {
+  Argument argument;
+  argument.element = element;
+  argument.rank = 2;
+  argument.extents[0] = rows;
+  argument.extents[1] = columns;
+  argument.strides[0] = columns;
+  argument.strides[1] = 1;
+  return argument;
+}
+
+}  // namespace tegula::test
