@@ -48,6 +48,7 @@ constexpr void for_each_pass_option_of(Visit visit, Options&... options) {
   visit("distance", "iterations that every loop's copies run ahead", options.distance...);
   visit("unroll", "iterations of every loop that become one", options.unroll...);
   visit("split", "CTAs of a cluster that share a product's loop", options.split...);
+  visit("share", "CTAs of a cluster that share what they fetch", options.share...);
   visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly...);
   visit("exact", "every rounding as written", options.exact...);
   visit("ranges", "a GPU checks stated ranges of loaded scalars", options.ranges...);

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ir/accesses.hpp"
+#include "ir/sides.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
 
@@ -17,6 +19,12 @@ constexpr int oldest = 8;  // a wait leaves at most 7 groups open, so what is th
 bool orders(Op const& op) {
   if (op.is<BarrierOp>()) return op.as<BarrierOp>().purpose == Purpose::order;
   return op.is<WarpBarrierOp>() && op.as<WarpBarrierOp>().purpose == Purpose::order;
+}
+
+/// Tells whether each warpgroup meets at a barrier of its own: its name is a number plus that of the warpgroup.
+bool barrier_of_warpgroup(Op const& op) {
+  if (op.as<BarrierOp>().threads != 32 * isa::warps_per_group || op.operand_count() == 0) return false;
+  return constant_beside_warpgroup(*op.in<BarrierOp>("id")).has_value();
 }
 
 /// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
@@ -94,6 +102,7 @@ bool Hazards::Pending::merge(Pending const& other) {
   common(fence_released, other.fence_released);
   if (fence_acquired != other.fence_acquired) becomes(fence_acquired, Access::not_elected);
   either(met_warp, other.met_warp);
+  either(met_warpgroup, other.met_warpgroup);
   either(met_group, other.met_group);
   for (auto const& [mbarriers, places] : other.arrived) either(arrived[mbarriers], places);
   either(acquired_from, other.acquired_from);
@@ -215,6 +224,7 @@ void Hazards::meet(Level level, Op const& at, State& state) {
     if (pending.fenced) pending.fence_known = std::max(pending.fence_known, level);
     if (!proxies_) continue;
     pending.met_warp = {&at};
+    if (level >= Level::warpgroup) pending.met_warpgroup = {&at};
     if (level >= Level::group) pending.met_group = {&at};
   }
   forget_known(state);
@@ -242,7 +252,7 @@ void Hazards::cluster_wait(State& state) {
   for (Pending& pending : state) {
     if (!concerned(pending) || pending.released.erase(nullptr) == 0) continue;
     pending.known = Level::replicas;
-    pending.met_warp = pending.met_group = pending.arrived[nullptr];
+    pending.met_warp = pending.met_warpgroup = pending.met_group = pending.arrived[nullptr];
     if (pending.fence_released.erase(nullptr) != 0) pending.fence_known = Level::replicas;
   }
   forget_known(state);
@@ -253,7 +263,10 @@ void Hazards::barrier(Op const& op, State& state) {
   if (op.is<WarpBarrierOp>()) return meet(context_.warps == 1 ? Level::group : Level::warp, op, state);
   std::int64_t const threads = op.as<BarrierOp>().threads;
   if (op.operand_count() == 0) return meet(Level::replicas, op, state);
-  if (threads < 32 * context_.warps) return;
+  if (threads < 32 * context_.warps) {
+    if (barrier_of_warpgroup(op)) meet(Level::warpgroup, op, state);
+    return;
+  }
   meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, op, state);
 }
 
@@ -334,7 +347,7 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
         bool const fenced = pending.fence_released.count(barrier) != 0;
         if (all) {
           pending.known = std::max(pending.known, Level::group);
-          pending.met_warp = pending.met_group = pending.arrived[barrier];
+          pending.met_warp = pending.met_warpgroup = pending.met_group = pending.arrived[barrier];
           if (fenced) pending.fence_known = std::max(pending.fence_known, Level::group);
         } else if (elected != Access::not_elected && speaks_of(op, *barrier, *pending.access)) {
           pending.acquired = elected;

@@ -105,7 +105,7 @@ class Hazards {
     Level fence_known = Level::none;
     std::set<ir::Op const*> fence_released;
     std::int64_t fence_acquired = Access::not_elected;
-    std::set<ir::Op const*> met_warp, met_group;
+    std::set<ir::Op const*> met_warp, met_warpgroup, met_group;
     std::map<ir::Op const*, std::set<ir::Op const*>> arrived;  ///< by mbarrier of `released`
     std::set<ir::Op const*> acquired_from;                     ///< the ones that `acquired` waited for
 

@@ -10,6 +10,7 @@
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
 
@@ -95,6 +96,8 @@ std::string_view name(Level level) {
       return "none";
     case Level::warp:
       return "warp";
+    case Level::warpgroup:
+      return "warpgroup";
     case Level::group:
       return "group";
     case Level::replicas:
@@ -306,7 +309,10 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
   auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, when, warps}, std::nullopt);
   if (!fresh) return slot->second;
   Level const max = warps > 1 ? Level::group : Level::warp;
-  auto const at_most = [&](std::optional<Level> level) { return level ? std::optional(std::min(max, *level)) : level; };
+  auto const at_most = [&](std::optional<Level> level) {
+    if (level == Level::warpgroup && warps <= isa::warps_per_group) level = Level::group;  // there is but one
+    return level ? std::optional(std::min(max, *level)) : level;
+  };
   auto const decide = [&]() -> std::optional<Level> {
     bool const whole = earlier.slice.whole || later.slice.whole;
     if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
@@ -420,7 +426,8 @@ void SharedAccesses::each_element(Access const& access, int warps, Visit const& 
       return;
     case Access::Holders::lane:
       if (access.elected >= 0) return all(static_cast<std::int16_t>(access.elected), elected_lane);
-      for (int w = 0; w < warps; ++w) all(static_cast<std::int16_t>(w), elected_lane);
+      for (int w = 0; w < warps; w += access.elected == ElectOp::each_warpgroup ? isa::warps_per_group : 1)
+        all(static_cast<std::int16_t>(w), elected_lane);
       return;
     case Access::Holders::layout:
     case Access::Holders::owners:
@@ -524,7 +531,13 @@ std::optional<Level> SharedAccesses::compare(Footprint const& a, Footprint const
     } else {
       bool const same_warp = a[i].warp == b[j].warp && a[i].warp != several;
       bool const same_thread = same_warp && a[i].lane == b[j].lane && a[i].lane != several;
-      max = std::max(max.value_or(Level::none), same_thread ? Level::none : same_warp ? Level::warp : Level::group);
+      bool const same_group = a[i].warp != several && b[j].warp != several &&
+                              a[i].warp / isa::warps_per_group == b[j].warp / isa::warps_per_group;
+      Level const level = same_thread  ? Level::none
+                          : same_warp  ? Level::warp
+                          : same_group ? Level::warpgroup
+                                       : Level::group;
+      max = std::max(max.value_or(Level::none), level);
       ++i;
       ++j;
     }

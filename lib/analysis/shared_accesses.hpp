@@ -18,6 +18,7 @@ namespace tegula::analysis {
 enum class Level : std::uint8_t {
   none,      ///< nobody: each byte is touched by the same thread, or by one of the two only
   warp,      ///< the lanes of each warp
+  warpgroup, ///< the warps of each warpgroup, in a group of several
   group,     ///< all warps that run the block together: the CTA, or one replica of a partition
   replicas,  ///< all replicas of the partition
 };
@@ -52,7 +53,7 @@ struct Access {
     layout,  ///< as the layout says
     owners,  ///< the owners of the layout
     rows,    ///< each warp the rows of the first axis that it has in the layout
-    lane,    ///< one lane: of warp `elected`, or (-1) of each warp
+    lane,    ///< one lane: of warp `elected`, or of each warp or warpgroup
     chunks,  ///< thread t of n the chunks t, t + n, ... of `vector` elements
   };
   ir::Op const* op = nullptr;
@@ -66,7 +67,7 @@ struct Access {
   std::int64_t begin = 0, end = 0;  ///< shared: the root's bytes in the function's shared memory
   Holders holders = Holders::every;
   layout::Layout const* layout = nullptr;
-  std::int64_t elected = not_elected;  ///< the warp of the elect region around the op
+  std::int64_t elected = not_elected;  ///< the warp of the elect region around the op, or each warp or warpgroup
   std::int64_t vector = 1;
 
   static constexpr std::int64_t not_elected = -2;

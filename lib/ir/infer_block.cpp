@@ -261,7 +261,8 @@ void apply(Rule& rule, FreeTensorMapOp const&) {
   rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
 }
 
-void apply(Rule& rule, FetchOp const&) {
+void apply(Rule& rule, FetchOp const& op) {
+  rule.require(op.share != 1, "share is 1; state the CTAs of the cluster that share the fetch, or leave it out");
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;
   box_fits(rule, rule.stated[0], "the result is " + to_string(rule.stated[0]));
@@ -410,6 +411,8 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
   }
 }
 void apply(Rule& rule, ElectOp const& op) {
+  rule.require(op.warp >= ElectOp::each_warp || op.warp == ElectOp::each_warpgroup,
+               "warp is " + std::to_string(op.warp) + "; state a number, -1 for each warp or -4 for each warpgroup");
   bool const fills = op.ring > 0 && op.role == Role::producer, releases = op.ring > 0 && op.role == Role::consumer;
   rule.require(op.ring == 0 || op.role != Role::none,
                "ring is " + std::to_string(op.ring) + " but role is none; state role = producer or role = consumer");

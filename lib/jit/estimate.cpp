@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -134,8 +135,33 @@ class Specialized {
 
 double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
 
+/// Tells whether a tile is a right operand of products alone, which tiles one above the other have in common.
+bool is_right_operand(ir::Value const& tile) {
+  return !tile.uses().empty() && std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
+    return use.is<ir::DotOp>("rhs") || (use.user->is<ir::TransOp>() && is_right_operand(*use.user->result()));
+  });
+}
+
+/// Describes what an estimate counts by.
+struct Counting {
+  std::span<Argument const> arguments;
+  double share = 1;  ///< CTAs that fetch right operands for each other
+};
+
+/// Gives the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
+/// that is no multiple of 128 bytes touch two, but for some.
+double lines_of_a_row(Op const& load, Counting const& counting) {
+  constexpr std::int64_t line = 128;
+  ir::Value const& tensor = *load.in<ir::LoadOp>("tensor");
+  int const rank = tensor.type().rank();
+  if (tensor.defining_op() != nullptr || rank < 2) return 1;
+  Argument const& argument = counting.arguments[static_cast<std::size_t>(tensor.index())];
+  std::int64_t const pitch = argument.strides[rank - 2] * info(argument.element).bits / 8;
+  return 2 - static_cast<double>(std::gcd(pitch, line)) / line;
+}
+
 /// Adds one op that runs `times` times.
-void add(Estimate& found, Op const& op, double times) {
+void add(Estimate& found, Op const& op, double times, Counting const& counting) {
   if (op.is<ir::DotOp>()) {
     ir::Type const &lhs = op.lhs()->type(), &result = op.result()->type();
     double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
@@ -151,6 +177,8 @@ void add(Estimate& found, Op const& op, double times) {
     if (!type.is_tile()) continue;
     if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
       found.loaded_bytes += times * bytes_of(type);
+      double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
+      found.line_bytes += times * bytes_of(type) * (op.is<ir::LoadOp>() ? lines_of_a_row(op, counting) : 1) / ctas;
     } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
       double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
                                                       ? op.operand(0)->type().elements()
@@ -163,12 +191,12 @@ void add(Estimate& found, Op const& op, double times) {
       if (operand->type().is_tile()) found.stored_bytes += times * bytes_of(operand->type());
 }
 
-void add(Estimate& found, ir::Block& block, double times) {
+void add(Estimate& found, ir::Block& block, double times, Counting const& counting) {
   for (Op& op : block) {
-    add(found, op, times);
+    add(found, op, times, counting);
     double const trips = op.is<ir::ForOp>() ? static_cast<double>(ir::trip_count(op).value_or(1)) : 1;
     double const share = op.is<ir::IfOp>() ? 0.5 : 1;
-    for (int i = 0; i < op.block_count(); ++i) add(found, op.block(i), times * trips * share);
+    for (int i = 0; i < op.block_count(); ++i) add(found, op.block(i), times * trips * share, counting);
   }
 }
 
@@ -203,8 +231,12 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   if (grid.given) extents.assign(grid.extents, grid.extents + grid.rank);
   specialized.take_block(extents);
   Estimate found;
+  bool const on_gpu = executor.target != nullptr;
+  std::int64_t const share = on_gpu && extents.size() > 1 ? std::max(options.share, 1) : 1;
+  // A cluster that stands partly behind the last row has CTAs without work.
+  if (share > 1) extents[1] = (extents[1] + share - 1) / share * share;
   for (std::int64_t const extent : extents) found.blocks *= extent;
-  add(found, specialized.kernel().body(), 1);
+  add(found, specialized.kernel().body(), 1, {arguments, static_cast<double>(share)});
 
   Machine const machine = machine_of(executor);
   double const split = executor.target != nullptr && found.product_bytes > 0 ? std::max(options.split, 1) : 1;
@@ -213,7 +245,7 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   bool const many = executor.target != nullptr && 2 * blocks > machine.processors;
   double const cached_bytes = machine.cached_bytes * (many ? port_share : 1);
   double block = std::max({found.product_bytes / machine.product_bytes, found.operand_bytes / machine.operand_bytes,
-                           (found.loaded_bytes + found.stored_bytes) / cached_bytes,
+                           ((on_gpu ? found.line_bytes : found.loaded_bytes) + found.stored_bytes) / cached_bytes,
                            found.functions / machine.functions + found.arithmetic / machine.arithmetic});
   // CTAs of a cluster hand their sums on: a tile of f32 each way.
   block = block / split + (split > 1 ? found.stored_bytes * 4 / cached_bytes : 0);

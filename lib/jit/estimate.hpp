@@ -20,6 +20,7 @@ struct Estimate {
   double operand_bytes = 0;  ///< that products read from shared memory
   double loaded_bytes = 0;   ///< from global memory, and stored
   double stored_bytes = 0;
+  double line_bytes = 0;  ///< of the lines that loads take, with what CTAs of a cluster fetch for each other
   double functions = 0;   ///< elements of exponentials and the like
   double arithmetic = 0;  ///< elements of all other arithmetic
   double seconds = 0;     ///< of the launch

@@ -36,6 +36,7 @@
 #include "transform/warp/share_atomic_results.hpp"
 #include "transform/warp/share_reciprocals.hpp"
 #include "transform/warp/sink_reductions.hpp"
+#include "transform/warp/sink_scalars.hpp"
 #include "transform/tile/skew_dots.hpp"
 #include "transform/simplify/specialize.hpp"
 #include "transform/warp/specialize_warps.hpp"
@@ -201,6 +202,10 @@ constexpr PassInfo table[] = {
      .summary = "lets warpgroups issue products in turn where exponentials take as long",
      .function = take_turns,
      .needs = {Property::layouts, Property::barriers}},
+    {.name = "sink-scalars",
+     .summary = "moves scalars that are only needed behind a product to its last wait",
+     .function = sink_scalars,
+     .needs = {Property::no_dots}},
     {.name = "carry-remainders",
      .summary = "carries remainder and quotient of counters that loops divide by a constant",
      .function = carry_remainders},
@@ -249,7 +254,7 @@ constexpr auto for_cuda_block = list(
     "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
     "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
     "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
-    "take-turns", "carry-remainders", "clamp-coordinates", "lower-profiling");
+    "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "lower-profiling");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");

@@ -110,6 +110,7 @@ CompileOptions random_options(std::mt19937_64& random) {
   options.exact = pick({0, 0, 1}) != 0;
   options.epilogue = choice(), options.persistence = choice(), options.specialization = choice();
   options.split = pick({0, 0, 0, 0, 2, 4});
+  options.share = pick({0, 0, 2, 4});
   return options;
 }
 

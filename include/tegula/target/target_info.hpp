@@ -79,6 +79,7 @@ inline constexpr MatrixInstruction mma{.rows = 16, .column_step = 8, .max_column
 
 /// Counts the barriers of a CTA: number 0 is the barrier of all threads, the others have their numbers as names.
 inline constexpr int named_barriers = 16;
+inline constexpr int warps_per_group = 4;  ///< of a warpgroup
 
 /// Gives the register counts that setmaxnreg accepts: multiples of `step` from `min` to `max`.
 struct SetmaxnregCounts {
@@ -129,7 +130,7 @@ inline constexpr TargetInfo sm_90a{
     .shared = 232448,
     .threads = 1024,
     .lanes = 32,
-    .warps_per_group = 4,
+    .warps_per_group = isa::warps_per_group,
     .registers = 65536,
     .registers_per_thread = 255,
     .register_step = 8,

@@ -75,9 +75,12 @@ void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
   if (attributes.warp >= e.warps)
     refuse(op, "warp " + std::to_string(attributes.warp) + " of " + std::to_string(e.warps) + " executing ones");
   llvm::BasicBlock *const chosen = e.block("elected"), *const end = e.block("elected.end");
-  if (attributes.warp >= 0 && e.warps > 1) {
+  bool const each_group = attributes.warp == ir::ElectOp::each_warpgroup;
+  if ((attributes.warp >= 0 || each_group) && e.warps > 1) {
     llvm::BasicBlock* const of_warp = e.block("elect");
-    b.CreateCondBr(b.CreateICmpEQ(e.warp, e.i32(attributes.warp)), of_warp, end);
+    llvm::Value* const in_group =
+        each_group ? b.CreateAnd(ptx::copied_here(b, e.warp), isa::warps_per_group - 1) : e.warp;
+    b.CreateCondBr(b.CreateICmpEQ(in_group, e.i32(each_group ? 0 : attributes.warp)), of_warp, end);
     b.SetInsertPoint(of_warp);
   }
   b.CreateCondBr(ptx::elect(b), chosen, end);
@@ -88,7 +91,7 @@ void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::WarpIndexOp const&, ir::Op const& op, Emitter& e) {
-  e.set(*op.result(), {e.b.CreateZExt(e.warp, e.b.getInt64Ty())});
+  e.set(*op.result(), {e.b.CreateZExt(ptx::copied_here(e.b, e.warp), e.b.getInt64Ty())});
 }
 
 void lower(ir::ClusterRankOp const&, ir::Op const& op, Emitter& e) {

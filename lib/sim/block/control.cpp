@@ -137,7 +137,9 @@ Progress perform(WarpProgram& warp, Op const& op, WarpSpecializeOp const& attrib
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ElectOp const& attributes) {
-  if (attributes.warp >= 0 && attributes.warp != warp.index()) {
+  bool const elects = attributes.warp == ElectOp::each_warp || attributes.warp == warp.index() ||
+                      (attributes.warp == ElectOp::each_warpgroup && warp.index() % isa::warps_per_group == 0);
+  if (!elects) {
     forget_dying(warp, op);
     return Progress::done;
   }

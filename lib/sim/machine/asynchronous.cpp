@@ -276,6 +276,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     op.source = source;
     op.result = result;
     op.operands = map;
+    if (cta != w.cta) s.hand(w, result);
     if (rest == targets)
       s.time_operation(w, op, copy.bytes, 0);
     else
@@ -302,9 +303,13 @@ Turn Warp::peer_store(Lanes lanes, PeerStore const& store, Site site) {
   op.result = result;
   op.read_time = w.now;
   op.end_time = w.now + static_cast<Time>(s.costs != nullptr ? s.costs->peer_latency : 0);
-  std::erase_if(w.handed, [&](std::uint32_t last) { return s.records[last].mbarrier == op.mbarrier; });
-  w.handed.push_back(result);
+  s.hand(w, result);
   return turn(w);
+}
+
+void State::hand(WarpState& w, std::uint32_t record) const {
+  std::erase_if(w.handed, [&](std::uint32_t last) { return records[last].mbarrier == records[record].mbarrier; });
+  w.handed.push_back(record);
 }
 
 Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {

@@ -157,7 +157,7 @@ struct WarpState {
   Touch touched;
   Blocked blocked;
   GroupQueue bulk, cp, wgmma;
-  std::vector<std::uint32_t> handed;  // records of its last stores to peers, one per mbarrier
+  std::vector<std::uint32_t> handed;  // records of its last stores and copies to peers, one per mbarrier
   std::uint32_t wgmma_fence = 0;
   std::uint32_t registers = 0;
   std::uint32_t operations = 0;
@@ -338,6 +338,9 @@ struct State {
   /// Checks that a wait for the previous phase precedes an arrive. The wait must happen before the arrive, or before
   /// the waiting thread stored data to a peer for which these lanes have waited.
   void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
+  /// Keeps the record of data that a warp sends to a peer.
+  void hand(WarpState& w, std::uint32_t record) const;
+  /// Tells whether data that a warp sent to a peer behind its wait are known to these lanes.
   [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;

@@ -18,6 +18,7 @@
 #include "support/string_buffer.hpp"
 #include "transform/barrier/loop_regions.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
+#include "transform/tile/fetches.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -47,6 +48,7 @@ struct Ring {
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
+  std::int64_t share = 1;  ///< CTAs of the cluster that fill each other's stages, and release them to each other
   [[nodiscard]] bool repeats() const { return sites.size() > 1 || ir::loop_around(sites.front().block()) != nullptr; }
   /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
   [[nodiscard]] std::int64_t requested_stages() const {
@@ -221,6 +223,8 @@ class Rings {
           ring.stage_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
+        for (Site const& site : ring.sites)
+          for (Op const* fetch : site.fetches) ring.share = std::max(ring.share, fetch->as<ir::FetchOp>().share);
         ring.stages = std::max(asked, min_stages(ring));
         if (!ring.exact()) shrink(ring);
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
@@ -315,6 +319,7 @@ class Rings {
         ring.full = barriers(builder, ring.stages, "full_" + name);
         if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
+    if (shares()) rank_ = builder.op(ir::ClusterRankOp{}, {}, {Type::index()}).result();
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
       // The fence behind other mbarriers' initialisation there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
@@ -324,6 +329,24 @@ class Rings {
       initialise(inside);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
+    if (shares()) keep_cluster(builder);
+  }
+
+  [[nodiscard]] bool shares() const {
+    return std::any_of(homes_.begin(), homes_.end(), [](Home const& home) {
+      return std::any_of(home.rings.begin(), home.rings.end(), [](Ring const& ring) { return ring.share > 1; });
+    });
+  }
+
+  /// Lets the CTAs of the cluster meet before one sends to another, and before one ends to which another may send.
+  void keep_cluster(ir::Builder& builder) {
+    builder.op(ir::ClusterArriveOp{}, {}, {});
+    builder.op(ir::ClusterWaitOp{}, {}, {});
+    ir::Builder end = ir::Builder::before(function_.body().back());
+    // The barrier takes whole warps: lanes that were elected meet the others.
+    end.op(ir::make_op<ir::WarpBarrierOp>(ir::Purpose::schedule), {}, {});
+    end.op(ir::ClusterArriveOp{}, {}, {});
+    end.op(ir::ClusterWaitOp{}, {}, {});
   }
 
   void initialise(ir::Builder& builder) {
@@ -332,7 +355,7 @@ class Rings {
       for (Ring const& ring : home.rings) {
         builder.op(ir::MbarrierInitOp{}, {ring.full}, {});
         if (ring.empty != nullptr)
-          builder.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {ring.empty}, {});
+          builder.op(ir::make_op<ir::MbarrierInitOp>(function_.warps * ring.share), {ring.empty}, {});
       }
   }
 
@@ -464,7 +487,7 @@ class Rings {
 
   // ---- rewrite: filling, waiting, giving back.
 
-  static void rewrite(Ring const& ring, Site& site) {
+  void rewrite(Ring const& ring, Site& site) {
     Op& last_fetch = *site.fetches.back();
     ir::Builder builder = ir::Builder::before(last_fetch);
     builder.set_where(last_fetch.where());
@@ -498,8 +521,8 @@ class Rings {
     return *result;
   }
 
-  static void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
-                   std::vector<Value*> const& stages) {
+  void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
+            std::vector<Value*> const& stages) {
     ir::ElectOp filling;
     filling.role = ir::Role::producer;
     filling.ring = ring.number;
@@ -509,7 +532,9 @@ class Rings {
     inside.set_where(elect.where());
     if (ring.empty != nullptr) {
       Value* const empty = barrier_of(inside, ring.empty, at.stage);
-      inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
+      ir::MbarrierWaitOp wait;
+      if (ring.share > 1) wait.scope = ir::MemoryScope::cluster;
+      inside.op(wait, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
@@ -517,7 +542,21 @@ class Rings {
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};
       std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());
-      inside.op(ir::TmaLoadOp{}, operands, {});
+      ir::TmaLoadOp copy;
+      if (std::int64_t const share = fetch.as<ir::FetchOp>().share; share > 1) {
+        Type const& tile = fetch.result()->type();
+        Extents shape = tile.shape();
+        int const axis = *shared_axis(shape, operands[0]->type().shape(), share);
+        shape[axis] /= share;
+        Value* const part = inside.same(ir::MulOp{}, {rank_, inside.index(shape[axis])});
+        std::vector<Value*> place(stages[i]->defining_op()->operands().begin(), stages[i]->defining_op()->operands().end());
+        place[place.size() - static_cast<std::size_t>(tile.rank() - axis)] = part;
+        operands[1] = inside.op(ir::ViewOp{}, place, {Type::shared(tile.element(), shape, tile.layout())}).result();
+        Value*& offset = operands[operands.size() - static_cast<std::size_t>(tile.rank() - axis)];
+        offset = inside.same(ir::AddOp{}, {offset, part});
+        copy.multicast = (std::int64_t{1} << share) - 1;
+      }
+      inside.op(copy, operands, {});
     }
     inside.op(ir::YieldOp{}, {}, {});
   }
@@ -562,13 +601,17 @@ class Rings {
       inside.set_where(elect.where());
     }
     Slot const at = slot(inside, use, ring.stages);
-    inside.op(ir::MbarrierArriveOp{}, {barrier_of(inside, ring.empty, at.stage)}, {});
+    Value* const empty = barrier_of(inside, ring.empty, at.stage);
+    if (ring.share == 1) inside.op(ir::MbarrierArriveOp{}, {empty}, {});
+    for (std::int64_t rank = 0; rank < ring.share && ring.share > 1; ++rank)
+      inside.op(ir::MbarrierArriveOp{}, {empty, inside.index(rank)}, {});
     inside.op(ir::YieldOp{}, {}, {});
   }
 
   ir::Function& function_;
   PassContext& context_;
   std::vector<Home> homes_;
+  Value* rank_ = nullptr;  ///< of the CTA in its cluster; null: no ring is shared
   bool erased_ = false;
 };
 

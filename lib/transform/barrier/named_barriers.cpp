@@ -1,5 +1,8 @@
 #include "transform/barrier/named_barriers.hpp"
 
+#include <algorithm>
+
+#include "analysis/hazards.hpp"
 #include "ir/builder.hpp"
 #include "ir/sides.hpp"
 #include "ir/walk.hpp"
@@ -41,6 +44,13 @@ std::optional<std::int64_t> NamedBarriers::take(std::int64_t count) {
 void NamedBarriers::mark_used(Op& op, ir::Value& name) {
   if (auto const constant = ir::constant_int(name)) {
     used_.insert(*constant);
+    return;
+  }
+  if (auto const first_of_group = ir::constant_beside_warpgroup(name)) {
+    Partition const partition = partition_of(op);
+    std::int64_t const warps = partition.specialize != nullptr ? partition.warps() : analysis::warps_of(*op.function());
+    for (std::int64_t group = 0; group < std::max<std::int64_t>(warps / isa::warps_per_group, 1); ++group)
+      used_.insert(*first_of_group + group);
     return;
   }
   Op const* const sum = name.defining_op();

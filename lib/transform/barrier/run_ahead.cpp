@@ -118,8 +118,8 @@ void erase_release(Op& arrive) {
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
-        op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
+    if (op.is<ir::MbarrierWaitOp>() && op.as<ir::MbarrierWaitOp>().scope != ir::MemoryScope::cluster &&
+        op.parent_op() != nullptr && fills(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
       empties.insert(&array_of(*op.in("mbarrier")));
   });
   return empties;

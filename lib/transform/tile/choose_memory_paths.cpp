@@ -1,7 +1,9 @@
 #include "transform/tile/choose_memory_paths.hpp"
 
 #include <algorithm>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "analysis/effects.hpp"
 #include "analysis/tma_tensor.hpp"
@@ -14,6 +16,7 @@
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 #include "transform/tile/dot_paths.hpp"
+#include "transform/tile/fetches.hpp"
 #include "transform/tile/tensor_maps.hpp"
 
 namespace tegula::transform {
@@ -99,15 +102,71 @@ class Paths {
     }
     ir::Builder builder = ir::Builder::before(load);
     builder.set_where(load.where());
+    ir::FetchOp fetch;
+    fetch.share = shares(load) ? share_boxes(tile.shape(), plan.box) : 0;
     std::vector<Value*> operands = {map_of(load, plan)};
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     operands.insert(operands.end(), offsets.begin(), offsets.end());
     Value* const fetched =
-        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
+        builder.op(fetch, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
     fetched->set_name(load.result()->name());
     Value* const copied = builder.value(ir::BufferLoadOp{}, {fetched}, tile);
     ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
     return true;
+  }
+
+  /// Tells whether all CTAs of the cluster load the same tile, in the same iterations.
+  bool shares(Op const& load) const {
+    if (function_.cluster == 1) return false;
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    std::vector<Value const*> open(offsets.begin(), offsets.end());
+    auto const run = [&](Op const& region) {  // what says how often it runs
+      if (!region.is<ir::ForOp>()) return open.insert(open.end(), region.operands().begin(), region.operands().end());
+      ir::Loop const loop(const_cast<Op&>(region));
+      return open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
+    };
+    for (Op const* around = load.parent_op(); around != nullptr && !is_of_tiles(*around); around = around->parent_op())
+      run(*around);
+    std::set<Value const*> seen;
+    while (!open.empty()) {
+      Value const* const next = open.back();
+      open.pop_back();
+      if (!seen.insert(next).second) continue;
+      Op const* from = next->defining_op();
+      if (from == nullptr && next->owner_block() != nullptr) from = next->owner_block()->parent_op();
+      if (from == nullptr || is_of_tiles(*from)) continue;  // a parameter, or the turn of the cluster
+      if (from->is<ir::ClusterRankOp>() || from->is<ir::BlockIndexOp>() ||
+          (analysis::is_global_read(*from) && !analysis::reads_constant_memory(*from)))
+        return false;
+      run(*from);
+      if (from->is<ir::ForOp>()) {
+        ir::Loop const loop(const_cast<Op&>(*from));
+        int const carry = next->defining_op() != nullptr ? next->index() : loop.carry_of(*next);
+        if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
+      } else {
+        for (int b = 0; b < from->block_count(); ++b) open.push_back(from->block(b).back().operand(next->index()));
+      }
+    }
+    return true;
+  }
+  static bool is_of_tiles(Op const& op) { return op.is<ir::ForOp>() && op.as<ir::ForOp>().tiles; }
+
+  /// Makes boxes small enough that each CTA of the cluster fetches some of them. Gives the number of CTAs; 0: the tile
+  /// is too small.
+  std::int64_t share_boxes(Extents const& tile, Extents& box) const {
+    std::int64_t const share = function_.cluster;
+    if (shared_axis(tile, box, share)) return share;
+    for (int axis = 0; axis + 1 < box.size(); ++axis) {  // a box keeps the swizzle's whole rows
+      std::int64_t const extent = tile[tile.size() - box.size() + axis];
+      Extents smaller = box;
+      smaller[axis] = extent / share;
+      if (extent % share != 0 || smaller[axis] == 0 || box[axis] % smaller[axis] != 0 ||
+          !shared_axis(tile, smaller, share))
+        continue;
+      box = smaller;
+      return share;
+    }
+    return 0;
   }
 
   /// Names the rule of TMA that the tensor or this box of it breaks. Empty: none.

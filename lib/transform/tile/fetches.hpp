@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "ir/op.hpp"
 #include "ir/walk.hpp"
@@ -23,6 +24,18 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   FetchedOperand source = fetched_operand(*op->in<ir::TransOp>("tile"));
   if (op->as<ir::TransOp>().permutation == Extents{1, 0}) source.transposed = !source.transposed;
   return source;
+}
+
+/// Gives the axis along which `share` CTAs fetch parts of a tile, each of whole boxes; nothing: there is none. Rows of
+/// the swizzle's pattern stay together.
+inline std::optional<int> shared_axis(Extents const& tile, Extents const& box, std::int64_t share) {
+  constexpr std::int64_t rows_of_pattern = 8;
+  for (int axis = tile.size() - 1; axis >= 0; --axis) {
+    std::int64_t const part = tile[axis] / share, unit = box[box.size() - tile.size() + axis];
+    bool const whole = tile[axis] % share == 0 && part > 0 && part % unit == 0;
+    if (whole && (axis == tile.size() - 1 || part % rows_of_pattern == 0)) return axis;
+  }
+  return std::nullopt;
 }
 
 /// Numbers the fetches of a loop that is about to be copied, so that a fetch and its copies share a ring.

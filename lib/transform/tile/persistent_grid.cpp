@@ -1,6 +1,7 @@
 #include "transform/tile/persistent_grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -23,7 +24,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr std::int64_t rows_per_group = 8;
+/// Rows of tiles in a group where nothing tells a better number.
+constexpr std::int64_t usual_rows = 8;
 /// CTAs of a kernel without loops that share a multiprocessor: one computes where the other's threads meet.
 constexpr std::int64_t row_ctas = 2;
 /// Rows on their way to each of them.
@@ -87,6 +89,23 @@ bool reads_again(ir::Function& function) {
       kept += size;
   });
   return !calls && own > 0 && 2 * kept >= own && kept <= max_kept_bytes;
+}
+
+/// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
+/// and as many times those of a column as there are columns beside each other. The sum is smallest where both are equal.
+std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
+  double of_row = 0, of_column = 0;
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::LoadOp>() || !op.result()->type().is_tile() || ir::loop_around(*op.parent()) == nullptr) return;
+    auto const offsets = op.all<ir::LoadOp>("offsets");
+    std::set<std::int64_t> const axes = axes_behind({offsets.begin(), offsets.end()});
+    ir::Type const& tile = op.result()->type();
+    double const size = static_cast<double>(tile.elements() * bytes(tile.element()));
+    if (axes.count(1) != 0 && axes.count(0) == 0) of_row += size;
+    if (axes.count(0) != 0 && axes.count(1) == 0) of_column += size;
+  });
+  if (of_row == 0 || of_column == 0) return usual_rows;
+  return std::max<std::int64_t>(std::llround(std::sqrt(static_cast<double>(ctas) * of_column / of_row)), 1);
 }
 
 /// Describes how a number moves when a block index grows.
@@ -157,7 +176,37 @@ void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
 struct Stay {
   std::int64_t per_multiprocessor = 1;
   std::int64_t stages = 0;  ///< of the loop over tiles
+  std::int64_t rows = usual_rows;
+  std::int64_t share = 1;  ///< CTAs of a cluster, whose tiles stand one above the other
 };
+
+/// True for ops that a CTA without a tile of its own leaves out.
+bool has_effect(Op const& op) {
+  return op.info().effects.writes(ir::Space::global) || op.info().effects.writes(ir::Space::console);
+}
+
+/// Explains why the CTAs of a cluster cannot share fetches; empty: they can. They must run the same iterations, and one
+/// whose tile lies behind the last row still fetches for the others.
+std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneven) {
+  if (grid.operand_count() < 2) return "its grid has one axis";
+  if (uneven) return "its tiles differ in work";
+  std::string error = "no load in a loop is the same for all rows of tiles";
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::LoadOp>() || ir::loop_around(*op.parent()) == nullptr) return;
+    auto const offsets = op.all<ir::LoadOp>("offsets");
+    if (axes_behind({offsets.begin(), offsets.end()}).count(1) == 0) error.clear();
+  });
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::ForOp>() || op.is<ir::IfOp>() || op.is<ir::RepeatOp>()) {
+      std::vector<Value const*> const operands(op.operands().begin(), op.operands().end());
+      if (axes_behind(operands).count(1) != 0 || op.is<ir::RepeatOp>())
+        error = "rows of tiles may differ in their " + std::string(op.info().mnemonic);
+    } else if (has_effect(op) && (op.parent() != &function.body() || op.result_count() > 0)) {
+      error = std::string(op.info().mnemonic) + " is not the last of its tile";
+    }
+  });
+  return error;
+}
 
 class Persistence {
  public:
@@ -175,11 +224,13 @@ class Persistence {
     ir::Builder builder = ir::Builder::before(function_.body().back());
     builder.set_where(grid_.where());
     std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
-    Value* tiles = extents[0];
-    for (std::size_t i = 1; i < extents.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, extents[i]});
-    Value* all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
-    if (stay_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(stay_.per_multiprocessor)});
-    builder.op(ir::GridOp{}, {builder.same(ir::MinOp{}, {tiles, all})}, {});
+    auto const uneven = uneven_axis(function_);
+    std::vector<Value*> places = extents;  // that CTAs, or clusters, take in turn
+    Value* const share = builder.index(stay_.share);
+    if (stay_.share != 1) places[1] = builder.same(ir::CeilDivOp{}, {extents[1], share});
+    Value* tiles = places[0];
+    for (std::size_t i = 1; i < places.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, places[i]});
+    launch_grid(builder, tiles, !uneven);
 
     // A launch may state another grid, of up to three axes: CTAs count over all of them.
     Value* cta = index_of(builder, 2);
@@ -191,6 +242,14 @@ class Persistence {
     }
     // None is negative, but the products above might wrap.
     cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
+    Value* rank = nullptr;
+    if (stay_.share != 1) {
+      function_.cluster = static_cast<int>(stay_.share);
+      rank = builder.op(ir::ClusterRankOp{}, {}, {ir::Type::index()}).result();
+      rank->set_name("rank");
+      cta = builder.same(ir::DivOp{}, {cta, share});
+      ctas = builder.same(ir::DivOp{}, {ctas, share});
+    }
     // Inside of a tile no extent is below 1. This statement shows axis facts the range of the indices and of the rest
     // behind them.
     bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
@@ -198,7 +257,6 @@ class Persistence {
     for (Value* extent : extents)
       inner.push_back(counts || ir::constant_int(*extent) ? extent
                                                           : builder.same(ir::MaxOp{}, {extent, builder.index(1)}));
-    auto const uneven = uneven_axis(function_);
     std::optional<Turns> turns;
     if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, ctas);
     Op& loop = builder.op(of_tiles(stay_.stages), {cta, turns ? turns->end : tiles, ctas}, {});
@@ -206,7 +264,12 @@ class Persistence {
     inside.set_where(grid_.where());
     Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
     std::vector<Value*> place =
-        turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, extents);
+        turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, places);
+    Value* is_tile = nullptr;
+    if (rank != nullptr) {
+      place[1] = inside.same(ir::AddOp{}, {inside.same(ir::MulOp{}, {place[1], share}), rank});
+      is_tile = is(inside, ir::Predicate::lt, {place[1], extents[1]});
+    }
     // There are fewer than 2^31 tiles with loops.
     for (std::size_t i = 0; i < place.size(); ++i)
       if (place[i] != tile && stay_.stages == 0)
@@ -216,7 +279,7 @@ class Persistence {
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
     for (Op* op : body) {
       name_again(*op, extents, inner);
-      op->move_before(yield);
+      op->move_before(is_tile != nullptr && has_effect(*op) ? only_if(is_tile, yield) : yield);
     }
     ir::walk(block, [&](Op& op) {
       auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
@@ -232,6 +295,35 @@ class Persistence {
   }
 
  private:
+  /// States as many CTAs as run at once. With `even`, only as many as take the same number of rounds: the others' power
+  /// raises the clock.
+  void launch_grid(ir::Builder& builder, Value* tiles, bool even) {
+    Value* all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
+    Value* const one = builder.index(1);
+    if (stay_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(stay_.per_multiprocessor)});
+    if (stay_.share != 1)
+      all = builder.same(ir::MaxOp{}, {builder.same(ir::DivOp{}, {all, builder.index(stay_.share)}), one});
+    Value* ctas = nullptr;
+    if (even && stay_.per_multiprocessor == 1) {
+      Value* const rounds = builder.same(ir::MaxOp{}, {builder.same(ir::CeilDivOp{}, {tiles, all}), one});
+      ctas = builder.same(ir::CeilDivOp{}, {tiles, rounds});
+    } else {
+      ctas = builder.same(ir::MinOp{}, {tiles, all});
+    }
+    if (stay_.share != 1) ctas = builder.same(ir::MulOp{}, {ctas, builder.index(stay_.share)});
+    builder.op(ir::GridOp{}, {ctas}, {});
+  }
+
+  /// Makes an `if` before an op; gives the end of its block.
+  static Op& only_if(Value* condition, Op& before) {
+    ir::Builder builder = ir::Builder::before(before);
+    Op& branch = builder.op(ir::IfOp{}, {condition}, {});
+    ir::Builder then(branch.add_block());
+    Op& end = then.op(ir::YieldOp{}, {}, {});
+    ir::Builder(branch.add_block()).op(ir::YieldOp{}, {}, {});
+    return end;
+  }
+
   static ir::ForOp of_tiles(std::int64_t stages) {
     ir::ForOp loop;
     loop.stages = stages;
@@ -302,7 +394,7 @@ class Persistence {
     return {end,
             narrow(b, ctas),
             narrow(b, extent),
-            narrow(b, mul(b, {half, b.index(rows_per_group)})),
+            narrow(b, mul(b, {half, b.index(usual_rows)})),
             narrow(b, first),
             narrow(b, select(b, {enough, last, places})),
             narrow(b, mul(b, {half, first})),
@@ -316,7 +408,7 @@ class Persistence {
     Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
     auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
     // Counts within the first places.
-    Value* const count = number(b, rows_per_group);
+    Value* const count = number(b, usual_rows);
     auto const [group, within] = divided(b, at, t.group);
     Value* const begin = mul(b, {group, count});
     Value* const there = b.same(ir::MinOp{}, {sub(b, {t.first_places, begin}), count});
@@ -406,11 +498,11 @@ class Persistence {
   }
 
   /// Gives the block indices that a tile's number stands for.
-  static std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) {
+  std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) const {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());
     if (extents.size() == 3) std::tie(place[2], tile) = divided(b, tile, b.same(ir::MulOp{}, {extents[0], extents[1]}));
-    Value* const count = b.index(rows_per_group);
+    Value* const count = b.index(stay_.rows);
     auto const [group, within] = divided(b, tile, b.same(ir::MulOp{}, {extents[0], count}));
     Value* const first = b.same(ir::MulOp{}, {group, count});
     Value* const rows = b.same(ir::MinOp{}, {b.same(ir::SubOp{}, {extents[1], first}), count});
@@ -433,6 +525,22 @@ bool is_persistent(ir::Function& function, CompileOptions const& options) {
   return (product_in_loop(function) || reads_again(function)) && !slices_at_start(function);
 }
 
+namespace {
+
+/// Gives the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
+std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
+  int const share = context.options.share;
+  if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
+  std::string error = share != 2 && share != 4 ? "clusters that share fetches have 2 or 4 CTAs, not " + std::to_string(share)
+                                               : no_shared_fetches(function, grid, uneven_axis(function).has_value());
+  if (error.empty()) return share;
+  context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
+                             grid.where());
+  return 1;
+}
+
+}  // namespace
+
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!is_persistent(function, context.options)) return PassResult::unchanged;
   Op* grid = nullptr;
@@ -446,6 +554,9 @@ PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& 
     stay.per_multiprocessor = row_ctas;
     stay.stages = context.options.stages != 0 ? context.options.stages : row_stages;
   }
+  stay.rows = rows_per_group(function, context.target.costs.multiprocessors);
+  stay.share = shared_fetches(function, *grid, context);
+  stay.rows = std::max<std::int64_t>(stay.rows / stay.share, 1);
   Persistence(function, *grid, stay).run();
   return PassResult::changed;
 }

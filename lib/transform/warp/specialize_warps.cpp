@@ -71,10 +71,13 @@ class Specialization {
     std::vector<Op*> region;
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
     Ops consumed;             // the same
+    std::vector<Op*> end;     // where the warps of all roles meet those of the other CTAs
     bool behind = false;
     for (Op& op : function_.body()) {
       if (op.info().has(ir::terminator)) break;
-      if (behind)
+      if (behind && (!end.empty() || meets_cluster(op)))
+        end.push_back(&op);
+      else if (behind)
         region.push_back(&op);
       else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports ||
                reads_any_of(op, consumed))
@@ -93,11 +96,19 @@ class Specialization {
     }
     moving.insert(moving.end(), region.begin(), region.end());
     make_consumer(split.add_block(), moving);
+    for (Op* op : end) op->move_before(function_.body().back());
     function_.warps += producer_warps;
     return true;
   }
 
  private:
+  /// Tells whether the op begins the meeting of the cluster at the end of the kernel.
+  static bool meets_cluster(Op& op) {
+    auto next = op.parent()->begin();
+    while (&*next != &op) ++next;
+    return op.is<ir::WarpBarrierOp>() && (++next)->is<ir::ClusterArriveOp>();
+  }
+
   /// Finds the op that publishes mbarriers before the first fill; null: nothing to split.
   Op* header_end() {
     Op* last = nullptr;

@@ -13,6 +13,8 @@
 #include "ir/shared_frame.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/walk.hpp"
+#include "tegula/target/target_info.hpp"
+#include "transform/barrier/named_barriers.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
 #include "transform/tile/tensor_maps.hpp"
 
@@ -24,7 +26,7 @@ using ir::Type;
 using ir::Value;
 using layout::Layout;
 
-constexpr std::int64_t rows_per_warp = 16;
+constexpr std::int64_t rows_per_warp = 16, rows_per_warpgroup = rows_per_warp * isa::warps_per_group;
 constexpr std::int64_t max_buffers = 2;
 constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
 
@@ -65,9 +67,11 @@ class Split {
       room_ -= cut.bytes(bytes(op.in<ir::StoreOp>("tile")->type().element()));
     });
     if (stores.empty()) return false;
-    for (auto& [store, cut] : stores) rewrite(*store, cut);
+    auto const names = NamedBarriers(function_).take(function_.warps / isa::warps_per_group);
+    if (!names) return false;
+    for (auto& [store, cut] : stores) rewrite(*store, cut, *names);
     ir::Builder end = ir::Builder::before(function_.body().back());
-    Op& drain = end.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    Op& drain = end.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
     ir::Builder inside(drain.add_block());
     inside.op(ir::BulkWaitOp{}, {}, {});
     inside.op(ir::YieldOp{}, {}, {});
@@ -108,8 +112,9 @@ class Split {
     // A copy out of shared memory may not begin before the tensor.
     for (Value const* offset : store.all<ir::StoreOp>("offsets"))
       if (facts_.facts(*offset).min < 0) return false;
-    // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
-    if (between_turns(store) > analysis::Level::warp) return false;
+    // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
+    bool const alone_in_group = function_.warps == isa::warps_per_group;
+    if (between_turns(store) > (alone_in_group ? analysis::Level::group : analysis::Level::warpgroup)) return false;
 
     std::string why;
     int const warps = function_.warps;
@@ -131,7 +136,12 @@ class Split {
     return false;
   }
 
-  void rewrite(Op& store, Cut const& cut) {
+  /// Meets the threads of this warpgroup.
+  static void meet(ir::Builder& builder, Value* name) {
+    builder.op(ir::make_op<ir::BarrierOp>(std::int64_t{32} * isa::warps_per_group), {name}, {});
+  }
+
+  void rewrite(Op& store, Cut const& cut, std::int64_t first_name) {
     Value *const tensor = store.in<ir::StoreOp>("tensor"), *const tile = store.in<ir::StoreOp>("tile");
     std::span<Value* const> const offsets = store.all<ir::StoreOp>("offsets");
     // Axes of which the tile takes one element each.
@@ -140,7 +150,7 @@ class Split {
     Element const element = tile->type().element();
     ir::TensorMapOp map_of;
     for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
-    map_of.box.push_back(rows_per_warp);
+    map_of.box.push_back(rows_per_warpgroup);
     map_of.box.push_back(cut.chunk[1]);
     map_of.swizzle = swizzle_of(cut.swizzle);
     Value* const map = tensor_map_at_start(function_, *tensor, map_of);
@@ -153,8 +163,10 @@ class Split {
     builder.set_where(store.where());
     Value* const zero = builder.index(0);
     Type const view_type = Type::shared(element, cut.chunk, cut.memory);
-    Type const part_type = Type::shared(element, {rows_per_warp, cut.chunk[1]}, cut.memory);
+    Type const part_type = Type::shared(element, {rows_per_warpgroup, cut.chunk[1]}, cut.memory);
     Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
+    Value* const group = builder.same(ir::ShrOp{}, {warp, builder.index(2)});
+    Value* const name = builder.same(ir::AddOp{}, {group, builder.index(first_name)});
     Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
     Value* const first_row = builder.same(ir::AddOp{}, {row_offset, warp_row});
     bool const apart = !between_turns(store);
@@ -166,19 +178,19 @@ class Split {
       Value* const buffer = builder.index(chunk % cut.buffers());
       std::int64_t const open = groups_since(store, cut, chunk);
       if (open >= 0) {
-        Op& free = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+        Op& free = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
         ir::Builder lane(free.add_block());
         // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
         bool const read_only = chunk >= cut.buffers() || apart;
         lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
         lane.op(ir::YieldOp{}, {}, {});
-        builder.op(ir::WarpBarrierOp{}, {}, {});
+        meet(builder, name);
       }
       Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
       builder.op(ir::BufferStoreOp{}, {view, chunk_tile}, {});
       builder.op(ir::FenceProxyAsyncOp{}, {}, {});
-      builder.op(ir::WarpBarrierOp{}, {}, {});
-      Op& send = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+      meet(builder, name);
+      Op& send = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
       ir::Builder lane(send.add_block());
       lane.set_where(store.where());
       Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);

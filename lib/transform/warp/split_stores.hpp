@@ -10,26 +10,26 @@ namespace tegula::transform {
 ///
 ///   before: store %C, %v, %i, %j                   (%v: tile<128x256xbf16, wgmma(8)>)
 ///   after:  %c0 = extract %v {offsets = [0, 0]} : tile<128x64xbf16, wgmma(8)>
-///           elect {warp = -1} { bulk_wait {pending = 1, read = true} }     the buffer is free again
-///           warp_barrier
+///           elect {warp = -4} { bulk_wait {pending = 1, read = true} }     the buffer is free again
+///           barrier %own {threads = 128}
 ///           buffer_store %staging[0], %c0
 ///           fence_proxy_async
-///           warp_barrier
-///           elect {warp = -1} {                                            this warp's 16 rows
-///             tma_store %map, %staging[0] of this warp, %i + 16 * warp, %j
+///           barrier %own {threads = 128}
+///           elect {warp = -4} {                                            this warpgroup's 64 rows
+///             tma_store %map, %staging[0] of this warpgroup, %i + 16 * warp, %j
 ///             bulk_commit
 ///           }
 ///           ... and so on with buffers 1, 0, 1 ...
 ///
-/// Each warp writes and sends its own rows, so that no warp waits for another. At the end of the kernel every warp
-/// waits for its last stores. In a loop that may store to the same place again it waits for those of the previous
-/// iteration.
+/// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for another.
+/// At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same place again
+/// it waits for those of the previous iteration.
 ///
 /// Stores stay as they are for
 /// - tensors that TMA cannot write;
 /// - tensors that the kernel accesses elsewhere too;
 /// - places that may begin before the tensor;
-/// - places where one warp would overwrite another's store of an earlier iteration.
+/// - places where one warpgroup would overwrite another's store of an earlier iteration.
 ///
 /// Needs: layouts.  Leaves: no promise about the remaining stores.
 PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);

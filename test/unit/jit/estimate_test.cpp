@@ -82,6 +82,19 @@ TEST_CASE("estimates prefer large tiles for large products, and full multiproces
         of_product(product<128, 128, 64>, 8192, 8192, 1024).seconds);
 }
 
+TEST_CASE("estimates share fetches where rows of the right operand lie across lines", "[N15]") {
+  CompileOptions shared;
+  shared.share = 2;
+  Estimate const apart = of_product(product<128, 256, 64>, 8192, 1000, 4104);
+  CHECK(apart.line_bytes == Approx(apart.loaded_bytes * (2 - 16.0 / 128)));
+  CHECK(of_product(product<128, 256, 64>, 8192, 1000, 4104, shared).seconds < apart.seconds);
+  Estimate const aligned = of_product(product<128, 256, 64>, 8192, 8192, 8192);
+  CHECK(aligned.line_bytes == aligned.loaded_bytes);
+  CHECK(of_product(product<128, 256, 64>, 8192, 8192, 8192, shared).seconds >= aligned.seconds);
+  // One row of tiles: a CTA of each pair would have no work.
+  CHECK(of_product(product<128, 256, 64>, 128, 8192, 4096, shared).blocks == 64);
+}
+
 TEST_CASE("an estimate takes any extents", "[N15]") {
   for (std::int64_t const extent : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 40}) {
     Estimate const found = of_product(product<128, 256, 64>, extent, 3, extent);

@@ -77,14 +77,18 @@ struct FreeTensorMapOp : OpDefaults {
 /// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`. It is a value; circular-buffer makes a tma_load of
 /// it. That pass decides which buffer holds it, which lane copies it and when the bytes may be used again. Elements
 /// outside the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places, before a
-/// loop and in it. They take turns with one ring.
+/// loop and in it. They take turns with one ring. `share`: so many CTAs of the cluster fetch a part each and send it to
+/// all; 0: this CTA fetches for itself.
 struct FetchOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr auto operands = names("map", "offsets");
   static constexpr unsigned traits = block_op | variadic;
   static constexpr Effects effects = reads(Space::global, 0, Proxy::async).completed_by(Completion::later);
   std::int64_t ring = 0;
-  static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring, {0, 1 << 20})); }
+  std::int64_t share = 0;
+  static constexpr auto attributes() {
+    return fields(field("ring", &FetchOp::ring, {0, 1 << 20}), field("share", &FetchOp::share, {0, 8}));
+  }
 };
 
 /// Copies the box of the destination's shape at element offsets, one integer per tensor axis:

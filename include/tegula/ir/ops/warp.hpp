@@ -35,7 +35,7 @@ template <>
 inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv, "consumer"sv};
 
 /// Elects one lane to run the block: in `elect {warp = 0} { ... yield }` of warp `warp` of the executing group, or (-1)
-/// of each of its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no
+/// of each of its warps, or (-4) of the first warp of each warpgroup. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no
 /// results. circular-buffer numbers rings from 1: `ring` is the one whose stage a producer fills or a consumer
 /// releases. `stages` of a producer counts the ring's stages. `lag` of a consumer counts iterations from the stage's
 /// fill to its release.
@@ -43,6 +43,7 @@ struct ElectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "elect";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | has_regions;
+  static constexpr std::int64_t each_warp = -1, each_warpgroup = -4;
   std::int64_t warp = 0;
   Role role = Role::none;
   LoopRegion region = LoopRegion::none;
@@ -50,7 +51,7 @@ struct ElectOp : OpDefaults {
   std::int64_t stages = 0;
   std::int64_t lag = 0;
   static constexpr auto attributes() {
-    return fields(field("warp", &ElectOp::warp, {-1, 31}), field("role", &ElectOp::role),
+    return fields(field("warp", &ElectOp::warp, {each_warpgroup, 31}), field("role", &ElectOp::role),
                   field("region", &ElectOp::region), field("ring", &ElectOp::ring, {0, 1 << 20}),
                   field("stages", &ElectOp::stages, {0, 1 << 20}), field("lag", &ElectOp::lag, {0, 1}));
   }

@@ -36,6 +36,13 @@ llvm::Value* elect(Builder& b) {
   return assembly.call(text, AsmEffect::together)[0];
 }
 
+llvm::Value* copied_here(Builder& b, llvm::Value* value) {
+  Assembly assembly(b);
+  std::string text = "mov.b32 " + assembly.out(b.getInt32Ty());
+  text += ", " + assembly.in(value) + ";";
+  return assembly.call(text, AsmEffect::together)[0];
+}
+
 llvm::Value* cluster_rank(Builder& b) {
   Assembly assembly(b);
   std::string const text = "mov.u32 " + assembly.out(b.getInt32Ty()) + ", %cluster_ctarank;";

@@ -16,6 +16,10 @@ llvm::Value* shuffle_idx(Builder& b, llvm::Value* value, llvm::Value* lane);
 /// Gives the i32 value of the lane whose number differs by `mask`.
 llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask);
 
+/// Gives an i32 value as a register of this place: what follows from it is not computed ahead of a loop around, where
+/// it would live through the loop.
+llvm::Value* copied_here(Builder& b, llvm::Value* value);
+
 /// Gives the number of this CTA in its cluster (i32).
 llvm::Value* cluster_rank(Builder& b);
 
