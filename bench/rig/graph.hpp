@@ -1,4 +1,5 @@
-// Replays launches of any library as one CUDA graph, so that the cost of a launch for the calling thread does not count.
+// Replays launches of any library as one CUDA graph, so that the cost of a launch for the calling thread does not
+// count.
 #pragma once
 
 #include <functional>

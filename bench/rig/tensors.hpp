@@ -52,8 +52,8 @@ class HostTensor {
   std::unique_ptr<unsigned char[]> data_;
 };
 
-/// Holds a dense array on a device, or on the host, with a guard behind it. Both are poisoned: a NaN in every float, far
-/// from any sum in i32.
+/// Holds a dense array on a device, or on the host, with a guard behind it. Both are poisoned: a NaN in every float,
+/// far from any sum in i32.
 class DeviceTensor {
  public:
   DeviceTensor(device where, Element element, std::vector<std::int64_t> extents);
