@@ -28,7 +28,7 @@ inline constexpr auto product_by_columns = kernel("product_by_columns", [](in<T,
 });
 
 /// Lets each query see the keys up to its own. The rows with most keys come first.
-template <int BM, int BN, int D, int depth = 2>
+template <int BM, int BN, int D>
 inline constexpr auto causal_attention = kernel("causal_attention", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
                                                                        out<bf16, 3> O, arg<float> scale_log2e) {
   require(Q.extent(1) == K.extent(1), "causal_attention: there are as many keys as queries");
@@ -48,7 +48,7 @@ inline constexpr auto causal_attention = kernel("causal_attention", [](in<bf16, 
         tile a = exp2(m0 - m1);
         return carry(m1, l0 * a + sum(p, axis<1>), dot(cast<bf16>(p), load(V, shape<BN, D>, g[0], j, 0), o0 * a));
       },
-      stages<depth>);
+      stages<2>);
   store(O, shape<BM, D>, cast<bf16>(o / l), g[0], block, 0);
 });
 

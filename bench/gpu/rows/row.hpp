@@ -33,6 +33,12 @@ enum class Rival : std::uint8_t {
   plain,    ///< Row::plain
 };
 
+/// Holds a library's rate from an earlier day, on an H200. The library is not called here.
+struct Bar {
+  std::string name;
+  double rate = 0;  ///< TFLOP/s
+};
+
 struct Row {
   std::string group;                         ///< its rows share a table and a geometric mean
   std::string kernel;                        ///< in the data
@@ -46,7 +52,7 @@ struct Row {
   Rival rival = Rival::none;
   std::optional<Side> plain = {};  ///< another kernel, which runs on the same tensors
   bool counts_bytes = false;       ///< rates are GB/s, else TFLOP/s
-  std::string note = {};           ///< printed beside it
+  std::optional<Bar> bar = {};     ///< printed beside it, not part of the data
 };
 
 /// Makes the code of a kernel for sm_90a.

@@ -88,6 +88,7 @@ bool Table::verify(Row const& row, Side const& side, Workload& work, Checked& re
 void Table::check(Row const& row) {
   std::unique_ptr<Workload> const work = row.make(order_, row.small, seed_, true);
   for (Side const& side : row.sides) {
+    if (!checked_.insert(fmt::format("{}, {}, {}", row.kernel, work->shape(), side.variant)).second) continue;
     Checked checked;
     if (verify(row, side, *work, checked))
       say(fmt::format("right: {}, {}, {}: error {:.1e}", row.kernel, work->shape(), side.variant,
@@ -140,7 +141,8 @@ void Table::time(Row const& row) {
   for (Side const& side : row.sides) {
     Checked result;
     if (!verify(row, side, *work, result)) continue;
-    if (side.remark) result.verdict.remark = side.remark(*work) + ", " + result.verdict.remark;
+    std::string& remark = result.verdict.remark;
+    if (side.remark) remark = side.remark(*work) + (remark.empty() ? "" : "; ") + remark;
     checked.push_back(std::move(result));
     candidates.push_back(candidate_of(side, *work, order_));
   }
@@ -183,18 +185,27 @@ void Table::report(Row const& row, Workload const& work, Candidate const& candid
   results_.write(result);
   if (checked == nullptr) return;  // a rival stands in the lines of those beside it
   std::string const kernel = row.kernel.substr(row.kernel.find(' ') + 1);
-  std::string remark = row.note;
-  for (std::string const& text : {checked->verdict.remark, std::string(row.graph ? "in a graph" : "")})
-    if (!text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+  std::string remark;
+  auto const add = [&](std::string const& text) { remark += (remark.empty() || text.empty() ? "" : "; ") + text; };
+  if (row.bar && order_.where().name().find("H200") != std::string::npos) {
+    double const share = median(result.rates) / row.bar->rate;
+    add(fmt::format("{:.3f} of {}'s {:g}", share, row.bar->name, row.bar->rate));
+    count(row.group, fmt::format("{}, beside recorded rates", candidate.name), share, kernel + ", " + work.shape());
+  }
+  add(checked->verdict.remark);
+  if (row.graph) add("in a graph");
   say(fmt::format("| {} | {} | {} | {:.2f} | {:.1f} | {} | {} | {:.1e} | {} |", kernel, work.shape(), candidate.name,
                   median(candidate.seconds) * 1e6, median(result.rates),
                   rival == nullptr ? "" : fmt::format("{:.1f}", rate(median(rival->seconds))), spread(result.ratios),
                   checked->verdict.error, remark));
-  if (rival == nullptr) return;
-  auto const same = [&](Group const& group) { return group.name == row.group && group.variant == candidate.name; };
+  if (rival != nullptr) count(row.group, candidate.name, median(result.ratios), kernel + ", " + work.shape());
+}
+
+void Table::count(std::string const& group, std::string const& variant, double ratio, std::string const& row) {
+  auto const same = [&](Group const& each) { return each.name == group && each.variant == variant; };
   auto found = std::find_if(groups_.begin(), groups_.end(), same);
-  if (found == groups_.end()) found = groups_.insert(groups_.end(), {row.group, candidate.name, {}});
-  found->ratios.emplace_back(median(result.ratios), kernel + ", " + work.shape());
+  if (found == groups_.end()) found = groups_.insert(groups_.end(), {group, variant, {}});
+  found->ratios.emplace_back(ratio, row);
 }
 
 void Table::summarise() const {

@@ -23,7 +23,7 @@ class Table {
   /// Compares every side with float64 at the row's timed size, then times those that are right, and the rival, in
   /// turns.
   void time(Row const& row);
-  /// Compares every side with float64 at the row's small size; times nothing.
+  /// Compares every side with float64 at the row's small size, once for all rows that share it; times nothing.
   void check(Row const& row);
   /// Compiles the row's kernels for a GPU that need not be here, each label once; prints registers and spills.
   void compile(Row const& row);
@@ -43,6 +43,8 @@ class Table {
   [[nodiscard]] std::vector<Candidate> rivals(Row const& row, Workload& work) const;
   void report(Row const& row, Workload const& work, Candidate const& candidate, Candidate const* rival,
               Checked const* checked);
+  /// Remembers a ratio for the summary.
+  void count(std::string const& group, std::string const& variant, double ratio, std::string const& row);
   void wrong(std::string const& name, std::string const& problem);
 
   stream order_;
@@ -52,7 +54,7 @@ class Table {
   ResultFile& results_;
   std::string group_;  ///< the one whose table was begun last
   std::vector<Group> groups_;
-  std::set<std::string> compiled_;
+  std::set<std::string> checked_, compiled_;  ///< those that check() and compile() are done with
   int wrong_ = 0;
 };
 
