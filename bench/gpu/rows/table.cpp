@@ -126,6 +126,14 @@ std::vector<Candidate> Table::rivals(Row const& row, Workload& work) const {
 }
 
 void Table::time(Row const& row) {
+  try {
+    time_sides(row);
+  } catch (std::exception const& error) {
+    wrong(fmt::format("{}, {}", row.kernel, shape_text(row.extents)), error.what());
+  }
+}
+
+void Table::time_sides(Row const& row) {
   if (group_ != row.group) {
     group_ = row.group;
     fmt::print(

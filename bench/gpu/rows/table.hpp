@@ -39,6 +39,7 @@ class Table {
     std::vector<std::pair<double, std::string>> ratios;  ///< and the row
   };
 
+  void time_sides(Row const& row);
   bool verify(Row const& row, Side const& side, Workload& work, Checked& result);
   [[nodiscard]] std::vector<Candidate> rivals(Row const& row, Workload& work) const;
   void report(Row const& row, Workload const& work, Candidate const& candidate, Candidate const* rival,
