@@ -150,7 +150,7 @@ void Table::time_sides(Row const& row) {
     Checked result;
     if (!verify(row, side, *work, result)) continue;
     std::string& remark = result.verdict.remark;
-    if (side.remark) remark = side.remark(*work) + (remark.empty() ? "" : "; ") + remark;
+    if (side.remark) remark = fmt::format("{}{}{}", side.remark(*work), remark.empty() ? "" : "; ", remark);
     checked.push_back(std::move(result));
     candidates.push_back(candidate_of(side, *work, order_));
   }
