@@ -9,6 +9,7 @@ ratio_max, error, clock, seed, commit, machine, date. A field that was not recor
 figure the one with the later date counts, of one date the one in the later file by name.
 """
 import json
+import math
 import re
 import sys
 import textwrap
@@ -27,7 +28,7 @@ METHOD = """\
 - Rates are medians. They count what is read and what is written, or the multiplications and additions of the formula.
 - A ratio is the rate over the rival's rate. Above 1 the kernel is faster than the rival. Brackets hold min and max.
 - A kernel and its rival run in turns in one process: 120 ms idle, 3 warm launches, then about 12 ms of launches between
-  two events. Five rounds each. `device_memory_rate` takes 15 rounds of 4 ms in turns.
+  two events. Five rounds each. `device_memory_rate` takes 15 rounds of 4 ms in turns, `gpu_table` three of 12 ms.
 - Every output is first compared with float64: at small ragged sizes in full, at timed sizes on samples. Outputs are
   poisoned before, so an entry that is NaN or not written counts as wrong.
 - compute-sanitizer's memcheck, racecheck and synccheck report nothing on the hand-written kernels at small sizes
@@ -48,7 +49,12 @@ for name in gemm gemm_tf32 gemm_e4m3 gemm_i8 gemm_m16 softmax layernorm \\
 done
 ./tegula bench device_memory_rate --json results.jsonl
 ./tegula bench device_launch_cost --json results.jsonl
+./tegula bench gpu_table --json results.jsonl
 ```
+
+On a machine with a compiler and a GPU, `./dev bench gpu --json $PWD/results.jsonl` is the last of them. It takes a few
+minutes; `--only attention` takes the rows with this in their names, `--quick` few sizes. `--check` times nothing: it
+compares all kernels at small sizes, also without a GPU, and prints registers and spills.
 
 On the host:
 
@@ -111,6 +117,26 @@ SECTIONS = [
      "The plain bf16 product of `samples/tuned_products.hpp`, all of its tiles at each problem, by `./dev tune`: the "
      "fastest beside the largest tile. The model of the cost, without a table, takes 1.01 times the fastest's time "
      "in the geometric mean, 1.38 times at worst."),
+    ("Table on a GPU: product, bf16", ["gpu product bf16"],
+     "`./dev bench gpu`: kernels in C++ by the public launcher, beside the best of cuBLASLt's heuristic. The product is "
+     "that of `samples/tuned_products.hpp`; its tiles are chosen by the tuned table, or by the model of the cost alone. "
+     "Products of less than 5 GFLOP run as CUDA graphs of 64 launches, both sides."),
+    ("Table on a GPU: product with bias and GELU", ["gpu product gelu"],
+     "tanh-GELU of product and bias in the same kernel, beside the plain product with the same tiles."),
+    ("Table on a GPU: products of other elements", ["gpu product tf32", "gpu product e4m3", "gpu product i8"],
+     "B stored N x K, tiles of 128 x 256, beside the best of cuBLASLt's heuristic. Results are f32, bf16 and i32."),
+    ("Table on a GPU: attention", ["gpu attention", "gpu attention, causal",
+                                   "gpu attention, 8 heads of queries to one of keys"],
+     "Forward, bf16, 16 Ki tokens. Sizes are batch x heads x sequence x head dimension. Libraries are not called; "
+     "the sections above have the rates of cuDNN and FlashAttention-3 on other days."),
+    ("Table on a GPU: kernels that the memory limits",
+     ["gpu " + name for name in ("rmsnorm bf16", "rmsnorm f32", "layernorm bf16", "softmax f32", "row sums f32",
+                                 "bias and GELU bf16", "transpose bf16, tiles of 64", "transpose bf16, tiles of 128",
+                                 "transpose f32, tiles of 64", "vector addition f32")],
+     "The driver's copy moves as many bytes from device to device as the kernel reads and writes."),
+    ("Table on a GPU: first compilation", ["gpu compile"],
+     "Seconds for sm_90a without any cache, in a process that has not compiled before: the product's have LLVM's "
+     "start in them. Without ptxas the driver assembles, and may use its own cache."),
     ("Compile time", ["umbrella header"],
      "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max. `<string>` and `<vector>` are 0.16 s of "
      "them. A kernel with its launch takes 0.6 to 0.8 s."),
@@ -171,7 +197,23 @@ def ratio(line):
 
 
 def made_by_passes(line):
-    return line["variant"].endswith("_tiles.tir") or line["program"] == "host_ratios" or line["variant"] == "vadd"
+    return (line["variant"].endswith("_tiles.tir") or line["program"] in ("host_ratios", "gpu_table")
+            or line["variant"] == "vadd")
+
+
+def name(line):
+    return line["kernel"].removeprefix("host ").removeprefix("gpu ")
+
+
+def geometric_means(judged):
+    """One sentence: the mean of the ratios of each variant to its rival, in the table on a GPU."""
+    ratios = {}
+    for line in judged:
+        if line["program"] == "gpu_table":
+            ratios.setdefault((line["variant"], line["rival"]), []).append(line["ratio_median"])
+    parts = [f"{variant}: {number(math.exp(sum(map(math.log, all)) / len(all)), 3)} of {rival} ({len(all)} rows)"
+             for (variant, rival), all in ratios.items()]
+    return ["", "Geometric mean: " + "; ".join(parts) + "."] if parts else []
 
 
 def is_step(line):
@@ -185,6 +227,8 @@ def size(shape):
 
 def section(title, kernels, text, lines, latest):
     mine = [line for line in latest if line["kernel"] in kernels and not is_step(line)]
+    if not mine and kernels[0].startswith("gpu "):  # not measured yet
+        return []
     mine.sort(key=lambda line: (kernels.index(line["kernel"]), size(line["shape"]), line["rival"] or "", line["variant"]))
     rivals = {(line["kernel"], line["shape"], line["variant"], line["commit"]): line for line in lines if not line["rival"]}
     shown_as_rival = {(line["kernel"], line["shape"], line["rival"]) for line in mine if line["rival"]}
@@ -194,14 +238,15 @@ def section(title, kernels, text, lines, latest):
         if not line["rival"] and (line["kernel"], line["shape"], line["variant"]) in shown_as_rival:
             continue
         rival = rivals.get((line["kernel"], line["shape"], line["rival"], line["commit"]))
-        cells = [line["kernel"].removeprefix("host "), spaced(line["shape"]), line["variant"], rate(line),
+        cells = [name(line), spaced(line["shape"]), line["variant"], rate(line),
                  line["rival"] or "", rate(rival) if rival else "", ratio(line), line["commit"] or "", line["date"] or ""]
         out.append("| " + " | ".join(cells) + " |")
     judged = [line for line in mine if made_by_passes(line) and line["ratio_median"] is not None]
     if judged:
         worst = min(judged, key=lambda line: line["ratio_median"])
-        out += ["", f"Worst: {worst['kernel'].removeprefix('host ')}, {spaced(worst['shape'])}: "
+        out += ["", f"Worst: {name(worst)}, {spaced(worst['shape'])}: "
                 f"{number(worst['ratio_median'], 3)} of {worst['rival']}."]
+        out += geometric_means(judged)
     machines = {line["machine"] for line in mine if line["machine"]}
     machines = sorted(name for name in machines if not any(other != name and other.startswith(name) for other in machines))
     return out + ["", "Machine: " + "; ".join(machines) + ".", ""]
@@ -284,14 +329,25 @@ def plots(lines, latest):
                            ("attention_d64", "16x32x1024x64 4x32x4096x64 1x32x16384x64"),
                            ("attention_causal_d64", "16x32x1024x64 4x32x4096x64 1x32x16384x64")]:
         attention.append((kernel, [value(kernel, shape, kernel + "_tiles.tir", kernel + ".tir") for shape in shapes.split()]))
+    sizes = ["512", "1024", "2048", "4096", "8192"]
+    library = "cuBLASLt, best of its heuristics"
+    table = [(text, [value("gpu product " + kernel, f"{n}x{n}x{n}", variant, rival) for n in sizes])
+             for text, kernel, variant, rival in [
+                 ("bf16, tuned table", "bf16", "tuned table", library), ("bf16, cost model", "bf16", "cost model", library),
+                 ("bias and GELU, to plain", "gelu", "fused", "plain product"),
+                 *[(element, element, "tiles of 128 x 256", library) for element in ("tf32", "e4m3", "i8")]]]
     steps = [(("causal " if "causal" in kernel else "") + length, steps_of(lines, kernel, shape))
              for kernel in ("attention", "attention_causal") for length, shape in SEQUENCES]
-    return {
+    pictures = {
         "products.svg": plot("Products from tile ops: ratio to cuBLAS, by size", [f"{n} cubed" for n in cubes], products),
         "attention.svg": plot("Attention from tile ops: ratio to the hand-written kernel, by sequence", ["1024", "4096", "16384"], attention),
         "passes.svg": plot("Attention, heads of 128: ratio to the hand-written kernel after each step",
                            [str(i + 1) for i in range(len(step_names(lines)))], steps),
     }
+    if any(ratio is not None for _, ratios in table for ratio in ratios):
+        pictures["gpu_products.svg"] = plot("Products in C++ on a GPU: ratio to cuBLASLt, by size",
+                                            [f"{n} cubed" for n in sizes], table)
+    return pictures
 
 
 def first_page(latest):
@@ -311,6 +367,8 @@ def main():
     latest = list({key(line): line for line in lines}.values())
     pages = {RESULTS / name: text for name, text in plots(lines, latest).items()}
     body = METHOD.splitlines() + ["", "![products](results/products.svg)", "", "![attention](results/attention.svg)", ""]
+    if RESULTS / "gpu_products.svg" in pages:
+        body += ["![products in C++](results/gpu_products.svg)", ""]
     for title, kernels, text in SECTIONS:
         body += section(title, kernels, text, lines, latest)
     body += passes_section(lines)

@@ -9,41 +9,36 @@
 namespace tegula::bench {
 namespace {
 
-template <std::int64_t dimension>
 class AttentionWork final : public Workload {
  public:
-  AttentionWork(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed, bool one_set,
-                bool causal)
+  AttentionWork(stream const& order, AttentionForm const& form, std::uint64_t seed, bool one_set)
       : Workload(order, "O"),
-        batch_(extents.at(0)),
-        heads_(extents.at(1)),
-        length_(extents.at(2)),
-        amplitude_(extents.size() > 3 ? static_cast<double>(extents[3]) : 1),
-        causal_(causal),
+        form_(form),
         seed_(seed),
-        q_(Element::bf16, {batch_ * heads_, length_, dimension}),
-        k_(Element::bf16, q_.extents()),
-        v_(Element::bf16, q_.extents()) {
-    q_.fill_normal(seed, amplitude_);
-    k_.fill_normal(seed + 1, amplitude_);
+        q_(Element::bf16, {form.batch * form.heads, form.length, form.dimension}),
+        k_(Element::bf16, {form.batch * form.heads / form.group, form.length, form.dimension}),
+        v_(Element::bf16, k_.extents()) {
+    q_.fill_normal(seed, form.amplitude);
+    k_.fill_normal(seed + 1, form.amplitude);
     v_.fill_normal(seed + 2);
     // Kernels take powers of 2: the scale holds the factor log2(e).
-    scalars_["scale"] = scalar_argument(Element::f32, scale * std::numbers::log2e);
+    scalars_["scale"] = scalar_argument(Element::f32, scale_ * std::numbers::log2e);
     upload({{"Q", &q_}, {"K", &k_}, {"V", &v_}}, Element::bf16, q_.extents(), one_set);
   }
 
   [[nodiscard]] std::string shape() const override {
-    return shape_text({batch_, heads_, length_, dimension}) + (amplitude_ == 1 ? "" : ", amplified");
+    return shape_text({form_.batch, form_.heads, form_.length, form_.dimension}) +
+           (form_.amplitude == 1 ? "" : ", amplified");
   }
   [[nodiscard]] double work() const override {
-    double const pairs = static_cast<double>(batch_ * heads_) * static_cast<double>(length_) *
-                         static_cast<double>(length_) * (causal_ ? 0.5 : 1);
-    return 4 * static_cast<double>(dimension) * pairs;
+    auto const length = static_cast<double>(form_.length);
+    double const pairs = static_cast<double>(form_.batch * form_.heads) * length * length * (form_.causal ? 0.5 : 1);
+    return 4 * static_cast<double>(form_.dimension) * pairs;
   }
 
   [[nodiscard]] Verdict check(HostTensor const& out) const override {
-    std::int64_t const rows = batch_ * heads_ * length_;
-    bool const all = rows * length_ <= std::int64_t{1} << 24;
+    std::int64_t const rows = form_.batch * form_.heads * form_.length;
+    bool const all = rows * form_.length <= std::int64_t{1} << 24;
     std::int64_t const count = all ? rows : 192;
     Verdict verdict;
     std::mutex lock;
@@ -69,47 +64,55 @@ class AttentionWork final : public Workload {
   std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
 
  private:
-  inline static double const scale = 1 / std::sqrt(static_cast<double>(dimension));
-
   void check_row(Verdict& part, HostTensor const& out, std::int64_t row) const {
-    std::int64_t const head = row / length_ * length_;  // its first row
-    std::int64_t const keys = causal_ ? row - head + 1 : length_;
-    std::vector<double> weights(static_cast<std::size_t>(keys));
-    double query[dimension], sum = 0, max = -1e300;
-    for (std::int64_t d = 0; d < dimension; ++d) query[d] = q_.at(row * dimension + d) * scale;
+    std::int64_t const dimension = form_.dimension, head = row / form_.length;
+    std::int64_t const first_key = head / form_.group * form_.length;
+    std::int64_t const keys = form_.causal ? row - head * form_.length + 1 : form_.length;
+    std::vector<double> weights(static_cast<std::size_t>(keys)), query, expected, squares;
+    double sum = 0, max = -1e300;
+    for (std::int64_t d = 0; d < dimension; ++d) query.push_back(q_.at(row * dimension + d) * scale_);
     for (std::int64_t j = 0; j < keys; ++j) {
       double score = 0;
-      for (std::int64_t d = 0; d < dimension; ++d) score += query[d] * k_.at((head + j) * dimension + d);
+      for (std::int64_t d = 0; d < dimension; ++d)
+        score += query[static_cast<std::size_t>(d)] * k_.at((first_key + j) * dimension + d);
       weights[static_cast<std::size_t>(j)] = score;
       max = std::max(max, score);
     }
     for (double& weight : weights) sum += weight = std::exp(weight - max);
-    double expected[dimension] = {}, squares[dimension] = {};
+    expected.resize(query.size());
+    squares.resize(query.size());
     for (std::int64_t j = 0; j < keys; ++j)
-      for (std::int64_t d = 0; d < dimension; ++d) {
-        double const term = weights[static_cast<std::size_t>(j)] / sum * v_.at((head + j) * dimension + d);
+      for (std::size_t d = 0; d < query.size(); ++d) {
+        double const value = v_.at((first_key + j) * dimension + static_cast<std::int64_t>(d));
+        double const term = weights[static_cast<std::size_t>(j)] / sum * value;
         expected[d] += term;
         squares[d] += term * term;
       }
     // Weights are rounded to bf16, each by at most 2^-9 of it and independently, the result once more.
-    for (std::int64_t d = 0; d < dimension; ++d)
-      part.compare(out, row * dimension + d, expected[d],
+    for (std::size_t d = 0; d < query.size(); ++d)
+      part.compare(out, row * dimension + static_cast<std::int64_t>(d), expected[d],
                    std::ldexp(std::abs(expected[d]), -8) + 0.02 * std::sqrt(squares[d]) + 1e-6);
   }
 
-  std::int64_t batch_, heads_, length_;
-  double amplitude_;
-  bool causal_;
+  AttentionForm form_;
   std::uint64_t seed_;
+  double scale_ = 1 / std::sqrt(static_cast<double>(form_.dimension));
   HostTensor q_, k_, v_;
 };
 
 }  // namespace
 
+std::unique_ptr<Workload> make_attention_of(stream const& order, AttentionForm const& form, std::uint64_t seed,
+                                            bool one_set) {
+  return std::make_unique<AttentionWork>(order, form, seed, one_set);
+}
+
 template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const& order, std::vector<std::int64_t> const& extents,
                                          std::uint64_t seed, bool one_set) {
-  return std::make_unique<AttentionWork<dimension>>(order, extents, seed, one_set, causal);
+  AttentionForm form{extents.at(0), extents.at(1), extents.at(2), dimension, causal};
+  if (extents.size() > 3) form.amplitude = static_cast<double>(extents[3]);
+  return make_attention_of(order, form, seed, one_set);
 }
 template std::unique_ptr<Workload> make_attention<128, false>(stream const&, std::vector<std::int64_t> const&,
                                                               std::uint64_t, bool);

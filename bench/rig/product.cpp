@@ -1,10 +1,11 @@
-// Measures C = A * B, beside cuBLAS.
+// Measures C = A * B, and with a bias and a GELU, beside cuBLAS.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <numbers>
 #include <stdexcept>
 
 #include "rig/workload.hpp"
@@ -16,9 +17,10 @@ namespace {
 class ProductWork final : public Workload {
  public:
   ProductWork(stream const& order, ProductForm const& form, std::vector<std::int64_t> const& extents,
-              std::uint64_t seed, bool one_set)
+              std::uint64_t seed, bool one_set, bool gelu = false)
       : Workload(order, "C"),
         form_(form),
+        gelu_(gelu),
         m_(extents.at(0)),
         n_(extents.at(1)),
         k_(extents.at(2)),
@@ -28,7 +30,13 @@ class ProductWork final : public Workload {
     double const amplitude = form.factors == Element::i8 ? 30 : 1;
     a_.fill_normal(seed, amplitude);
     b_.fill_normal(seed + 1, amplitude);
-    upload({{"A", &a_}, {"B", &b_}}, form.result, {m_, n_}, one_set);
+    std::map<std::string, HostTensor const*> inputs = {{"A", &a_}, {"B", &b_}};
+    if (gelu_) {
+      bias_ = HostTensor(Element::f32, {n_});
+      bias_.fill_normal(seed + 2);
+      inputs["bias"] = &bias_;
+    }
+    upload(inputs, form.result, {m_, n_}, one_set);
   }
 
   [[nodiscard]] std::string shape() const override { return shape_text({m_, n_, k_}); }
@@ -122,9 +130,10 @@ class ProductWork final : public Workload {
   [[nodiscard]] double b_at(std::int64_t k, std::int64_t column) const {
     return taken(b_.at(form_.b_by_columns ? column * k_ + k : k * n_ + column));
   }
-  /// Gives the part of a factor that the tensor core reads: of f32 the upper 10 bits of the fraction.
+  /// Gives the part of a factor that the tensor core reads: of f32 the upper 10 bits of the fraction. The host reads
+  /// all.
   [[nodiscard]] double taken(double value) const {
-    if (form_.factors != Element::f32) return value;
+    if (form_.factors != Element::f32 || order_.where().kind() == DeviceKind::host) return value;
     auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
     return static_cast<double>(std::bit_cast<float>(bits & 0xffffe000U));
   }
@@ -133,7 +142,11 @@ class ProductWork final : public Workload {
   /// has. Sums of e4m3 keep 14 bits. Whole numbers are exact.
   void compare(Verdict& part, HostTensor const& out, std::int64_t place, double sum, double size) const {
     if (form_.factors == Element::i8) return part.compare(out, place, sum, 0.5);
-    double const kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);
+    double kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);
+    if (gelu_) {
+      sum = tanh_gelu(sum + bias_.at(place % n_));
+      kept = 1.2 * kept + 1e-5;  // its slope is at most 1.13; exponentials of f32
+    }
     part.compare(out, place, sum, std::ldexp(std::abs(sum), -1 - info(form_.result).mantissa) + kept + 1e-30);
   }
 
@@ -145,9 +158,10 @@ class ProductWork final : public Workload {
   }
 
   ProductForm form_;
+  bool gelu_;
   std::int64_t m_, n_, k_;
   std::uint64_t seed_;
-  HostTensor a_, b_;
+  HostTensor a_, b_, bias_;
   std::unique_ptr<HostTensor> rival_;
 };
 
@@ -156,6 +170,15 @@ class ProductWork final : public Workload {
 std::unique_ptr<Workload> make_product(stream const& order, std::vector<std::int64_t> const& extents,
                                        std::uint64_t seed, bool one_set) {
   return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set);
+}
+
+std::unique_ptr<Workload> make_gelu_product(stream const& order, std::vector<std::int64_t> const& extents,
+                                            std::uint64_t seed, bool one_set) {
+  return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set, true);
+}
+
+double tanh_gelu(double x) {
+  return x / (1 + std::exp(-2 * std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x)));
 }
 
 template <Element factors, Element result>

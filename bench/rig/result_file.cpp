@@ -25,13 +25,6 @@ std::string built_commit() {
   return commit;
 }
 
-std::string today() {
-  std::time_t const now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
 /// Writes a JSON string; null for an empty one.
 std::string json_text(std::string const& text) {
   if (text.empty()) return "null";
@@ -60,6 +53,13 @@ std::string number(std::optional<T> const& value) {
 std::string number(std::optional<std::uint64_t> const& value) { return value ? std::to_string(*value) : "null"; }
 
 }  // namespace
+
+std::string today() {
+  std::time_t const now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
 
 ResultFile::ResultFile(std::string const& path, std::string program, std::string machine)
     : path_(path), program_(std::move(program)), machine_(std::move(machine)), commit_(built_commit()), date_(today()) {

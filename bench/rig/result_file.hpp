@@ -9,6 +9,9 @@
 
 namespace tegula::bench {
 
+/// Gives the day in UTC: "2026-11-24".
+std::string today();
+
 /// Holds one figure: a candidate at one size.
 struct Result {
   std::string kernel;   ///< the computation: "gemm"

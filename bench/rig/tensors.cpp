@@ -189,6 +189,12 @@ HostTensor DeviceTensor::read(std::string const& name) const {
   return result;
 }
 
+void DeviceTensor::check_type(Element element, int rank) const {
+  if (element != element_ || static_cast<std::size_t>(rank) != extents_.size())
+    throw std::logic_error(fmt::format("bench: a view has element {} and rank {}, but the array {} and {}",
+                                       info(element).name, rank, info(element_).name, extents_.size()));
+}
+
 Argument DeviceTensor::argument(bool read_only) const {
   Argument result;
   result.element = element_;

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tegula/dsl/element.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/buffer.hpp"
+#include "tegula/runtime/tensor_view.hpp"
 
 namespace tegula::bench {
 
@@ -50,8 +52,8 @@ class HostTensor {
   std::unique_ptr<unsigned char[]> data_;
 };
 
-/// Holds a dense array on a device with a guard behind it, both poisoned: a NaN in every float, far from any sum in
-/// i32.
+/// Holds a dense array on a device, or on the host, with a guard behind it. Both are poisoned: a NaN in every float,
+/// far from any sum in i32.
 class DeviceTensor {
  public:
   DeviceTensor(device where, Element element, std::vector<std::int64_t> extents);
@@ -64,10 +66,21 @@ class DeviceTensor {
   /// Gives the values. Throws std::runtime_error if something was written to the guard.
   [[nodiscard]] HostTensor read(std::string const& name) const;
   [[nodiscard]] Argument argument(bool read_only) const;
+  /// Gives the array as kernels in C++ take it.
+  template <class T, int rank>
+  [[nodiscard]] tensor_view<T, rank> view() const {
+    std::int64_t extents[rank];
+    check_type(element_of<T>::value, rank);
+    for (int axis = 0; axis < rank; ++axis) extents[axis] = extents_[static_cast<std::size_t>(axis)];
+    return {memory_.where(), device_view<T, rank>(static_cast<T*>(address()), extents)};
+  }
   [[nodiscard]] void* address() const { return const_cast<unsigned char*>(memory_.data()); }
   [[nodiscard]] std::int64_t byte_count() const { return bytes_; }
 
  private:
+  /// Throws std::logic_error for another element or rank.
+  void check_type(Element element, int rank) const;
+
   Element element_;
   std::vector<std::int64_t> extents_;
   std::int64_t bytes_;

@@ -48,6 +48,11 @@ class Workload {
 
   /// Gives the arguments of one set by the names that the kernels' texts give their parameters.
   [[nodiscard]] std::map<std::string, Argument> arguments(int set) const;
+  /// Gives a tensor of one set as kernels in C++ take it.
+  template <class T, int rank>
+  [[nodiscard]] tensor_view<T, rank> view(int set, std::string const& name) const {
+    return tensor(set, name).view<T, rank>();
+  }
   void poison(int set) { output(set).poison(); }
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
@@ -98,6 +103,20 @@ template <Element factors, Element result>
 std::unique_ptr<Workload> make_product_of(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+/// Makes C = gelu(A * B + bias) in bf16, with f32 biases of the columns, called "bias".
+std::unique_ptr<Workload> make_gelu_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+
+/// Computes the GELU by tanh in float64.
+double tanh_gelu(double x);
+
+/// Describes forward attention in bf16 over [batch * heads, sequence, head dimension].
+struct AttentionForm {
+  std::int64_t batch = 1, heads = 1, length = 1, dimension = 128;
+  bool causal = false;
+  std::int64_t group = 1;  ///< heads of queries that share one of keys and values
+  double amplitude = 1;    ///< multiplies Q and K
+};
+std::unique_ptr<Workload> make_attention_of(stream const&, AttentionForm const&, std::uint64_t, bool);
 /// Makes an attention problem with head dimension 64 or 128.
 template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);

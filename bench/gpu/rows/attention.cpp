@@ -1,0 +1,142 @@
+// Lists the attention of the table.
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/rows/kernels.hpp"
+#include "gpu/rows/row.hpp"
+
+namespace tegula::bench {
+namespace {
+
+/// Holds the rate that a library gave on an H200 (bench/results).
+struct Peer {
+  std::int64_t dimension, length;
+  bool causal;
+  char const* name;
+  int rate;  // TFLOP/s
+};
+
+constexpr Peer peers[] = {
+    {128, 1024, false, "cuDNN", 624},
+    {128, 4096, false, "cuDNN", 684},
+    {128, 16384, false, "cuDNN", 700},
+    {128, 1024, true, "cuDNN", 449},
+    {128, 4096, true, "cuDNN", 583},
+    {128, 16384, true, "cuDNN", 643},
+    {64, 1024, false, "FlashAttention-3", 391},
+    {64, 4096, false, "FlashAttention-3", 532},
+    {64, 16384, false, "FlashAttention-3", 597},
+    {64, 1024, true, "FlashAttention-3", 310},
+    {64, 4096, true, "FlashAttention-3", 496},
+    {64, 16384, true, "FlashAttention-3", 578},
+};
+
+constexpr std::int64_t tokens = 16384;
+
+/// Gives batches and heads for 16 Ki tokens; the heads together are 2048 wide, or 1536 where that is no whole number.
+AttentionForm form_of(std::int64_t dimension, std::int64_t length, bool causal, int group = 1) {
+  AttentionForm form{tokens / length, (2048 % dimension == 0 ? 2048 : 1536) / dimension, length, dimension, causal};
+  form.group = group;
+  return form;
+}
+
+std::string name_of(AttentionForm const& form) {
+  std::string const groups = form.group == 1 ? "" : fmt::format(", {} heads of queries to one of keys", form.group);
+  return "attention" + std::string(form.causal ? ", causal" : "") + groups;
+}
+
+/// Makes a row without sides.
+Row row_of(AttentionForm const& form) {
+  bool const frequent = form.group == 1 && (form.dimension == 64 || form.dimension == 128);
+  Row row{frequent ? fmt::format("attention, heads of {}{}", form.dimension, form.causal ? ", causal" : "")
+                   : "attention, other heads",
+          "gpu " + name_of(form),
+          {form.batch, form.heads, form.length, form.dimension},
+          {1, 8, 130, form.dimension}};
+  row.quick = frequent && form.length == 4096;
+  row.make = [form](stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed, bool one_set) {
+    AttentionForm here = form;
+    here.batch = extents.at(0);
+    here.heads = extents.at(1);
+    here.length = extents.at(2);
+    return make_attention_of(order, here, seed, one_set);
+  };
+  for (Peer const& peer : peers)
+    if (frequent && peer.dimension == form.dimension && peer.length == form.length && peer.causal == form.causal)
+      row.bar = Bar{peer.name, static_cast<double>(peer.rate)};
+  return row;
+}
+
+template <class K, class... More>
+void add_side(Row& row, AttentionForm const& form, std::string const& tiles, CompileOptions const& options,
+              K const& kernel, More... more) {
+  auto const scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(form.dimension)));
+  row.sides.push_back({tiles, [=](Workload const& work, int set) {
+                         return prepare(with(options), kernel, work.view<bf16, 3>(set, "Q"),
+                                        work.view<bf16, 3>(set, "K"), work.view<bf16, 3>(set, "V"),
+                                        work.view<bf16, 3>(set, "O"), scale, more...);
+                       }});
+  row.codes.push_back(code(fmt::format("{}, d {}, {}", name_of(form), form.dimension, tiles), kernel, options));
+}
+
+/// Adds blocks of BM queries and BN keys; `stages` replaces the two of the kernel's text.
+template <int D, int BM, int BN>
+void add_tiles(Row& row, AttentionForm const& form, int stages = 2) {
+  std::string const tiles = fmt::format("tiles of {} x {}", BM, BN);
+  CompileOptions options;
+  if (stages != 2) options.stages = stages;
+  if (form.causal)
+    add_side(row, form, tiles, options, causal_attention<BM, BN, D>);
+  else if (form.group > 1)
+    add_side(row, form, tiles, options, grouped_attention<BM, BN, D>, static_cast<int>(form.group));
+  else
+    add_side(row, form, tiles, options, samples::attention<BM, BN, D>);
+}
+
+}  // namespace
+
+std::vector<Row> attention_rows() {
+  std::vector<Row> rows;
+  auto const add = [&](AttentionForm const& form, auto const& add_sides) {
+    rows.push_back(row_of(form));
+    add_sides(rows.back(), form);
+  };
+  for (bool const causal : {false, true})
+    for (std::int64_t const length : {1024, 4096, 16384})
+      add(form_of(128, length, causal),
+          [](Row& row, AttentionForm const& form) { add_tiles<128, 128, 128>(row, form); });
+  for (bool const causal : {false, true})
+    for (std::int64_t const length : {1024, 4096, 16384})
+      add(form_of(64, length, causal), [](Row& row, AttentionForm const& form) {
+        add_tiles<64, 128, 128>(row, form);
+        add_tiles<64, 256, 64>(row, form, 4);
+      });
+  for (bool const causal : {false, true}) {
+    add(form_of(32, 4096, causal), [](Row& row, AttentionForm const& form) {
+      add_tiles<32, 128, 128>(row, form);
+      add_tiles<32, 256, 64>(row, form, 4);
+    });
+    add(form_of(96, 4096, causal), [](Row& row, AttentionForm const& form) {
+      add_tiles<96, 128, 128>(row, form);
+      add_tiles<96, 128, 64>(row, form);
+    });
+    add(form_of(192, 4096, causal), [](Row& row, AttentionForm const& form) {
+      add_tiles<192, 128, 96>(row, form);
+      add_tiles<192, 128, 64>(row, form);
+    });
+    add(form_of(256, 4096, causal), [](Row& row, AttentionForm const& form) {
+      add_tiles<256, 128, 64>(row, form);
+      add_tiles<256, 128, 48>(row, form);
+    });
+  }
+  for (std::int64_t const length : {4096, 16384})
+    add(form_of(128, length, false, 8),
+        [](Row& row, AttentionForm const& form) { add_tiles<128, 128, 128>(row, form); });
+  return rows;
+}
+
+}  // namespace tegula::bench
