@@ -193,9 +193,11 @@ void apply(Rule& rule, BufferStoreOp const&) {
 // mbarriers, barriers and fences.
 void apply(Rule& rule, MbarrierInitOp const&) { mbarrier_operand(rule, "mbarrier", true); }
 void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, "mbarrier", true); }
-void apply(Rule& rule, MbarrierArriveOp const&) {
+void apply(Rule& rule, MbarrierArriveOp const& op) {
   mbarrier_operand(rule, "mbarrier");
   check_operand_count(rule, 2);
+  rule.require(!op.relaxed || rule.operands.size() == 2,
+               "relaxed is stated but no rank; arrivals at the CTA's own mbarrier release at no cost");
   if (rule.operands.size() == 2) integer_operand(rule, "rank");
 }
 void apply(Rule& rule, MbarrierExpectOp const&) { mbarrier_operand(rule, "mbarrier"); }

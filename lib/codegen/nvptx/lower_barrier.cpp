@@ -38,7 +38,7 @@ void lower(ir::MbarrierArriveOp const& attributes, ir::Op const& op, Emitter& e)
     ptx::mbarrier_arrive(e.b, barrier, attributes.count);
   else
     ptx::mbarrier_arrive_remote(e.b, ptx::mapa(e.b, barrier, word(e, *op.in<ir::MbarrierArriveOp>("rank"))),
-                                attributes.count);
+                                attributes.count, attributes.relaxed);
 }
 
 void lower(ir::MbarrierExpectOp const& attributes, ir::Op const& op, Emitter& e) {

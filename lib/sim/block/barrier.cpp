@@ -57,7 +57,7 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attrib
     auto const peer = warp.peer(*op.in<MbarrierArriveOp>("rank"));
     if (!peer) return Progress::done;
     address.cta = *peer;
-    scope = machine::Scope::cluster;
+    scope = attributes.relaxed ? machine::Scope::cluster_relaxed : machine::Scope::cluster;
   }
   (void)warp.warp().arrive(warp.lanes(), address, attributes.count, warp.site(), scope);
   return Progress::turn;

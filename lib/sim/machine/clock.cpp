@@ -70,7 +70,13 @@ void WarpClocks::acquire(Lanes lanes, Slot slot, std::uint32_t time) {
   for_classes(lanes, [&](LaneClass& c) { c.clock.raise(Plane::order, slot, time); });
 }
 
-void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots) {
+void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots, bool relaxed) {
+  auto const own_actions = [&](Slot slot, std::array<std::uint32_t, plane_count> const& fenced) {
+    into.raise(Plane::products, slot, time_);
+    if (relaxed) return;
+    into.raise(Plane::order, slot, time_);
+    for (Plane plane : async_planes) into.raise(plane, slot, fenced[static_cast<std::size_t>(plane)]);
+  };
   std::array<std::uint32_t, plane_count> min;
   min.fill(UINT32_MAX);
   for (std::size_t i = 0; i < count_; ++i) {
@@ -78,18 +84,14 @@ void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots) {
     into.join(classes_[i].clock);
     for (std::size_t p = 0; p < plane_count; ++p) min[p] = std::min(min[p], classes_[i].fenced[p]);
   }
-  if (lanes == all_lanes) {
-    into.raise(Plane::order, slot_, time_);
-    for (Plane plane : async_planes) into.raise(plane, slot_, min[static_cast<std::size_t>(plane)]);
-  }
+  if (lanes == all_lanes) own_actions(slot_, min);
   for (std::size_t i = 0; i < count_; ++i) {
     LaneClass const& c = classes_[i];
     if (lanes == all_lanes && c.fenced == min) continue;  // the warp's slot says it all
     for (Lanes rest = c.lanes & lanes; rest != 0; rest &= rest - 1) {
       Slot& own = lane_slots_[static_cast<std::size_t>(std::countr_zero(rest))];
       if (own == no_slot) own = slots.make();
-      into.raise(Plane::order, own, time_);
-      for (Plane plane : async_planes) into.raise(plane, own, c.fenced[static_cast<std::size_t>(plane)]);
+      own_actions(own, c.fenced);
     }
   }
 }

@@ -17,8 +17,9 @@
 
 namespace tegula::sim::machine {
 
-enum class Plane : std::uint8_t { order, shared_async, global_async };
-inline constexpr std::size_t plane_count = 3;
+/// products: reads of products that a wgmma_wait has ended, which relaxed arrivals release, too.
+enum class Plane : std::uint8_t { order, shared_async, global_async, products };
+inline constexpr std::size_t plane_count = 4;
 
 using Slot = std::int32_t;
 inline constexpr Slot no_slot = -1;
@@ -89,8 +90,9 @@ class WarpClocks {
   void acquire(Lanes, Clock const& from);
   /// Adds one slot to these lanes' clocks.
   void acquire(Lanes, Slot, std::uint32_t time);
-  /// Adds the knowledge and the actions of these lanes up to now to `into`.
-  void release(Lanes, Clock& into, SlotTable&);
+  /// Adds the knowledge and the actions of these lanes up to now to `into`; relaxed: of their actions only the ends of
+  /// products.
+  void release(Lanes, Clock& into, SlotTable&, bool relaxed = false);
   /// Joins the clocks of these lanes at a barrier: each knows the actions and clocks of all of them.
   void synchronise(Lanes, SlotTable&);
   /// Makes the lanes' own accesses visible to the async proxy in the plane. `signalled` slots (mbarriers) are promoted

@@ -177,7 +177,8 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
                    std::int64_t count, std::int64_t bytes, bool drop) {
   Mbarrier* b = use(w, lanes, address, site, false);
   if (b == nullptr) return;
-  if (address.cta != w.cta && scope != Scope::cluster) {
+  bool const relaxed = scope == Scope::cluster_relaxed;
+  if (address.cta != w.cta && scope == Scope::cta) {
     if (first(ReportKind::wrong_scope, site, {})) {
       add(ReportKind::wrong_scope,
           "an arrive on the barrier of another CTA needs .release.cluster (and the wait .acquire.cluster); with .cta "
@@ -186,9 +187,9 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
           {}, side(w, lanes, "arrive on " + describe(*b), site));
     }
   }
-  if (address.cta != w.cta) b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+  if (address.cta != w.cta && !relaxed) b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
   check_observed(w, lanes, *b, site);
-  w.clocks.release(lanes, b->pending, slots);
+  w.clocks.release(lanes, b->pending, slots, relaxed);
   bool const remote = costs != nullptr && address.cta != w.cta;
   b->pending_time = std::max(b->pending_time, w.now + static_cast<Time>(remote ? costs->peer_latency : 0));
   b->last_arrival = site;

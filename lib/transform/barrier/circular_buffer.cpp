@@ -521,6 +521,11 @@ class Rings {
     return *result;
   }
 
+  /// Tells whether only products read the stages: waits for them end the reads, so releases need not order them.
+  static bool read_by_products(Ring const& ring) {
+    return std::none_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.generic; });
+  }
+
   void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
             std::vector<Value*> const& stages) {
     ir::ElectOp filling;
@@ -533,7 +538,7 @@ class Rings {
     if (ring.empty != nullptr) {
       Value* const empty = barrier_of(inside, ring.empty, at.stage);
       ir::MbarrierWaitOp wait;
-      if (ring.share > 1) wait.scope = ir::MemoryScope::cluster;
+      if (ring.share > 1 && !read_by_products(ring)) wait.scope = ir::MemoryScope::cluster;
       inside.op(wait, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
@@ -603,8 +608,10 @@ class Rings {
     Slot const at = slot(inside, use, ring.stages);
     Value* const empty = barrier_of(inside, ring.empty, at.stage);
     if (ring.share == 1) inside.op(ir::MbarrierArriveOp{}, {empty}, {});
+    ir::MbarrierArriveOp remote;
+    remote.relaxed = read_by_products(ring);
     for (std::int64_t rank = 0; rank < ring.share && ring.share > 1; ++rank)
-      inside.op(ir::MbarrierArriveOp{}, {empty, inside.index(rank)}, {});
+      inside.op(remote, {empty, inside.index(rank)}, {});
     inside.op(ir::YieldOp{}, {}, {});
   }
 

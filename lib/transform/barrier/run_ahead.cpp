@@ -113,13 +113,20 @@ void erase_release(Op& arrive) {
   }
 }
 
+/// Tells whether the lane fills stages of other CTAs, too, whose readers it does not meet.
+bool sends_to_peers(Op const& fill) {
+  return std::any_of(fill.block().begin(), fill.block().end(), [](Op const& op) {
+    return op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0;
+  });
+}
+
 /// Gives the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
 /// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::MbarrierWaitOp>() && op.as<ir::MbarrierWaitOp>().scope != ir::MemoryScope::cluster &&
-        op.parent_op() != nullptr && fills(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
+    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
+        !sends_to_peers(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
       empties.insert(&array_of(*op.in("mbarrier")));
   });
   return empties;

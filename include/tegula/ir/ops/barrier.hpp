@@ -46,15 +46,19 @@ struct MbarrierInvalOp : OpDefaults {
 
 /// Arrives: in `mbarrier_arrive %b {count = 1}` every executing thread arrives `count` times, with release semantics.
 /// With a rank, `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
+/// `relaxed`: without release semantics for the thread's own ordinary accesses, which costs a memory barrier of the whole
+/// GPU. Reads of products that a wgmma_wait has ended are over all the same.
 struct MbarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
   static constexpr unsigned traits = block_op | synchronizes | variadic;
   static constexpr Effects effects = reads(Space::shared, 0);
   std::int64_t count = 1;
+  bool relaxed = false;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
     return fields(field("count", &MbarrierArriveOp::count, bounds::mbarrier_count),
+                  field("relaxed", &MbarrierArriveOp::relaxed),
                   field("purpose", &MbarrierArriveOp::purpose));
   }
 };

@@ -48,8 +48,9 @@ llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank) {
   return assembly.call(text + ", " + assembly.number(rank) + ";", AsmEffect::pure)[0];
 }
 
-void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count) {
-  arrival(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", remote, count_operand(b, count));
+void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count, bool relaxed) {
+  arrival(b, std::string("mbarrier.arrive.") + (relaxed ? "relaxed" : "release") + ".cluster.shared::cluster.b64", remote,
+          count_operand(b, count));
 }
 
 void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes) {

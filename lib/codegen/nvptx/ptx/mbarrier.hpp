@@ -27,7 +27,7 @@ void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier);
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
 /// Arrives on a barrier of any CTA of the cluster, and releases for it. The default scope, the CTA, would not order
 /// accesses there, not even reads before the peer's next write.
-void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1);
+void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1, bool relaxed = false);
 /// Writes 1, 2 or 4 words to address + offset in any CTA of the cluster where `predicate` (null: always) holds. The
 /// barrier of that CTA counts their bytes. PTX 8.1.
 void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
