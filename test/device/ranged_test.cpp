@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("page tables, offsets of sequences and stated ranges are right on a device") {
+TEST_CASE("offsets of sequences and stated ranges are right on a device") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_ranged_kernels(Executor::device);
 }

@@ -1,4 +1,4 @@
-// Checks kernels that read where they go from tensors with stated ranges: page tables, sequences in one buffer.
+// Checks kernels that read where they go from tensors with stated ranges: sequences in one buffer.
 #pragma once
 
 #include <cmath>
@@ -25,64 +25,6 @@ std::string gpu_text(Kernel const& kernel, int parameters, bool ranges = false) 
   options.ranges = ranges;
   options.facts.assign(static_cast<std::size_t>(parameters), TensorFacts{true, true});
   return compile(kernel, options).image;
-}
-
-/// Computes attention over keys and values in pages, which a table lists for each sequence.
-template <int page, int d>
-inline constexpr auto paged_attention = kernel("paged_attention", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
-                                                                     in<int, 2> table, in<int, 1> lengths,
-                                                                     out<float, 3> O, arg<float> scale_log2e) {
-  auto g = grid_over(O, shape<64, d>);
-  auto count = load(lengths, g[0], within<0, (1 << 20)>);
-  tile q = load(Q, shape<64, d>, g[0], g[1], 0);
-  auto [m, l, o] = loop(
-      ceil_div(count, page), carry(full(shape<64, 1>, -inf), zeros<float>(shape<64, 1>), zeros<float>(shape<64, d>)),
-      [&](auto j, auto m0, auto l0, auto o0) {
-        auto at = load(table, g[0], j, within<0, 4096>);
-        tile key = iota(shape<1, page>, axis<1>) + j * page;
-        tile scores = dot(q, trans(load(K, shape<page, d>, at, 0, 0))) * scale_log2e;
-        tile s = select(key < count, scores, -inf);
-        tile m1 = max(m0, max(s, axis<1>));
-        tile p = exp2(s - m1);
-        tile a = exp2(m0 - m1);
-        return carry(m1, l0 * a + sum(p, axis<1>), dot(cast<bf16>(p), load(V, shape<page, d>, at, 0, 0), o0 * a));
-      },
-      stages<2>);
-  store(O, shape<64, d>, o / max(l, 1e-30F), g[0], g[1], 0);
-});
-
-inline void check_paged_attention(Executor on) {
-  constexpr int page = 64, d = 64;
-  std::int64_t const sequences = 3, rows = 64, pages = 9, longest = 3;
-  Array<bf16, 3> q({sequences, rows, d}), k({pages, page, d}), v({pages, page, d});
-  for (auto* x : {&q, &k, &v})
-    for (bf16& e : x->values) e = bf16((static_cast<float>(draw_below(65)) - 32) / 32);
-  Array<int, 2> table({sequences, longest});
-  for (int& p : table.values) p = static_cast<int>(draw_below(pages));
-  Array<int, 1> lengths({sequences});
-  for (std::int64_t s = 0; s < sequences; ++s)
-    lengths[s] = static_cast<int>(s == 1 ? 0 : 1 + draw_below(longest * page));
-  Array<float, 3> o({sequences, rows, d}, -1);
-  float const scale = 0.125F * 1.4426950408889634F;
-  TEGULA_CHECK_RUN(on, (paged_attention<page, d>), q, k, v, table, lengths, o, scale);
-  for (std::int64_t s = 0; s < sequences; ++s)
-    for (std::int64_t i = 0; i < rows; i += 9) {
-      std::vector<double> p;
-      double sum = 0;
-      auto const place = [&](std::int64_t t) { return (table[s * longest + t / page] * page + t % page) * d; };
-      for (std::int64_t t = 0; t < lengths[s]; ++t) {
-        double score = 0;
-        for (int e = 0; e < d; ++e)
-          score += static_cast<double>(q[(s * rows + i) * d + e]) * static_cast<double>(k[place(t) + e]);
-        sum += p.emplace_back(std::exp(score * 0.125));
-      }
-      for (int e = 0; e < d; e += 5) {
-        double expected = 0;
-        for (std::int64_t t = 0; t < lengths[s]; ++t)
-          expected += p[static_cast<std::size_t>(t)] / sum * static_cast<double>(v[place(t) + e]);
-        REQUIRE(std::abs(static_cast<double>(o[(s * rows + i) * d + e]) - expected) < 0.02);
-      }
-    }
 }
 
 /// Takes the mean off the rows of each sequence; all sequences stand in one buffer, one after another.
@@ -149,7 +91,6 @@ inline void check_moved(Executor on) {
 }
 
 inline void check_ranged_kernels(Executor on) {
-  check_paged_attention(on);
   check_centred(on);
   check_moved(on);
 }

@@ -79,7 +79,8 @@ class Reference {
       if (!op.info().has(ir::terminator) && !take(op)) return 0;
     if (!hands_on() || !every_use_has_a_rule() || !natural_) return 0;
     for (int const k : carried_)
-      if (!only_quotients(*loop_.result(k), known_.at(loop_.yielded(k)).axes)) return 0;
+      if (!cancels(*loop_.result(k), known_.at(loop_.yielded(k)).axes)) return 0;
+    if (!only_logarithms(*loop_.result(carry_), before().axes)) return 0;
     return *natural_ ? slack_of_powers_of_e : slack_of_powers_of_2;
   }
 
@@ -92,9 +93,7 @@ class Reference {
   bool find_carried() {
     for (Value const* value : max_.operands()) {
       int const k = loop_.carry_of(*value);
-      if (k < 0 || loop_.yielded(k) != max_.result() || !is_constant(*loop_.init(k), -INFINITY) ||
-          !loop_.result(k)->unused())
-        continue;
+      if (k < 0 || loop_.yielded(k) != max_.result() || !ir::constant_of(*loop_.init(k))) continue;
       carry_ = k;
       top_ = ir::other_side(max_, *value);
       std::vector<int> axes;
@@ -254,13 +253,52 @@ class Reference {
     });
   }
 
-  /// Tells whether, behind the loop, only quotients of two multiples of the same powers are taken.
-  bool only_quotients(Value const& value, std::vector<int> const& axes) const {
+  /// Tells whether, behind the loop, a multiple is only divided by another one of the same powers, compared with 0, or
+  /// its logarithm added to the reference.
+  bool cancels(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
-      if (moves_elements(user)) return only_quotients(*user.result(), reshaped(user, axes));
+      if (moves_elements(user)) return cancels(*user.result(), reshaped(user, axes));
+      if (user.is<ir::CompareOp>()) return is_constant(*ir::other_side(user, value), 0);
+      if (takes_logarithm(user)) return meets_reference(*user.result(), axes);
       return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
     });
+  }
+  [[nodiscard]] bool takes_logarithm(Op const& op) const {
+    return *natural_ ? op.is<ir::LogOp>() : op.is<ir::Log2Op>();
+  }
+  /// Tells whether a logarithm is only added to the reference of the same elements.
+  bool meets_reference(Value const& logarithm, std::vector<int> const& axes) const {
+    return std::all_of(logarithm.uses().begin(), logarithm.uses().end(), [&](ir::Use const& use) {
+      Op const& user = *use.user;
+      if (moves_elements(user)) return meets_reference(*user.result(), reshaped(user, axes));
+      return user.is<ir::AddOp>() && reference_axes(*ir::other_side(user, logarithm)) == axes;
+    });
+  }
+  /// Tells whether, behind the loop, the reference is only added to logarithms of multiples.
+  bool only_logarithms(Value const& reference, std::vector<int> const& axes) const {
+    return std::all_of(reference.uses().begin(), reference.uses().end(), [&](ir::Use const& use) {
+      Op const& user = *use.user;
+      if (moves_elements(user)) return only_logarithms(*user.result(), reshaped(user, axes));
+      return user.is<ir::AddOp>() && logarithm_axes(*ir::other_side(user, reference)) == axes;
+    });
+  }
+  /// Gives the axes of the reference that the loop returns.
+  [[nodiscard]] std::optional<std::vector<int>> reference_axes(Value const& value) const {
+    Op const* const op = value.defining_op();
+    if (op == &loop_.op() && value.index() == carry_) return before().axes;
+    if (op == nullptr || !moves_elements(*op)) return std::nullopt;
+    auto const axes = reference_axes(*op->operand());
+    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
+  }
+  /// Gives the axes of a multiple's logarithm.
+  [[nodiscard]] std::optional<std::vector<int>> logarithm_axes(Value const& value) const {
+    Op const* const op = value.defining_op();
+    if (op == nullptr) return std::nullopt;
+    if (takes_logarithm(*op)) return result_axes(*op->operand());
+    if (!moves_elements(*op)) return std::nullopt;
+    auto const axes = logarithm_axes(*op->operand());
+    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
   }
   /// Gives the axes of a multiple that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {

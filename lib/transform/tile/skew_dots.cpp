@@ -128,7 +128,9 @@ class Stages {
       auto const& uses = op.result()->uses();
       if (!std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return late_.contains(use.user); }))
         continue;
-      if (op.result()->type().is_tile() && !needs_late_carry(op)) {
+      // A turned copy is read in place, as a copy is.
+      bool const in_place = op.result()->type().is_tile() && fetched_operand(*op.result()).view != nullptr;
+      if (op.result()->type().is_tile() && !in_place && !needs_late_carry(op)) {
         std::int64_t cost = 0;
         for (Value const* operand : op.operands())
           if (varies(*operand) && operand->type().is_tile()) cost += bytes_of(operand->type());

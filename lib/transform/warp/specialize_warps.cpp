@@ -211,9 +211,9 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target) {
   std::int64_t const threads = target.lanes * (consumer_warps + producer_warps);
   std::int64_t const all = target.registers / threads / target.register_step * target.register_step * threads;
   std::int64_t const min = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
-  std::int64_t const rest = (all - min * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
-  std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
-  return {std::min(left, max_registers), std::min(rest, max_registers)};
+  std::int64_t const rest = std::min((all - min * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8, max_registers);
+  std::int64_t const left = std::min((all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8, max_registers);
+  return {left, rest};
 }
 
 PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
