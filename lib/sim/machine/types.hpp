@@ -76,8 +76,8 @@ enum class Proxy : std::uint8_t { generic, async };
 /// Names the spaces that a proxy fence covers.
 enum class FenceSpace : std::uint8_t { shared, global, all };
 
-/// Names the scope of a release or acquire on an mbarrier.
-/// cluster_relaxed: an arrival that releases what its thread has waited for, not its own ordinary accesses.
+/// Names the scope of a release or acquire on an mbarrier. cluster_relaxed: an arrival that
+/// releases what its thread has waited for, not its own ordinary accesses.
 enum class Scope : std::uint8_t { cta, cluster, cluster_relaxed };
 
 /// Names the moment of an effect's call: after the source was read (stores only), and when the result is written.

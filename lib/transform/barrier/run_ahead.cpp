@@ -115,9 +115,9 @@ void erase_release(Op& arrive) {
 
 /// Tells whether the lane fills stages of other CTAs, too, whose readers it does not meet.
 bool sends_to_peers(Op const& fill) {
-  return std::any_of(fill.block().begin(), fill.block().end(), [](Op const& op) {
-    return op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0;
-  });
+  bool found = false;
+  for (Op const& op : fill.block()) found = found || (op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0);
+  return found;
 }
 
 /// Gives the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
