@@ -242,8 +242,15 @@ llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
 llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
   if (is_f8(element)) return ptx::widen_f8(b, element == Element::e4m3, value);
-  if (element == Element::bf16)
+  if (element == Element::bf16) {
+    // The upper half of a word needs no shift.
+    if (auto const* const part = llvm::dyn_cast<llvm::ExtractElementInst>(value))
+      if (auto const* const pair = llvm::dyn_cast<llvm::BitCastInst>(part->getVectorOperand()))
+        if (auto const* const index = llvm::dyn_cast<llvm::ConstantInt>(part->getIndexOperand());
+            index != nullptr && index->isOne() && pair->getOperand(0)->getType()->isIntegerTy(32))
+          return b.CreateBitCast(b.CreateAnd(pair->getOperand(0), i32(0xFFFF0000)), b.getFloatTy());
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
+  }
   return value;
 }
 
