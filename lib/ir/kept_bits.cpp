@@ -7,9 +7,6 @@
 #include "ir/op.hpp"
 
 namespace tegula::ir {
-namespace {
-
-/// Tells whether a float is never negative, by the ops that compute it.
 bool is_not_negative(Value const& value) {
   if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
   Op const* const op = value.defining_op();
@@ -18,6 +15,28 @@ bool is_not_negative(Value const& value) {
   if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>()) return is_not_negative(*op->operand());
   return op->is<AddOp>() && is_not_negative(*op->lhs()) && is_not_negative(*op->rhs());
 }
+
+std::optional<RaisedSum> raised_sum(Op const& op) {
+  if (!op.is<AddOp>() || op.result()->type().element() != Element::f32) return std::nullopt;
+  for (bool swapped : {false, true}) {
+    Value const &raised = swapped ? *op.rhs() : *op.lhs(), &other = swapped ? *op.lhs() : *op.rhs();
+    auto const constant = constant_of(other);
+    if (!constant) continue;
+    double const by = to_double(*constant);
+    if (by >= 0x1p-100 && by <= 0x1p100 && is_not_negative(raised)) return RaisedSum{&raised, by};
+  }
+  return std::nullopt;
+}
+
+bool only_raised(Value const& value) {
+  auto const& uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
+    std::optional<RaisedSum> const sum = raised_sum(*use.user);
+    return sum && sum->raised == &value;
+  });
+}
+
+namespace {
 
 bool keeps_relative_error(Op const& op, Value const& of) {
   if (op.is<SelectOp>()) return op.operand(0) != &of;
