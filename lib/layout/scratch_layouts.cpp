@@ -143,7 +143,8 @@ std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to,
     Basis vector;
     for (std::uint64_t one : common) vector.add(one);
     if (wide != nullptr) vector.add_up_to(widest, wide->registers);
-    auto const word = std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes))));
+    auto const word =
+        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes))));
     Vectors const in_word(vector.vectors().begin(), vector.vectors().begin() + static_cast<std::ptrdiff_t>(word));
     auto const moved = [&](Side const& side) { return wide == &side ? vector.vectors() : common; };
     Basis written = busy(moved(writer), in_word, writer, element_bytes);
