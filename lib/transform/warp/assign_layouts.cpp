@@ -646,7 +646,8 @@ int wanted_warps(ir::Module const& module) {
   // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
   // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
   // with 8 warps, 0.79 with 16.
-  bool const narrow = moved != 0 && moved <= 16;
+  // Two warps or more, since a multiprocessor has few CTAs.
+  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
   std::int64_t const per_thread = max >= 8192 ? 32 : max >= 4096 || narrow ? 16 : 8;
   std::int64_t const wanted = max / (lanes_per_warp * per_thread);
   int warps = 1;
