@@ -44,9 +44,8 @@ bool keeps_relative_error(Op const& op, Value const& of) {
   return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>() || op.is<ConvertLayoutOp>();
 }
 
-}  // namespace
-
-bool only_16_bits_kept(Value const& value) {
+/// Tells whether every use of a float keeps 16 bits. `exponentials`: the argument of one may stand between.
+bool keeps_16_bits(Value const& value, bool exponentials) {
   auto const& uses = value.uses();
   return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
     Op const& op = *use.user;
@@ -54,8 +53,16 @@ bool only_16_bits_kept(Value const& value) {
       Element const to = op.result()->type().element();
       return is_float(to) && bytes(to) <= 2;
     }
-    return keeps_relative_error(op, value) && only_16_bits_kept(*op.result());
+    if (exponentials && (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>()))
+      return keeps_16_bits(*op.result(), false);
+    return keeps_relative_error(op, value) && keeps_16_bits(*op.result(), exponentials);
   });
 }
+
+}  // namespace
+
+bool only_16_bits_kept(Value const& value) { return keeps_16_bits(value, false); }
+
+bool only_16_bits_of_quotient_kept(Value const& value) { return keeps_16_bits(value, true); }
 
 }  // namespace tegula::ir

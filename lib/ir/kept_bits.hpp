@@ -27,4 +27,8 @@ bool only_raised(Value const& value);
 /// other layouts, and sums that cannot cancel may stand between: they keep its relative error.
 bool only_16_bits_kept(Value const& value);
 
+/// Tells the same of a quotient, which may also be the argument of an exponential of which 16 bits are kept. An error
+/// of 2^-22 in an argument of at most 128 is one of 2^-15 in the exponential.
+bool only_16_bits_of_quotient_kept(Value const& value);
+
 }  // namespace tegula::ir

@@ -217,6 +217,33 @@ TEST_CASE("a quotient by a constant plus an exponential takes two instructions o
   CHECK(count(half, "div.rn.f32") == 2);
 }
 
+TEST_CASE("a quotient that feeds an exponential of which 16 bits are kept has 22 bits", "[ptx]") {
+  auto const kernel = [](std::string const& between, std::string const& element) {
+    return read_module("tegula-ir 1\n\nkernel @tempered(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %three = constant {value = 3 : f32} : tile<64xf32>
+  %a = load %x, %zero : tile<64xf32>
+  %b = abs %a : tile<64xf32>
+  %c = add %b, %three : tile<64xf32>
+  %q = div %a, %c : tile<64xf32>
+)" + between + "  %e = exp %p : tile<64xf32>\n  %r = cast %e : tile<64x" +
+                       element + ">\n  store %y, %r, %zero\n  return\n}\n");
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  auto const exact = [&](std::string const& between, std::string const& element) {
+    return compiler::compile(kernel(between, element), options).image.find("div.rn.f32") != std::string::npos;
+  };
+  std::string const scaled = "  %p = mul %q, %three : tile<64xf32>\n",
+                    shifted = "  %p = sub %q, %three : tile<64xf32>\n", raised = "  %p = exp %q : tile<64xf32>\n";
+  CHECK_FALSE(exact(scaled, "bf16"));
+  CHECK(exact(scaled, "f32"));
+  CHECK(exact(shifted, "bf16"));  // cancels
+  CHECK(exact(raised, "bf16"));   // an exponential of an exponential
+  options.exact = true;
+  CHECK(exact(scaled, "bf16"));
+}
+
 TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;

@@ -76,8 +76,12 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
 }
 
-bool Emitter::approximates(ir::Value const& quotient) const {
-  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_kept(quotient);
+bool Emitter::approximates(ir::Value const& value) const {
+  return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_kept(value);
+}
+
+bool Emitter::approximates_quotient(ir::Value const& quotient) const {
+  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_of_quotient_kept(quotient);
 }
 
 llvm::Function& Emitter::emit_kernel() {

@@ -257,7 +257,7 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
 void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates(*op.result());
+  bool const approximate = e.approximates_quotient(*op.result());
   ir::Op const* const divisor = op.rhs()->defining_op();
   if (auto const sum = approximate && divisor != nullptr ? ir::raised_sum(*divisor) : std::nullopt) {
     Registers const &lhs = e.get(*op.lhs()), &raised = e.get(*sum->raised);
