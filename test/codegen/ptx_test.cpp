@@ -244,6 +244,49 @@ TEST_CASE("a quotient that feeds an exponential of which 16 bits are kept has 22
   CHECK(exact(scaled, "bf16"));
 }
 
+TEST_CASE("a normalisation of which 16 bits are kept has one instruction for its root and no exact quotient", "[ptx]") {
+  auto const kernel = [](std::string const& epsilon) {
+    return read_module(R"(tegula-ir 1
+
+kernel @norm(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xbf16>, %given: f32) {
+  %n = extent %x {axis = 1} : i64
+  %zero = constant {value = 0 : i64} : i64
+  %a16 = load %x, %zero, %zero : tile<1x1024xbf16>
+  %a = cast %a16 : tile<1x1024xf32>
+  %squares = mul %a, %a : tile<1x1024xf32>
+  %sum = reduce %squares {axis = 1} : tile<1x1xf32>
+  %count = cast %n : f32
+  %counts = splat %count : tile<1x1xf32>
+  %mean = div %sum, %counts : tile<1x1xf32>
+)" + epsilon + R"(  %above = add %mean, %least : tile<1x1xf32>
+  %scale = rsqrt %above : tile<1x1xf32>
+  %scales = broadcast %scale : tile<1x1024xf32>
+  %r = mul %a, %scales : tile<1x1024xf32>
+  %r16 = cast %r : tile<1x1024xbf16>
+  store %y, %r16, %zero, %zero
+  return
+}
+)");
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  auto const has = [&](std::string const& epsilon, std::string const& word) {
+    return compiler::compile(kernel(epsilon), options).image.find(word) != std::string::npos;
+  };
+  std::string const constant = "  %least = constant {value = 1e-5 : f32} : tile<1x1xf32>\n",
+                    argument = "  %least = splat %given : tile<1x1xf32>\n";
+  CHECK(has(constant, "rsqrt.approx.f32"));
+  CHECK(has(constant, "div.full.f32"));
+  CHECK_FALSE(has(constant, "div.rn.f32"));
+  CHECK_FALSE(has(constant, "sqrt.rn.f32"));
+  CHECK(has(argument, "div.rn.f32"));  // the sum may cancel
+  CHECK(has(argument, "rsqrt.approx.f32"));
+  options.exact = true;
+  CHECK(has(constant, "div.rn.f32"));
+  CHECK(has(constant, "sqrt.rn.f32"));
+  CHECK_FALSE(has(constant, "rsqrt.approx"));
+}
+
 TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;

@@ -495,6 +495,9 @@ void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
         not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
+  if (e.approximates(*op.result()))
+    return unary(
+        op, e, [&](auto* x) { return hardware(e, "rsqrt.approx.f32", x); }, not_defined);
   unary(
       op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); },
       not_defined);
