@@ -51,6 +51,42 @@ inline constexpr auto gelu_bf16 = kernel("gelu_bf16", [](in<bf16, 1> a, out<bf16
   store(c, shape<2048>, cast<bf16>(x / (1.F + exp(-2.F * u))), g[0]);
 });
 
+/// Adds a bias to rows and computes the same.
+inline constexpr auto bias_gelu_bf16 = kernel("bias_gelu_bf16", [](in<bf16, 2> a, in<bf16, 1> bias, out<bf16, 2> c) {
+  auto g = grid_over(c, shape<4, 1024>);
+  tile b = expand_dims(load(bias, shape<1024>, g[1]), axis<0>);
+  tile x = cast<float>(load(a, shape<4, 1024>, g[0], g[1])) + cast<float>(b);
+  tile u = 0.7978845608F * (x + 0.044715F * x * x * x);
+  store(c, shape<4, 1024>, cast<bf16>(x / (1.F + exp(-2.F * u))), g[0], g[1]);
+});
+
+template <class T, int N>
+inline constexpr auto transpose = kernel("transpose", [](in<T, 2> x, out<T, 2> y) {
+  auto g = grid_over(y, shape<N, N>);
+  store(y, shape<N, N>, trans(load(x, shape<N, N>, g[1], g[0])), g[0], g[1]);
+});
+
+/// Divides rows by the root of their mean square.
+template <class T>
+inline constexpr auto rmsnorm = kernel("rmsnorm", [](in<T, 2> x, out<T, 2> y) {
+  auto g = grid_over(y, shape<1, 4096>);
+  require(y.extent(1) <= 4096, "rmsnorm: a row must fit one tile");
+  tile v = cast<float>(load(x, shape<1, 4096>, g[0], 0));
+  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
+  store(y, shape<1, 4096>, cast<T>(v * rsqrt(sum(v * v, axis<1>) / n + 1e-5F)), g[0], 0);
+});
+
+/// Does the same and scales columns.
+template <class T>
+inline constexpr auto scaled_rmsnorm = kernel("scaled_rmsnorm", [](in<T, 2> x, in<T, 1> scales, out<T, 2> y) {
+  auto g = grid_over(y, shape<1, 4096>);
+  require(y.extent(1) <= 4096, "rmsnorm: a row must fit one tile");
+  tile v = cast<float>(load(x, shape<1, 4096>, g[0], 0));
+  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
+  tile s = cast<float>(expand_dims(load(scales, shape<4096>, 0), axis<0>));
+  store(y, shape<1, 4096>, cast<T>(v * rsqrt(sum(v * v, axis<1>) / n + 1e-5F) * s), g[0], 0);
+});
+
 template <int BN>
 inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
   auto g = grid_over(y, shape<1, BN>);
@@ -223,6 +259,89 @@ class Bench {
       }
       return all;
     });
+    add_bias(half);
+    add_transposes<bf16, 64>("bf16", half, half_a_, half_c_);
+    add_transposes<bf16, 128>("bf16", half, half_a_, half_c_);
+    add_transposes<float, 64>("f32", host_a_, a_, c_);
+    add_rmsnorm<bf16>("bf16", 4.1e-3, half, half_a_, half_c_);
+    add_rmsnorm<float>("f32", 1e-5, host_a_, a_, c_);
+  }
+
+  template <class T>
+  static device_view<T, 2> rows_of(buffer<T, 1>& memory, std::int64_t columns) {
+    return device_view<T, 2>(memory.data(), memory.size() / columns, columns);
+  }
+  template <class T>
+  static std::vector<T> contents(buffer<T, 1> const& memory) {
+    std::vector<T> found(static_cast<std::size_t>(memory.size()));
+    memory.copy_to(found);
+    return found;
+  }
+
+  void add_bias(std::vector<bf16> const& half) {
+    constexpr std::int64_t columns = 4096;
+    bias_ = buffer<bf16, 1>(order_.where(), columns);
+    std::vector<bf16> bias(half.begin(), half.begin() + columns);
+    bias_.copy_from(bias);
+    add("bias and gelu bf16, 4 x 1024 per block", 2.0 * sizeof(bf16) * static_cast<double>(elements_),
+        prepare(bias_gelu_bf16, rows_of(half_a_, columns), bias_, rows_of(half_c_, columns)), [this, half, bias] {
+          std::vector<bf16> const found = contents(half_c_);
+          samples::Comparison all(4.1e-3);
+          for (std::size_t i = 0; i < found.size(); ++i) {
+            double const x = static_cast<double>(half[i]) + static_cast<double>(bias[i % bias.size()]);
+            double const u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+            double const expected = x / (1 + std::exp(-2 * u));
+            all.add(static_cast<std::int64_t>(i), found[i], expected, std::abs(expected) + 1e-4);
+          }
+          return all;
+        });
+  }
+
+  template <class T, int N>
+  void add_transposes(std::string const& element, std::vector<T> const& given, buffer<T, 1>& a, buffer<T, 1>& c) {
+    std::int64_t const columns = 8192, rows = elements_ / columns;
+    add(fmt::format("transpose {}, tiles of {}", element, N), 2.0 * sizeof(T) * static_cast<double>(elements_),
+        prepare(transpose<T, N>, rows_of(a, columns), rows_of(c, rows)), [&given_back = c, given, rows, columns] {
+          std::vector<T> const found = contents(given_back);
+          samples::Comparison all;
+          for (std::int64_t i = 0; i < rows * columns; ++i)
+            all.add(i, found[static_cast<std::size_t>(i)],
+                    static_cast<double>(given[static_cast<std::size_t>(i % rows * columns + i / rows)]));
+          return all;
+        });
+  }
+
+  template <class T>
+  void add_rmsnorm(std::string const& element, double bound, std::vector<T> const& given, buffer<T, 1>& a,
+                   buffer<T, 1>& c) {
+    constexpr std::int64_t columns = 4096;
+    std::int64_t const rows = elements_ / columns;
+    double const bytes = 2.0 * sizeof(T) * static_cast<double>(elements_);
+    auto const right = [&given_back = c, given, rows, bound](bool scaled) {
+      return [&given_back, given, rows, bound, scaled] {
+        std::vector<T> const found = contents(given_back);
+        samples::Comparison all(bound);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          T const* const from = given.data() + row * columns;
+          double squares = 0;
+          for (std::int64_t j = 0; j < columns; ++j)
+            squares += static_cast<double>(from[j]) * static_cast<double>(from[j]);
+          double const factor = 1 / std::sqrt(squares / columns + 1e-5);
+          for (std::int64_t j = 0; j < columns; ++j) {
+            double const scale = scaled ? static_cast<double>(given[static_cast<std::size_t>(j)]) : 1;
+            double const expected = static_cast<double>(from[j]) * factor * scale;
+            all.add(row * columns + j, found[static_cast<std::size_t>(row * columns + j)], expected,
+                    std::abs(expected) + 1e-4);
+          }
+        }
+        return all;
+      };
+    };
+    add("rmsnorm " + element + ", rows of 4096", bytes, prepare(rmsnorm<T>, rows_of(a, columns), rows_of(c, columns)),
+        right(false));
+    device_view<T, 1> const scales(a.data(), columns);
+    add("rmsnorm " + element + " with scales, rows of 4096", bytes,
+        prepare(scaled_rmsnorm<T>, rows_of(a, columns), scales, rows_of(c, columns)), right(true));
   }
 
   void add_vadd(bool sweep) {
@@ -277,7 +396,7 @@ class Bench {
   std::int64_t elements_;
   std::uint64_t seed_ = std::random_device{}();
   buffer<float, 1> a_, b_, c_;
-  buffer<bf16, 1> half_a_, half_c_;
+  buffer<bf16, 1> half_a_, half_c_, bias_;
   std::vector<float> host_a_, host_b_, host_c_ = std::vector<float>(static_cast<std::size_t>(elements_));
   std::vector<Variant> variants_;
   bool wrong_ = false;

@@ -21,6 +21,8 @@ std::string_view name(MemoryAccessFacts::Kind kind) {
       return "buffer_load";
     case MemoryAccessFacts::Kind::buffer_store:
       return "buffer_store";
+    case MemoryAccessFacts::Kind::exchange:
+      return "exchange";
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include "layout/layout.hpp"
 #include "target/matrix_access.hpp"
 #include "ir/accesses.hpp"
+#include "ir/exchange.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -83,6 +84,26 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   result.cost = cost.wavefronts;
   result.min = cost.min;
   return result;
+}
+
+/// Describes an op that moves a tile between threads through its scratch.
+MemoryAccessFacts exchange(ir::Op const& op) {
+  ir::ScratchAccesses const accesses = ir::scratch_accesses(op);
+  MemoryAccessFacts result;
+  result.kind = Kind::exchange;
+  result.memory = std::string(op.info().mnemonic);
+  result.bytes = std::min(accesses.written.bytes, accesses.read.bytes);
+  result.cost = accesses.written.cost.wavefronts + accesses.read.cost.wavefronts;
+  result.min = accesses.written.cost.min + accesses.read.cost.min;
+  return result;
+}
+
+/// Tells whether an op moves a tile between threads through its scratch.
+bool is_exchange(ir::Op const& op) {
+  if (!op.is<ir::ConvertLayoutOp>() && !op.is<ir::ReshapeOp>() && !op.is<ir::ExtractOp>() && !op.is<ir::ResizeOp>() &&
+      !op.is<ir::ButterflyOp>())
+    return false;
+  return op.result()->type().layout() != nullptr && ir::scratch_bytes(op) > 0;
 }
 
 /// Tells whether an op takes a thread's time while copies and products run.
@@ -173,6 +194,8 @@ KernelFacts kernel_facts(ir::Function const& kernel) {
       access = shared_access(Kind::buffer_load, *op.operand(), op.result()->type());
     else if (op.is<ir::BufferStoreOp>() || op.is<ir::PeerStoreOp>())
       access = shared_access(Kind::buffer_store, *op.in("destination"), op.in("value")->type());
+    else if (is_exchange(op))
+      access = exchange(op);
     else
       return ir::Walk::advance;
     access.where = op.where();

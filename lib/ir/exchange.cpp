@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <mutex>
 #include <set>
+#include <tuple>
 
 #include "ir/row_major.hpp"
 #include "layout/conversion.hpp"
 #include "layout/parts.hpp"
+#include "target/matrix_access.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -138,6 +141,110 @@ ScratchTiles scratch_tiles(Op const& op) {
   return {tile, tile, first};
 }
 
+int scratch_width(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element) {
+  int const last = layout.rank() - 1;
+  if (last < 0) return 1;
+  std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / bytes(element));
+  while (width > 1 && first % width != 0) width /= 2;
+  for (int axis = 0; axis < last; ++axis)
+    while (width > 1 && tile.strides[axis] % width != 0) width /= 2;
+  return static_cast<int>(width);
+}
+
+namespace {
+
+/// Describes the accesses of a register tile to rows.
+ScratchAccess access_rows(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element) {
+  int const size = bytes(element), width = scratch_width(layout, tile, first, element);
+  ScratchAccess result{width * size, {}};
+  for (int warp = 0; warp < layout.warps(); ++warp) {
+    layout::BankCost sum;
+    for (int reg = 0; reg < layout.registers(); reg += width) {
+      std::vector<std::int64_t> addresses;
+      for (int lane = 0; lane < layout.lanes(); ++lane) {
+        Extents const at = layout.at(reg, lane, warp);
+        std::int64_t place = first;
+        for (int axis = 0; axis < at.size(); ++axis) place += at[axis] * tile.strides[axis];
+        addresses.push_back(place * size);
+      }
+      layout::BankCost const one = layout::bank_cost(addresses, width * size);
+      sum.wavefronts += one.wavefronts;
+      sum.min += one.min;
+    }
+    if (sum.wavefronts > result.cost.wavefronts) result.cost = sum;
+  }
+  return result;
+}
+
+/// Describes the accesses of a register tile to a tile in shared memory; none where threads do not reach it.
+std::optional<ScratchAccess> access_memory(layout::Layout const& layout, layout::Layout const& memory, Element element,
+                                           bool stores) {
+  std::string ignored;
+  auto const plan = target::shared_plan(layout, memory, element, stores, ignored);
+  if (!plan) return std::nullopt;
+  return ScratchAccess{plan->matrices ? 16 : plan->vectors.width * bytes(element),
+                       target::bank_cost(*plan, bytes(element))};
+}
+
+std::optional<ScratchAccesses> access_memory(Op const& op, layout::Layout const& memory) {
+  Type const &from = op.operand()->type(), &to = op.result()->type();
+  auto const written = access_memory(*from.layout(), memory, from.element(), true);
+  auto const read = access_memory(*to.layout(), memory, from.element(), false);
+  if (!written || !read) return std::nullopt;
+  return ScratchAccesses{*written, *read};
+}
+
+ScratchAccesses access_rows(Op const& op) {
+  ScratchTiles const tiles = scratch_tiles(op);
+  Type const &from = op.operand()->type(), &to = op.result()->type();
+  return {access_rows(*from.layout(), tiles.written, 0, from.element()),
+          access_rows(*to.layout(), tiles.read, tiles.first, from.element())};
+}
+
+/// Orders by wavefronts, then by the width of instructions.
+std::pair<int, int> cost_of(ScratchAccesses const& accesses) {
+  return {accesses.written.cost.wavefronts + accesses.read.cost.wavefronts,
+          -(accesses.written.bytes + accesses.read.bytes)};
+}
+
+/// Chooses the memory of a conversion between two layouts.
+layout::Layout const* choose_memory(Op const& op) {
+  Type const &from = op.operand()->type(), &to = op.result()->type();
+  ScratchAccesses const rows = access_rows(op);
+  if (rows.written.cost.wavefronts == rows.written.cost.min && rows.read.cost.wavefronts == rows.read.cost.min &&
+      rows.written.bytes >= 4 && rows.read.bytes >= 4)
+    return nullptr;
+  layout::Layout const* best = nullptr;
+  auto min = cost_of(rows);
+  for (layout::Layout const* memory : layout::scratch_layouts(*from.layout(), *to.layout(), bytes(from.element()))) {
+    auto const accesses = access_memory(op, *memory);
+    if (!accesses || cost_of(*accesses) >= min) continue;
+    best = memory;
+    min = cost_of(*accesses);
+  }
+  return best;
+}
+
+}  // namespace
+
+layout::Layout const* scratch_memory(Op const& op) {
+  if (!op.is<ConvertLayoutOp>()) return nullptr;
+  using Key = std::tuple<layout::Layout const*, layout::Layout const*, Element>;
+  static std::mutex mutex;
+  static auto& known = *new std::map<Key, layout::Layout const*>;  // outlives static destructors
+  Type const& from = op.operand()->type();
+  Key const key{from.layout(), op.result()->type().layout(), from.element()};
+  std::scoped_lock const lock(mutex);
+  auto const [at, fresh] = known.emplace(key, nullptr);
+  if (fresh) at->second = choose_memory(op);
+  return at->second;
+}
+
+ScratchAccesses scratch_accesses(Op const& op) {
+  layout::Layout const* const memory = scratch_memory(op);
+  return memory != nullptr ? *access_memory(op, *memory) : access_rows(op);
+}
+
 /// Finds the registers of a resize: those behind the operand's elements take any.
 static std::vector<int> resized_registers(layout::Layout const& from, layout::Layout const& to) {
   Extents first;
@@ -236,6 +343,7 @@ std::int64_t scratch_bytes(Op const& op) {
     Type const& from = op.operand()->type();
     Type const& to = op.result()->type();
     if (layout::conversion(*from.layout(), *to.layout()).kind != layout::ConversionKind::shared) return 0;
+    if (scratch_memory(op) != nullptr) return from.elements() * bytes(from.element());
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
   if (op.is<ButterflyOp>())

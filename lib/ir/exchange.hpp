@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layout/layout.hpp"
+#include "layout/shared_access.hpp"
 #include "ir/op.hpp"
 
 namespace tegula::ir {
@@ -59,8 +60,24 @@ struct ScratchTiles {
   ScratchTile written, read;
   std::int64_t first = 0;  ///< element of the scratch that is the result's first
 };
-/// Gives the tiles of a conversion, a reshape, an extract, a resize or a butterfly.
+/// Gives the tiles of a conversion, a reshape, an extract, a resize or a butterfly, as rows.
 ScratchTiles scratch_tiles(Op const& op);
+/// Counts the elements of one access to a tile in rows whose result begins at element `first`: at most 16 bytes.
+int scratch_width(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element);
+/// Gives the layout of a conversion's scratch if it has fewer bank conflicts than rows; null: rows.
+layout::Layout const* scratch_memory(Op const& op);
+
+/// Describes the accesses of one side of an exchange, of the warp with the highest cost.
+struct ScratchAccess {
+  int bytes = 0;  ///< that a thread moves with one instruction
+  layout::BankCost cost;
+};
+struct ScratchAccesses {
+  ScratchAccess written, read;
+};
+/// Describes how a conversion, a reshape, an extract, a resize or a butterfly goes through its scratch.
+ScratchAccesses scratch_accesses(Op const& op);
+
 /// Finds, for each register of the result, the operand's register that has its element in the same thread. Empty: such
 /// an op exchanges elements between threads.
 std::vector<int> kept_registers(Op const& op);

@@ -9,25 +9,60 @@
 namespace tegula::ir {
 namespace {
 
-/// Tells whether a float is never negative, by the ops that compute it.
-bool is_not_negative(Value const& value) {
+constexpr int max_depth = 16;  // ops between a float and one that decides
+
+bool is_not_negative(Value const& value, int depth) {
+  if (depth == 0) return false;
   if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
   Op const* const op = value.defining_op();
   if (op == nullptr) return false;
-  if (op->is<ExpOp>() || op->is<Exp2Op>() || op->is<SigmoidOp>() || op->is<AbsOp>()) return true;
-  if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>()) return is_not_negative(*op->operand());
-  return op->is<AddOp>() && is_not_negative(*op->lhs()) && is_not_negative(*op->rhs());
-}
-
-bool keeps_relative_error(Op const& op, Value const& of) {
-  if (op.is<SelectOp>()) return op.operand(0) != &of;
-  if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
-  return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>() || op.is<ConvertLayoutOp>();
+  if (op->is<ExpOp>() || op->is<Exp2Op>() || op->is<SigmoidOp>() || op->is<AbsOp>() || op->is<ExtentOp>()) return true;
+  if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>() || op->is<SplatOp>() || op->is<ExpandDimsOp>())
+    return is_not_negative(*op->operand(), depth - 1);
+  if (op->is<CastOp>()) return is_float(op->result()->type().element()) && is_not_negative(*op->operand(), depth - 1);
+  if (op->is<ReduceOp>() && op->operand_count() == 1) return is_not_negative(*op->operand(), depth - 1);
+  if (op->is<MulOp>() && op->lhs() == op->rhs()) return true;
+  return (op->is<AddOp>() || op->is<MulOp>() || op->is<DivOp>()) && is_not_negative(*op->lhs(), depth - 1) &&
+         is_not_negative(*op->rhs(), depth - 1);
 }
 
 }  // namespace
 
-bool only_16_bits_kept(Value const& value) {
+bool is_not_negative(Value const& value) { return is_not_negative(value, max_depth); }
+
+std::optional<RaisedSum> raised_sum(Op const& op) {
+  if (!op.is<AddOp>() || op.result()->type().element() != Element::f32) return std::nullopt;
+  for (bool swapped : {false, true}) {
+    Value const &raised = swapped ? *op.rhs() : *op.lhs(), &other = swapped ? *op.lhs() : *op.rhs();
+    auto const constant = constant_of(other);
+    if (!constant) continue;
+    double const by = to_double(*constant);
+    if (by >= 0x1p-100 && by <= 0x1p100 && is_not_negative(raised)) return RaisedSum{&raised, by};
+  }
+  return std::nullopt;
+}
+
+bool only_raised(Value const& value) {
+  auto const& uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
+    std::optional<RaisedSum> const sum = raised_sum(*use.user);
+    return sum && sum->raised == &value;
+  });
+}
+
+namespace {
+
+bool keeps_relative_error(Op const& op, Value const& of) {
+  if (op.is<SelectOp>()) return op.operand(0) != &of;
+  if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
+  if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;  // halve it
+  if (op.is<BroadcastOp>() || op.is<ExpandDimsOp>() || op.is<ConvertLayoutOp>()) return true;
+  return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>();
+}
+
+/// Tells whether every use of a float keeps 16 bits. `exponentials`: the argument of one may stand between.
+bool keeps_16_bits(Value const& value, bool exponentials, int depth = max_depth) {
+  if (depth == 0) return false;
   auto const& uses = value.uses();
   return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
     Op const& op = *use.user;
@@ -35,8 +70,16 @@ bool only_16_bits_kept(Value const& value) {
       Element const to = op.result()->type().element();
       return is_float(to) && bytes(to) <= 2;
     }
-    return keeps_relative_error(op, value) && only_16_bits_kept(*op.result());
+    if (exponentials && (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>()))
+      return keeps_16_bits(*op.result(), false, depth - 1);
+    return keeps_relative_error(op, value) && keeps_16_bits(*op.result(), exponentials, depth - 1);
   });
 }
+
+}  // namespace
+
+bool only_16_bits_kept(Value const& value) { return keeps_16_bits(value, false); }
+
+bool only_16_bits_of_quotient_kept(Value const& value) { return keeps_16_bits(value, true); }
 
 }  // namespace tegula::ir

@@ -1,12 +1,34 @@
 // Tells how many bits of a float reach memory or another computation.
 #pragma once
 
+#include <optional>
+
 namespace tegula::ir {
 
+class Op;
 class Value;
 
-/// Tells whether every use of a float rounds it to a float of 16 bits or fewer. Products, quotients, signs, selections,
-/// other layouts, and sums that cannot cancel may stand between: they keep its relative error.
+/// Tells whether a float is never negative, by the ops that compute it. It may be NaN.
+bool is_not_negative(Value const& value);
+
+/// Describes a sum of a float that is never negative and a constant between 2^-100 and 2^100: nothing below 2^-126
+/// changes it.
+struct RaisedSum {
+  Value const* raised = nullptr;
+  double constant = 0;
+};
+/// Finds the parts of such a sum of f32.
+std::optional<RaisedSum> raised_sum(Op const& op);
+
+/// Tells whether every use of a float adds it to such a constant.
+bool only_raised(Value const& value);
+
+/// Tells whether every use of a float rounds it to a float of 16 bits or fewer. Products, quotients, roots, signs,
+/// selections, broadcasts, and sums that cannot cancel may stand between: they keep its relative error.
 bool only_16_bits_kept(Value const& value);
+
+/// Tells the same of a quotient, which may also be the argument of an exponential of which 16 bits are kept. An error
+/// of 2^-22 in an argument of at most 128 is one of 2^-15 in the exponential.
+bool only_16_bits_of_quotient_kept(Value const& value);
 
 }  // namespace tegula::ir

@@ -6,8 +6,6 @@
 #include <optional>
 
 #include "layout/layout_detail.hpp"
-#include "layout/shared_access.hpp"
-#include "layout/shared_layouts.hpp"
 
 namespace tegula::layout {
 namespace {
@@ -323,31 +321,6 @@ Conversion conversion(Layout const& from, Layout const& to) {
   result.kind = ConversionKind::shuffles;
   result.shuffle = plan_of(*sources, *repetitions);
   return result;
-}
-
-Layout const* scratch_layout(Layout const& from, Layout const& to, int element_bytes) {
-  Extents const& shape = from.shape();
-  Layout const* best = nullptr;
-  int min = 0;
-  auto const consider = [&](Layout const* candidate) {
-    if (candidate == nullptr) return;
-    std::string why;
-    auto const write = AccessMap::get(from, *candidate, why), read = AccessMap::get(to, *candidate, why);
-    if (!write || !read) return;
-    int const cost = bank_cost(*write, vector_plan(*write, element_bytes), element_bytes).wavefronts +
-                     bank_cost(*read, vector_plan(*read, element_bytes), element_bytes).wavefronts;
-    if (best != nullptr && cost >= min) return;
-    best = candidate;
-    min = cost;
-  };
-  std::string ignored;
-  consider(dense_layout(shape));
-  if (shape.size() >= 2) consider(dense_transposed_layout(shape));
-  for (int swizzle : {128, 64, 32, 16}) {
-    consider(swizzled_layout(shape, element_bytes, swizzle, ignored));
-    consider(swizzled_transposed_layout(shape, element_bytes, swizzle, ignored));
-  }
-  return best;
 }
 
 }  // namespace tegula::layout

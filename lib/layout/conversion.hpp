@@ -54,8 +54,9 @@ struct Conversion {
 /// Decides the conversion. Both layouts are of one tile (any other pair is kind shared).
 Conversion conversion(Layout const& from, Layout const& to);
 
-/// Chooses, for a conversion through shared memory, the layout of the tile there with the fewest wavefronts of writing
-/// `from` and reading `to`. It tries dense and swizzled ones in both orders. Null when none is possible.
-Layout const* scratch_layout(Layout const& from, Layout const& to, int element_bytes);
+/// Gives layouts of a tile in shared memory in which `from` is written and `to` read without bank conflicts. They
+/// differ in the side whose accesses are as wide as its registers allow: both, `from` or `to`. Elements that a thread
+/// holds on both sides move together. Empty where the atoms of the two differ.
+std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to, int element_bytes);
 
 }  // namespace tegula::layout

@@ -463,6 +463,7 @@ class PtxMachine : protected PtxText {
     if (op == "div") return encode(a / b, type);
     if (op == "rcp") return encode(1 / a, type);
     if (op == "sqrt") return encode(std::sqrt(a), type);
+    if (op == "rsqrt") return encode(1 / std::sqrt(a), type);
     if (op == "fma")
       return type == "f32" ? std::bit_cast<std::uint32_t>(
                                  std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)))

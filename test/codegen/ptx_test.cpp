@@ -165,14 +165,126 @@ TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of
     for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
     return found;
   };
-  CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 4);  // the sigmoid feeds a quotient of 16 bits
+  CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 2);
+  CHECK(count(kernel("bf16", product + cast), "rcp.approx.ftz.f32") == 2);  // the sigmoid feeds a quotient of 16 bits
   CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 0);
   CHECK(count(kernel("bf16", sum + cast), "div.full.f32") == 0);
   CHECK(count(kernel("f32", kept), "div.full.f32") == 0);
-  CHECK(count(kernel("bf16", "  %r = cast %e : tile<64xbf16>\n"), "div.full.f32") == 2);
+  CHECK(count(kernel("bf16", "  %r = cast %e : tile<64xbf16>\n"), "rcp.approx.ftz.f32") == 2);
+  CHECK(count(kernel("bf16", "  %r = cast %e : tile<64xbf16>\n"), "div") == 0);
   options.exact = true;
   CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 0);
   CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 4);
+}
+
+TEST_CASE("a quotient by a constant plus an exponential takes two instructions of the special units", "[ptx]") {
+  auto const kernel = [](std::string const& constant, std::string const& element) {
+    return read_module("tegula-ir 1\n\nkernel @raised(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %minus = constant {value = -2 : f32} : tile<64xf32>
+  %c = constant {value = )" +
+                       constant +
+                       R"( : f32} : tile<64xf32>
+  %a = load %x, %zero : tile<64xf32>
+  %m = mul %a, %minus : tile<64xf32>
+  %e = exp %m : tile<64xf32>
+  %s = add %e, %c : tile<64xf32>
+  %q = div %a, %s : tile<64xf32>
+  %r = cast %q : tile<64x)" +
+                       element + ">\n  store %y, %r, %zero\n  return\n}\n");
+  };
+  CompileOptions options;  // a thread holds two elements
+  options.target = Target::cuda;
+  auto const count = [&](ir::Module const& module, std::string const& word) {
+    std::string const text = compiler::compile(module, options).image;
+    int found = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+    return found;
+  };
+  ir::Module const half = kernel("1", "bf16"), whole = kernel("1", "f32"), tiny = kernel("1e-35", "bf16");
+  CHECK(count(half, "ex2.approx.ftz.f32") == 2);
+  CHECK(count(half, "rcp.approx.ftz.f32") == 2);
+  CHECK(count(half, "div") == 0);
+  CHECK(count(half, "mul.rn.f32") == 6);  // by -2 log2(e) at once, by a quarter, and by the reciprocal
+  // Powers below 2^-126 do not change the sum, whatever is kept of it.
+  CHECK(count(whole, "ex2.approx.ftz.f32") == 2);
+  CHECK(count(whole, "div.rn.f32") == 2);
+  // They do change a sum with a constant as small.
+  CHECK(count(tiny, "ex2.approx.ftz.f32") == 0);
+  CHECK(count(tiny, "div.full.f32") == 2);
+  options.exact = true;
+  CHECK(count(half, "rcp.approx") == 0);
+  CHECK(count(half, "div.rn.f32") == 2);
+}
+
+TEST_CASE("a quotient that feeds an exponential of which 16 bits are kept has 22 bits", "[ptx]") {
+  auto const kernel = [](std::string const& between, std::string const& element) {
+    return read_module("tegula-ir 1\n\nkernel @tempered(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %three = constant {value = 3 : f32} : tile<64xf32>
+  %a = load %x, %zero : tile<64xf32>
+  %b = abs %a : tile<64xf32>
+  %c = add %b, %three : tile<64xf32>
+  %q = div %a, %c : tile<64xf32>
+)" + between + "  %e = exp %p : tile<64xf32>\n  %r = cast %e : tile<64x" +
+                       element + ">\n  store %y, %r, %zero\n  return\n}\n");
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  auto const exact = [&](std::string const& between, std::string const& element) {
+    return compiler::compile(kernel(between, element), options).image.find("div.rn.f32") != std::string::npos;
+  };
+  std::string const scaled = "  %p = mul %q, %three : tile<64xf32>\n",
+                    shifted = "  %p = sub %q, %three : tile<64xf32>\n", raised = "  %p = exp %q : tile<64xf32>\n";
+  CHECK_FALSE(exact(scaled, "bf16"));
+  CHECK(exact(scaled, "f32"));
+  CHECK(exact(shifted, "bf16"));  // cancels
+  CHECK(exact(raised, "bf16"));   // an exponential of an exponential
+  options.exact = true;
+  CHECK(exact(scaled, "bf16"));
+}
+
+TEST_CASE("a normalisation of which 16 bits are kept has one instruction for its root and no exact quotient", "[ptx]") {
+  auto const kernel = [](std::string const& epsilon) {
+    return read_module(R"(tegula-ir 1
+
+kernel @norm(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xbf16>, %given: f32) {
+  %n = extent %x {axis = 1} : i64
+  %zero = constant {value = 0 : i64} : i64
+  %a16 = load %x, %zero, %zero : tile<1x1024xbf16>
+  %a = cast %a16 : tile<1x1024xf32>
+  %squares = mul %a, %a : tile<1x1024xf32>
+  %sum = reduce %squares {axis = 1} : tile<1x1xf32>
+  %count = cast %n : f32
+  %counts = splat %count : tile<1x1xf32>
+  %mean = div %sum, %counts : tile<1x1xf32>
+)" + epsilon + R"(  %above = add %mean, %least : tile<1x1xf32>
+  %scale = rsqrt %above : tile<1x1xf32>
+  %scales = broadcast %scale : tile<1x1024xf32>
+  %r = mul %a, %scales : tile<1x1024xf32>
+  %r16 = cast %r : tile<1x1024xbf16>
+  store %y, %r16, %zero, %zero
+  return
+}
+)");
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  auto const has = [&](std::string const& epsilon, std::string const& word) {
+    return compiler::compile(kernel(epsilon), options).image.find(word) != std::string::npos;
+  };
+  std::string const constant = "  %least = constant {value = 1e-5 : f32} : tile<1x1xf32>\n",
+                    argument = "  %least = splat %given : tile<1x1xf32>\n";
+  CHECK(has(constant, "rsqrt.approx.f32"));
+  CHECK(has(constant, "div.full.f32"));
+  CHECK_FALSE(has(constant, "div.rn.f32"));
+  CHECK_FALSE(has(constant, "sqrt.rn.f32"));
+  CHECK(has(argument, "div.rn.f32"));  // the sum may cancel
+  CHECK(has(argument, "rsqrt.approx.f32"));
+  options.exact = true;
+  CHECK(has(constant, "div.rn.f32"));
+  CHECK(has(constant, "sqrt.rn.f32"));
+  CHECK_FALSE(has(constant, "rsqrt.approx"));
 }
 
 TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {

@@ -21,14 +21,15 @@ struct MemoryAccessFacts {
     atomic,        ///< of a tile; the same
     buffer_load,   ///< ldmatrix too
     buffer_store,  ///< stmatrix too
+    exchange,      ///< through shared memory: threads write a tile, then read it in another layout
   };
   Kind kind = Kind::load;
-  std::string memory;     ///< name of the tensor or of the shared buffer
+  std::string memory;     ///< name of the tensor, of the shared buffer or of the exchanging op
   location where;         ///< in the user's source
   int bytes = 0;          ///< that a thread moves with one instruction; at most 16
   std::int64_t cost = 0;  ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
   std::int64_t min = 0;   ///< the minimum cost for the bytes moved
-  [[nodiscard]] bool global() const { return kind != Kind::buffer_load && kind != Kind::buffer_store; }
+  [[nodiscard]] bool global() const { return kind < Kind::buffer_load; }
 };
 
 /// Holds the facts of a kernel compiled for a GPU, and the path of each of its loads, stores and products:

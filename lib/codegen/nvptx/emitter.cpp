@@ -76,8 +76,12 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
 }
 
-bool Emitter::approximates(ir::Value const& quotient) const {
-  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_kept(quotient);
+bool Emitter::approximates(ir::Value const& value) const {
+  return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_kept(value);
+}
+
+bool Emitter::approximates_quotient(ir::Value const& quotient) const {
+  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_of_quotient_kept(quotient);
 }
 
 llvm::Function& Emitter::emit_kernel() {
@@ -242,8 +246,15 @@ llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
 llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
   if (is_f8(element)) return ptx::widen_f8(b, element == Element::e4m3, value);
-  if (element == Element::bf16)
+  if (element == Element::bf16) {
+    // The upper half of a word needs no shift.
+    if (auto const* const part = llvm::dyn_cast<llvm::ExtractElementInst>(value))
+      if (auto const* const pair = llvm::dyn_cast<llvm::BitCastInst>(part->getVectorOperand()))
+        if (auto const* const index = llvm::dyn_cast<llvm::ConstantInt>(part->getIndexOperand());
+            index != nullptr && index->isOne() && pair->getOperand(0)->getType()->isIntegerTy(32))
+          return b.CreateBitCast(b.CreateAnd(pair->getOperand(0), i32(0xFFFF0000)), b.getFloatTy());
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
+  }
   return value;
 }
 

@@ -89,8 +89,10 @@ class Emitter {
   /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
   /// unless every op is rounded as written.
   [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
+  /// Tells whether an exponential or a sigmoid may keep 16 bits alone.
+  [[nodiscard]] bool approximates(ir::Value const& value) const;
   /// Tells whether a quotient may be off by two units in the last place of f32.
-  [[nodiscard]] bool approximates(ir::Value const& quotient) const;
+  [[nodiscard]] bool approximates_quotient(ir::Value const& quotient) const;
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.

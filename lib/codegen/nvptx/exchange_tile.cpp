@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/shared_address.hpp"
 #include "ir/exchange.hpp"
 #include "tegula/support/error.hpp"
 
@@ -29,6 +30,13 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   Registers result;
   llvm::IRBuilder<>& b = e.b;
   Element const element = op.result()->type().element();
+  if (layout::Layout const* const layout = ir::scratch_memory(op)) {
+    ir::Type const memory = ir::Type::shared(element, from.shape(), layout);
+    llvm::Value* const address = e.shared_address(e.i32(scratch));
+    store_tile(e, op, memory, address, op.operand()->type(), operand);
+    e.barrier();
+    return e.set(*op.result(), load_tile(e, op, memory, address, op.result()->type()));
+  }
   int const size = bytes(element);
   ir::ScratchTiles const tiles = ir::scratch_tiles(op);
   // A butterfly reads the neighbour's place, a resize the last one's where the operand has none.
@@ -47,22 +55,12 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
     }
     return at;
   };
-  // Rows stay 16-byte aligned when their pitch is; else single elements.
-  auto const width_of = [&](layout::Layout const& layout, ir::ScratchTile const& tile, std::int64_t first) {
-    int const last = layout.rank() - 1;
-    if (last < 0) return 1;
-    std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / size);
-    while (width > 1 && first % width != 0) width /= 2;
-    for (int axis = 0; axis < last; ++axis)
-      while (width > 1 && tile.strides[axis] % width != 0) width /= 2;
-    return static_cast<int>(width);
-  };
   llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
   auto const wide = [&](int width) -> llvm::Type* {
     return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
   };
 
-  int const store_width = width_of(from, tiles.written, 0);
+  int const store_width = ir::scratch_width(from, tiles.written, 0, element);
   llvm::Value* const owner = e.owns(from);
   for (int reg = 0; reg < from.registers(); reg += store_width) {
     if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
@@ -86,7 +84,7 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
                  per_word * size * 8);
   }
   e.barrier();
-  int load_width = width_of(to, tiles.read, tiles.first);
+  int load_width = ir::scratch_width(to, tiles.read, tiles.first, element);
   if (resizes && to.rank() > 0 && to.shape()[to.rank() - 1] > from.shape()[to.rank() - 1]) load_width = 1;
   if (butterfly != nullptr && butterfly->axis == to.rank() - 1)
     load_width = static_cast<int>(std::min<std::int64_t>(load_width, butterfly->stride));

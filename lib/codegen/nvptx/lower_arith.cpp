@@ -3,10 +3,15 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/ptx/math.hpp"
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
+#include "ir/kept_bits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -68,10 +73,27 @@ llvm::Value* divide_floats(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
   return e.intrinsic(id, {lhs, rhs});
 }
 
+llvm::Value* f32(Emitter& e, double value) { return llvm::ConstantFP::get(e.b.getFloatTy(), value); }
+llvm::Value* fma(Emitter& e, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+  return e.intrinsic(llvm::Intrinsic::fma, {x, y, z}, {x->getType()});
+}
+
 /// Divides with an error of at most two units in the last place, for the whole range. The exact quotient takes about
 /// eight instructions more and a branch.
 llvm::Value* quotient(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
   return inline_ptx(e.b, e.b.getFloatTy(), "div.full.f32 $0, $1, $2;", "=f,f,f", {lhs, rhs});
+}
+
+/// Divides by a normal number of at most 2^126, with the same error.
+llvm::Value* quotient_by_normal(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
+  return e.b.CreateFMul(lhs, ptx::rcp_approx(e.b, rhs));
+}
+
+/// Divides by the sum of a number that is not negative and a constant, with the same error. A quarter of the sum has a
+/// normal reciprocal, and costs no more instructions than the sum.
+llvm::Value* quotient_by_raised(Emitter& e, llvm::Value* lhs, llvm::Value* raised, double constant) {
+  llvm::Value* const quarter = fma(e, raised, f32(e, 0.25), f32(e, constant / 4));
+  return quotient_by_normal(e, e.b.CreateFMul(lhs, f32(e, 0.25)), quarter);
 }
 
 llvm::Value* square_root(Emitter& e, llvm::Value* value) {
@@ -79,14 +101,16 @@ llvm::Value* square_root(Emitter& e, llvm::Value* value) {
   return e.intrinsic(id, {value});
 }
 
+/// True for 2^n and -2^n that are far from the ends of the range of f32.
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::abs(std::frexp(value, &exponent)) == 0.5 && exponent > -60 && exponent < 60;
+}
+
 llvm::Value* hardware(Emitter& e, char const* instruction, llvm::Value* value) {
   return inline_ptx(e.b, e.b.getFloatTy(), std::string(instruction) + " $0, $1;", "=f,f", {value});
 }
 
-llvm::Value* f32(Emitter& e, double value) { return llvm::ConstantFP::get(e.b.getFloatTy(), value); }
-llvm::Value* fma(Emitter& e, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
-  return e.intrinsic(llvm::Intrinsic::fma, {x, y, z}, {x->getType()});
-}
 llvm::Value* magnitude(Emitter& e, llvm::Value* value) {
   return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()});
 }
@@ -112,21 +136,30 @@ Function1 f32_only(Function1 function) {
   };
 }
 
-/// Computes 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
-/// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each.
-char const* power_instruction(Emitter& e) { return e.flushes_powers() ? "ex2.approx.ftz.f32" : "ex2.approx.f32"; }
+constexpr double log2e = 1.4426950408889634;
 
-/// Computes exp. `approximate`: the product with log2(e) is rounded once, so the result has an error of 2^-17.
-llvm::Value* natural_exponential(Emitter& e, llvm::Value* x, bool approximate) {
+/// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each, unless they vanish in
+/// sums.
+char const* power_instruction(bool flushes) { return flushes ? "ex2.approx.ftz.f32" : "ex2.approx.f32"; }
+char const* power_instruction(Emitter& e, ir::Value const& power) {
+  return power_instruction(e.flushes_powers() || ir::only_raised(power));
+}
+
+/// Computes exp from the argument's part, which `scale` times log2(e) multiplies, by one instruction of an error of
+/// 2^-17.
+llvm::Value* rough_exponential(Emitter& e, char const* instruction, llvm::Value* x, double scale = 1) {
+  return hardware(e, instruction, e.b.CreateFMul(x, f32(e, scale * static_cast<double>(static_cast<float>(log2e)))));
+}
+
+/// Computes exp as 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
+llvm::Value* natural_exponential(Emitter& e, char const* instruction, llvm::Value* x) {
   llvm::IRBuilder<>& b = e.b;
-  constexpr double log2e = 1.4426950408889634;
   float const high = static_cast<float>(log2e);
-  if (approximate) return hardware(e, power_instruction(e), b.CreateFMul(x, f32(e, high)));
   double const low = log2e - static_cast<double>(high);
   llvm::Value* const t = b.CreateFMul(x, f32(e, high));
   llvm::Value* rest = fma(e, x, f32(e, high), b.CreateFNeg(t));
   rest = fma(e, x, f32(e, low), rest);
-  llvm::Value* const power = hardware(e, "ex2.approx.f32", t);
+  llvm::Value* const power = hardware(e, instruction, t);
   llvm::Value* const corrected = fma(e, power, b.CreateFMul(rest, f32(e, 0.6931471805599453)), power);
   // Outside, the power is 0, infinite or NaN and the correction is meaningless.
   return b.CreateSelect(b.CreateFCmpOLT(magnitude(e, t), f32(e, 128.0)), corrected, power);
@@ -224,7 +257,15 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
 void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates(*op.result());
+  bool const approximate = e.approximates_quotient(*op.result());
+  ir::Op const* const divisor = op.rhs()->defining_op();
+  if (auto const sum = approximate && divisor != nullptr ? ir::raised_sum(*divisor) : std::nullopt) {
+    Registers const &lhs = e.get(*op.lhs()), &raised = e.get(*sum->raised);
+    Registers result;
+    for (std::size_t i = 0; i < lhs.size(); ++i)
+      result.push_back(quotient_by_raised(e, lhs[i], raised[i], sum->constant));
+    return e.set(*op.result(), std::move(result));
+  }
   binary(
       op, e, [&](auto* x, auto* y) { return approximate ? quotient(e, x, y) : divide_floats(e, x, y); },
       [&](auto* x, auto* y) {
@@ -421,25 +462,42 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #include "tegula/math/elementary.def"
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates(*op.result());
-  unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x, approximate); }), not_defined);
+  char const* const instruction = power_instruction(ir::only_raised(*op.result()));
+  if (!e.approximates(*op.result()))
+    return unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
+  // A power of 2 that scales the argument scales log2(e).
+  ir::Value const* argument = op.operand();
+  double scale = 1;
+  if (ir::Op const* const product = argument->defined_by<ir::MulOp>())
+    if (auto const constant = ir::constant_of(*product->rhs()); constant && is_power_of_two(ir::to_double(*constant))) {
+      scale = ir::to_double(*constant);
+      argument = product->lhs();
+    }
+  Registers result;
+  for (llvm::Value* x : e.get(*argument))
+    result.push_back(rough_exponential(e, power_instruction(e, *op.result()), x, scale));
+  e.set(*op.result(), std::move(result));
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
-  char const* const instruction = power_instruction(e);
+  char const* const instruction = power_instruction(e, *op.result());
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
   bool const approximate = e.approximates(*op.result());
   unary(op, e, f32_only([&](auto* x) {
-          llvm::Value* const one = f32(e, 1);
-          llvm::Value* const power = natural_exponential(e, e.b.CreateFNeg(magnitude(e, x)), approximate);
+          llvm::Value *const one = f32(e, 1), *const falls = e.b.CreateFNeg(magnitude(e, x));
+          llvm::Value* const power = approximate ? rough_exponential(e, power_instruction(e.flushes_powers()), falls)
+                                                 : natural_exponential(e, power_instruction(false), falls);
           llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
-          llvm::Value* const below = e.b.CreateFAdd(power, one);
-          return approximate ? quotient(e, above, below) : divide_floats(e, above, below);
+          llvm::Value* const below = e.b.CreateFAdd(power, one);  // between 1 and 2
+          return approximate ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
         }),
         not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
+  if (e.approximates(*op.result()))
+    return unary(
+        op, e, [&](auto* x) { return hardware(e, "rsqrt.approx.f32", x); }, not_defined);
   unary(
       op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); },
       not_defined);

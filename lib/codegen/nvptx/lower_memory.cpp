@@ -262,9 +262,11 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   std::string const space = tensor.constant ? "global.nc" : "global";
   int const widest = access_width(attributes.vector, type);
 
+  // Whole vectors and single elements meet in words, as whole vectors come.
+  Words const joined = words_for(element, widest);
   auto const access = [&](int width) {
     Words const words = words_for(element, width);
-    Registers result;
+    Registers result, single;
     std::vector<llvm::Value*> const pads(static_cast<std::size_t>(width), pad);
     for (int reg = 0; reg < type.layout()->registers(); reg += width) {
       Registers otherwise;
@@ -272,12 +274,23 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
         otherwise.push_back(pack_word(e, element, words, &pads[static_cast<std::size_t>(at)]));
       Box::Address const address = box.address(reg);
       for (llvm::Value* word :
-           load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits))
-        unpack_word(e, element, words, word, result);
+           load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits)) {
+        if (words.elements == joined.elements) {
+          result.push_back(word);
+          continue;
+        }
+        unpack_word(e, element, words, word, single);
+        if (static_cast<int>(single.size()) < joined.elements) continue;
+        result.push_back(pack_word(e, element, joined, single.data()));
+        single.clear();
+      }
     }
     return result;
   };
-  e.set(*op.result(), by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access));
+  Registers result;
+  for (llvm::Value* word : by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access))
+    unpack_word(e, element, joined, word, result);
+  e.set(*op.result(), std::move(result));
 }
 
 void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {

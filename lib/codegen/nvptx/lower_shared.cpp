@@ -19,6 +19,28 @@ constexpr std::int64_t mbarrier_bytes = 8;
 /// Names the state space of a buffer as load_vector and store_vector take it.
 char const* space_of(ir::Type const& buffer) { return buffer.is_global() ? "global" : "shared"; }
 
+/// Loads adjacent elements.
+Registers load(Emitter& e, ir::Type const& view, Element element, llvm::Value* base, std::int64_t constant, int count) {
+  Words const words = words_for(element, count);
+  llvm::Type* const word =
+      words.elements == 1 && words.bits >= 32 ? e.type(element) : e.b.getIntNTy(words.bits < 32 ? 16 : 32);
+  Registers const shape(static_cast<std::size_t>(count / words.elements), llvm::PoisonValue::get(word));
+  Registers result;
+  for (llvm::Value* loaded : load_vector(e.b, space_of(view), nullptr, base, constant, shape, words.bits))
+    unpack_word(e, element, words, loaded, result);
+  return result;
+}
+
+/// Stores adjacent elements.
+void store(Emitter& e, ir::Type const& view, Element element, llvm::Value* predicate, llvm::Value* base,
+           std::int64_t constant, Registers const& elements) {
+  Words const words = words_for(element, static_cast<int>(elements.size()));
+  Registers packed;
+  for (std::size_t at = 0; at < elements.size(); at += static_cast<std::size_t>(words.elements))
+    packed.push_back(pack_word(e, element, words, &elements[at]));
+  store_vector(e.b, space_of(view), predicate, base, constant, packed, words.bits);
+}
+
 /// Makes the variable behind a buffer in global memory.
 llvm::Value* global_buffer(ir::BufferAllocOp const& attributes, ir::Type const& type, Emitter& e) {
   std::string const name = attributes.symbol.empty() ? "tegula_buffer" : std::string(attributes.symbol.view());
@@ -52,29 +74,10 @@ void lower(ir::ViewOp const&, ir::Op const& op, Emitter& e) {
 
 void lower(ir::TransViewOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.scalar(*op.operand())}); }
 
-void lower(ir::BufferLoadOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.result()->type();
-  Element const element = type.element();
-  llvm::Value* const address = e.scalar(*op.operand());
-  auto const load = [&](llvm::Value* base, std::int64_t constant, int count) {
-    Words const words = words_for(element, count);
-    llvm::Type* const word =
-        words.elements == 1 && words.bits >= 32 ? e.type(element) : e.b.getIntNTy(words.bits < 32 ? 16 : 32);
-    Registers const shape(static_cast<std::size_t>(count / words.elements), llvm::PoisonValue::get(word));
-    Registers result;
-    for (llvm::Value* loaded :
-         load_vector(e.b, space_of(op.operand()->type()), nullptr, base, constant, shape, words.bits))
-      unpack_word(e, element, words, loaded, result);
-    return result;
-  };
-  if (type.is_scalar()) {
-    llvm::Value* const value = load(address, 0, 1)[0];
-    // All lanes read one place; through lane 0 ptxas knows that branches on it are taken by whole warps.
-    e.set(*op.result(), {e.elected ? value : e.shuffle_from(value, element, e.i32(0))});
-    return;
-  }
-  SharedAccess access(e, op, op.operand()->type(), address, *type.layout(), false);
-  Registers result(static_cast<std::size_t>(type.layout()->registers()));
+Registers load_tile(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, ir::Type const& tile) {
+  Element const element = tile.element();
+  SharedAccess access(e, op, view, address, *tile.layout(), false);
+  Registers result(static_cast<std::size_t>(tile.layout()->registers()));
   auto const give = [&](std::vector<int> const& registers, Registers const& values) {
     for (std::size_t i = 0; i < registers.size(); ++i) result[static_cast<std::size_t>(registers[i])] = values[i];
   };
@@ -89,34 +92,35 @@ void lower(ir::BufferLoadOp const&, ir::Op const& op, Emitter& e) {
   } else {
     for (layout::VectorAccess const& vector : access.vectors().accesses) {
       SharedAccess::Address const at = access.of(vector);
-      give(vector.registers, load(at.base, at.constant, access.vectors().width));
+      give(vector.registers, load(e, view, element, at.base, at.constant, access.vectors().width));
     }
     for (auto const& [copy, from] : access.vectors().copies)
       result[static_cast<std::size_t>(copy)] = result[static_cast<std::size_t>(from)];
   }
-  e.set(*op.result(), std::move(result));
+  return result;
 }
 
-void lower(ir::BufferStoreOp const&, ir::Op const& op, Emitter& e) {
-  ir::Value const &view = *op.in<ir::BufferStoreOp>("destination"), &value = *op.in<ir::BufferStoreOp>("value");
-  ir::Type const& type = value.type();
-  Element const element = type.element();
-  llvm::Value* const address = e.scalar(view);
-  Registers const& values = e.get(value);
-  auto const store = [&](llvm::Value* predicate, llvm::Value* base, std::int64_t constant, Registers const& elements) {
-    Words const words = words_for(element, static_cast<int>(elements.size()));
-    Registers packed;
-    for (std::size_t at = 0; at < elements.size(); at += static_cast<std::size_t>(words.elements))
-      packed.push_back(pack_word(e, element, words, &elements[at]));
-    store_vector(e.b, space_of(view.type()), predicate, base, constant, packed, words.bits);
-  };
-  if (type.is_scalar()) return store(nullptr, address, 0, values);
+void lower(ir::BufferLoadOp const&, ir::Op const& op, Emitter& e) {
+  ir::Type const &type = op.result()->type(), &view = op.operand()->type();
+  llvm::Value* const address = e.scalar(*op.operand());
+  if (type.is_scalar()) {
+    llvm::Value* const value = load(e, view, type.element(), address, 0, 1)[0];
+    // All lanes read one place; through lane 0 ptxas knows that branches on it are taken by whole warps.
+    e.set(*op.result(), {e.elected ? value : e.shuffle_from(value, type.element(), e.i32(0))});
+    return;
+  }
+  e.set(*op.result(), load_tile(e, op, view, address, type));
+}
+
+void store_tile(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, ir::Type const& tile,
+                Registers const& values) {
+  Element const element = tile.element();
   auto const take = [&](std::vector<int> const& registers) {
     Registers result;
     for (int reg : registers) result.push_back(values[static_cast<std::size_t>(reg)]);
     return result;
   };
-  SharedAccess access(e, op, view.type(), address, *type.layout(), true);
+  SharedAccess access(e, op, view, address, *tile.layout(), true);
   if (auto const& plan = access.matrices()) {
     for (target::MatrixStep const& step : plan->steps) {
       Registers words;
@@ -126,11 +130,19 @@ void lower(ir::BufferStoreOp const&, ir::Op const& op, Emitter& e) {
     }
     return;
   }
-  llvm::Value* const owner = e.owns(*type.layout());
+  llvm::Value* const owner = e.owns(*tile.layout());
   for (layout::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
-    store(owner, at.base, at.constant, take(vector.registers));
+    store(e, view, element, owner, at.base, at.constant, take(vector.registers));
   }
+}
+
+void lower(ir::BufferStoreOp const&, ir::Op const& op, Emitter& e) {
+  ir::Value const &view = *op.in<ir::BufferStoreOp>("destination"), &value = *op.in<ir::BufferStoreOp>("value");
+  llvm::Value* const address = e.scalar(view);
+  Registers const& values = e.get(value);
+  if (value.type().is_scalar()) return store(e, view.type(), value.type().element(), nullptr, address, 0, values);
+  store_tile(e, op, view.type(), address, value.type(), values);
 }
 
 void lower(ir::PeerStoreOp const&, ir::Op const& op, Emitter& e) {

@@ -50,6 +50,13 @@ class SharedAccess {
   ThreadPart element_, row_;
 };
 
+/// Loads a tile in registers from a view at an address.
+Registers load_tile(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, ir::Type const& tile);
+
+/// Stores a tile in registers to a view at an address.
+void store_tile(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, ir::Type const& tile,
+                Registers const& values);
+
 /// Counts the bytes from a shared value's start to the box of this shape at the offsets, one per axis of the source.
 llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Extents const& box,
                         std::span<ir::Value* const> offsets);

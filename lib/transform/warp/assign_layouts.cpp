@@ -41,8 +41,16 @@ struct Group {
   std::vector<Value*> values;
   std::vector<Op*> accesses;          ///< to global memory, into and from it
   std::vector<std::int64_t> reduced;  ///< axes along which it is reduced or scanned
+  std::vector<Op*> transposed;        ///< into tiles of another last axis, and from them
   Layout const* layout = nullptr;
   bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
+};
+
+/// Says that a thread holds squares of adjacent elements along the last axis and another one.
+struct Square {
+  int axis = -1;
+  std::int64_t side = 1;
+  std::int64_t min = 1;  ///< where a thread does not hold enough elements for the whole side
 };
 
 class Assignment {
@@ -190,10 +198,24 @@ class Assignment {
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
       if (op.is<ir::ButterflyOp>()) group(op.result()).reduced.push_back(op.as<ir::ButterflyOp>().axis);
+      if (op.is<ir::TransOp>() && op.as<ir::TransOp>().permutation.back() + 1 != op.result()->type().rank()) {
+        group(op.operand()).transposed.push_back(&op);
+        group(op.result()).transposed.push_back(&op);
+      }
       return ir::Walk::advance;
     });
   }
   Group& group(Value* value) { return groups_[group_of_.at(value)]; }
+
+  /// Gives the narrowest of the wide accesses; 0 if none is: an access of single elements has no say.
+  std::int64_t wide_access(std::vector<Op*> const& accesses) const {
+    std::int64_t width = 0;
+    for (Op const* access : accesses) {
+      std::int64_t const here = widest_.at(access);
+      if (here > 1) width = width == 0 ? here : std::min(width, here);
+    }
+    return width;
+  }
 
   /// Counts the adjacent elements that an access may take at once, by the facts about tensor and offset.
   std::int64_t widest_access(Op const& op) const {
@@ -212,13 +234,35 @@ class Assignment {
   }
 
   Layout const* blocked(Group const& group) const {
-    return blocked(group.values[0]->type(), group.accesses, group.reduced);
+    return blocked(group.values[0]->type(), group.accesses, group.reduced, ir::Order::any, -1, square_of(group));
+  }
+
+  /// Finds the squares that let an exchange move words: those of a tile that is transposed between two accesses to
+  /// global memory. A word has two elements of 16 bits, or four of 8, of a column on one side and of a row on the
+  /// other.
+  Square square_of(Group const& group) const {
+    constexpr int word_bytes = 4;
+    if (group.accesses.empty()) return {};
+    for (Op const* op : group.transposed) {
+      if (group_of_.at(op->operand()) == group_of_.at(op->result())) continue;
+      if (groups_[group_of_.at(op->operand())].accesses.empty() || groups_[group_of_.at(op->result())].accesses.empty())
+        continue;
+      int const size = bytes(op->result()->type().element());
+      if (size > word_bytes) continue;
+      Extents const& permutation = op->as<ir::TransOp>().permutation;
+      int const last = permutation.size() - 1;
+      int axis = static_cast<int>(permutation.back());
+      if (&groups_[group_of_.at(op->result())] == &group)
+        for (axis = 0; permutation[axis] != last;) ++axis;
+      return {axis, std::max(2, word_bytes / size), size < word_bytes ? 2 : 1};
+    }
+    return {};
   }
   /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
   /// along the axis `run`, by default the last.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
                         std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
-                        int run = -1) const {
+                        int run = -1, Square square = {}) const {
     int const rank = type.rank();
     if (run < 0) run = rank - 1;
     int const warps = function_.warps;
@@ -230,16 +274,18 @@ class Assignment {
       lanes.push_back(1);
       warps_along.push_back(1);
     }
-    // The narrowest of the wide accesses; an access of single elements has no say.
-    std::int64_t width = 0;
-    for (Op const* access : accesses) {
-      std::int64_t const here = widest_.at(access);
-      if (here > 1) width = width == 0 ? here : std::min(width, here);
-    }
-    if (accesses.empty()) width = 4;
+    std::int64_t width = accesses.empty() ? 4 : wide_access(accesses);
     width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[run]));
-    while (width > 1 && width * lanes_per_warp * warps > type.elements()) width /= 2;
+    std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);
+    std::int64_t side = 1;
+    if (square.axis >= 0) {  // a side of two is enough for words, and worth more than the width of an access
+      side = std::min(square.side, power_of_two_part(type.shape()[square.axis]));
+      while (side > square.min && side * width > of_thread) side /= 2;
+    }
+    while (width > 1 && width * side > of_thread) width /= 2;
+    if (side * width > of_thread) side = 1;
     per_thread[run] = width;
+    if (square.axis >= 0) per_thread[square.axis] = side;
 
     auto const room = [&](int axis) {
       return std::max<std::int64_t>(
@@ -364,9 +410,11 @@ class Assignment {
     Group& group = this->group(value);
     if (group.layout != nullptr) return;
     // A tile as large as this one that is loaded or stored itself gets a layout for its own accesses.
-    bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 &&
-                              layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 &&
-                              layout->free_bits(layout::Dim::lane) == 0;
+    // So does a tile that is transposed, unless all of its accesses stay as wide.
+    std::int64_t const run = layout->contiguous(std::max(layout->rank() - 1, 0));
+    bool const narrower = run == 1 || (square_of(group).axis >= 0 && run < wide_access(group.accesses));
+    bool const moves_memory =
+        !group.accesses.empty() && layout->registers() > 1 && narrower && layout->free_bits(layout::Dim::lane) == 0;
     if (moves_memory || !reaches_shared(group, *layout)) return;
     group.layout = layout;
     derive_from(group);
@@ -576,21 +624,31 @@ class Assignment {
   std::map<Op const*, std::int64_t> widest_;  ///< elements that an access can take at once
 };
 
+/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
+int bits_moved(Op const& op) {
+  if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !at_indices(op)) return 0;
+  return bits((op.is<ir::FetchOp>() ? *op.result() : *accessed_tile(op)).type().element());
+}
+
 /// Chooses the warps for the largest tile of the module, or takes the number that a kernel already states.
 int wanted_warps(ir::Module const& module) {
   std::int64_t max = 1;
-  int given = 0;
+  int given = 0, moved = 0;
   for (auto const& function : module.functions()) {
     if (function->is_kernel()) given = std::max(given, function->warps);
     ir::walk(*function, [&](Op& op) {
       for (int i = 0; i < op.result_count(); ++i)
         if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
+      moved = std::max(moved, bits_moved(op));
     });
   }
   if (given != 0) return given;
-  // 8 elements per thread hide latency in small tiles. In larger ones a wide CTA costs more than 16 or 32 per thread.
-  // On an H200 rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16.
-  std::int64_t const per_thread = max >= 8192 ? 32 : max >= 4096 ? 16 : 8;
+  // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
+  // with 8 warps, 0.79 with 16.
+  // Two warps or more, since a multiprocessor has few CTAs.
+  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
+  std::int64_t const per_thread = max >= 8192 ? 32 : max >= 4096 || narrow ? 16 : 8;
   std::int64_t const wanted = max / (lanes_per_warp * per_thread);
   int warps = 1;
   while (warps < wanted && warps < max_warps) warps *= 2;

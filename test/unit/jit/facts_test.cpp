@@ -24,10 +24,23 @@ inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 
   store(y, shape<1, 4096>, e / sum(e, axis<1>), g[0], 0);
 });
 
-inline constexpr auto transposed = kernel("transposed", [](in<float, 2> x, out<float, 2> y) {
-  auto g = grid_over(y, shape<32, 32>);
-  store(y, shape<32, 32>, trans(load(x, shape<32, 32>, g[1], g[0])), g[0], g[1]);
+template <class T, int N>
+inline constexpr auto transposed = kernel("transposed", [](in<T, 2> x, out<T, 2> y) {
+  auto g = grid_over(y, shape<N, N>);
+  store(y, shape<N, N>, trans(load(x, shape<N, N>, g[1], g[0])), g[0], g[1]);
 });
+
+/// Checks a transposition: wide accesses to global memory, one exchange in words and without conflicts.
+void check_transposition(KernelFacts const& facts, int narrowest) {
+  INFO(facts.str());
+  REQUIRE(facts.accesses.size() == 3);
+  CHECK(facts.narrowest_access() == narrowest);
+  CHECK(facts.wasted_sectors() == 0);
+  CHECK(facts.accesses[1].kind == MemoryAccessFacts::Kind::exchange);
+  CHECK(facts.accesses[1].memory == "convert_layout");
+  CHECK(facts.accesses[1].bytes >= 4);
+  CHECK(facts.bank_conflicts() == 0);
+}
 
 }  // namespace
 
@@ -65,10 +78,16 @@ TEST_CASE("facts: a row kernel's registers follow its warps, estimated and assem
   }
 }
 
-TEST_CASE("facts: a transposed access is as wide as both sides allow", "[N14]") {
-  KernelFacts const facts = tegula::facts(transposed);
-  REQUIRE(facts.accesses.size() == 2);
-  CHECK(facts.wasted_sectors() == 0);
+TEST_CASE("facts: transpositions access 16 bytes and exchange words without bank conflicts", "[N14]") {
+  check_transposition(tegula::facts(transposed<float, 32>), 16);
+  check_transposition(tegula::facts(transposed<float, 64>), 16);
+  check_transposition(tegula::facts(transposed<bf16, 32>), 16);
+  check_transposition(tegula::facts(transposed<bf16, 64>), 16);
+  check_transposition(tegula::facts(transposed<bf16, 128>), 16);
+  check_transposition(tegula::facts(transposed<f16, 128>), 16);
+  check_transposition(tegula::facts(transposed<std::int8_t, 128>), 16);
+  // 16 elements a thread: two rows of 8 bytes.
+  check_transposition(tegula::facts(transposed<std::int8_t, 64>), 8);
 }
 
 TEST_CASE("facts refuses what compile refuses, for the same reason and before it counts anything") {

@@ -1,0 +1,184 @@
+// Finds layouts of a tile in shared memory that two register layouts access without bank conflicts.
+//
+// An offset has three parts, from the lowest bits up. All coordinates are vectors over F2:
+//
+//   vector   elements that one access moves; both sides hold the first of them in a thread's registers
+//   bank     the rest of the 128 bytes of all banks
+//   row      the same bank, another word
+//
+// An access has no conflict if no two of its lanes differ by a row alone. So the rows span a complement of the space
+// that vector and lanes span, on each side. Two spaces of one dimension always have a common complement.
+#include <algorithm>
+#include <bit>
+
+#include "layout/conversion.hpp"
+#include "layout/layout_detail.hpp"
+
+namespace tegula::layout {
+namespace {
+
+using detail::Elimination;
+using Vectors = std::vector<std::uint64_t>;
+
+constexpr int bank_row_bytes = 128;
+constexpr int access_bytes = 16;
+constexpr int word_bytes = 4;
+
+int log2_of(int value) { return std::countr_zero(static_cast<unsigned>(value)); }
+
+/// Holds vectors that are independent, in the order in which they came.
+class Basis {
+ public:
+  /// False if the vector is in the span already.
+  bool add(std::uint64_t vector) {
+    if (!elimination_.add(vector, static_cast<int>(vectors_.size()))) return false;
+    vectors_.push_back(vector);
+    return true;
+  }
+  void add_up_to(std::size_t count, Vectors const& from) {
+    for (std::uint64_t vector : from)
+      if (vectors_.size() < count) add(vector);
+  }
+  [[nodiscard]] bool contains(std::uint64_t vector) const {
+    Elimination copy = elimination_;
+    return !copy.add(vector, 0);
+  }
+  [[nodiscard]] Vectors const& vectors() const { return vectors_; }
+  [[nodiscard]] std::size_t size() const { return vectors_.size(); }
+
+ private:
+  Elimination elimination_;
+  Vectors vectors_;
+};
+
+/// Holds what a register layout gives to its accesses: vectors of registers and of lanes.
+struct Side {
+  Vectors registers, lanes;
+};
+
+Side side_of(Layout const& layout) {
+  Side side;
+  for (Extents const& basis : layout.input(Dim::reg).bases)
+    side.registers.push_back(detail::pack(basis, layout.atom()));
+  for (Extents const& basis : layout.input(Dim::lane).bases) side.lanes.push_back(detail::pack(basis, layout.atom()));
+  return side;
+}
+
+/// Finds vectors that both sides have in registers, at most `count`; those that one side names come first.
+Vectors common_registers(Side const& a, Side const& b, std::size_t count) {
+  Basis of_a, of_b, common;
+  for (std::uint64_t vector : a.registers) of_a.add(vector);
+  for (std::uint64_t vector : b.registers) of_b.add(vector);
+  for (Side const* side : {&a, &b})
+    for (std::uint64_t vector : side->registers)
+      if (common.size() < count && of_a.contains(vector) && of_b.contains(vector)) common.add(vector);
+  constexpr std::size_t most = 10;
+  if (of_a.size() > most) return common.vectors();
+  for (std::uint32_t chosen = 1; chosen < 1U << of_a.size() && common.size() < count; ++chosen) {
+    std::uint64_t sum = 0;
+    for (std::size_t bit = 0; bit < of_a.size(); ++bit)
+      if ((chosen >> bit & 1) != 0) sum ^= of_a.vectors()[bit];
+    if (of_b.contains(sum)) common.add(sum);
+  }
+  return common.vectors();
+}
+
+/// Gives the space in which no two words of an access may share a bank: its vector, the parts of a word, and the lanes
+/// that are served at once.
+Basis busy(Vectors const& vector, Vectors const& in_word, Side const& side, int element_bytes) {
+  Basis result;
+  for (std::uint64_t one : vector) result.add(one);
+  for (std::uint64_t one : in_word) result.add(one);
+  int const bytes = element_bytes << vector.size();
+  std::size_t const served = bytes <= 4 ? 5 : bytes <= 8 ? 4 : 3;
+  for (std::size_t i = 0; i < std::min(served, side.lanes.size()); ++i) result.add(side.lanes[i]);
+  return result;
+}
+
+/// Completes a basis to `count` vectors, first by those of the other space.
+void complete(Basis& basis, Basis const& other, std::size_t count, Vectors const& units) {
+  basis.add_up_to(count, other.vectors());
+  basis.add_up_to(count, units);
+}
+
+/// Gives a basis of a common complement of two spaces of one dimension.
+Vectors common_complement(Basis const& a, Basis const& b, Vectors const& units) {
+  Basis sum = b, back = a;
+  Vectors only_a, only_b, result;
+  for (std::uint64_t vector : a.vectors())
+    if (sum.add(vector)) only_a.push_back(vector);
+  for (std::uint64_t vector : b.vectors())
+    if (back.add(vector)) only_b.push_back(vector);
+  for (std::size_t i = 0; i < only_a.size(); ++i) result.push_back(only_a[i] ^ only_b[i]);
+  for (std::uint64_t unit : units)
+    if (sum.add(unit)) result.push_back(unit);
+  return result;
+}
+
+Extents unpack(std::uint64_t vector, Extents const& atom) {
+  Extents result;
+  for (int axis = 0; axis < atom.size(); ++axis) {
+    auto const extent = static_cast<std::uint64_t>(atom[axis]);
+    result.push_back(static_cast<std::int64_t>(vector % extent));
+    vector /= extent;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to, int element_bytes) {
+  if (from.rank() == 0 || from.shape() != to.shape() || from.atom() != to.atom()) return {};
+  if (!from.input(Dim::lane).digits.empty() || !to.input(Dim::lane).digits.empty()) return {};
+  Extents const& atom = from.atom();
+  Side const writer = side_of(from), reader = side_of(to);
+  Vectors units;
+  for (std::uint64_t unit = 1; unit < static_cast<std::uint64_t>(atom.product()); unit *= 2) units.push_back(unit);
+  auto const widest = static_cast<std::size_t>(log2_of(access_bytes / element_bytes));
+  auto const in_banks = std::min(units.size(), static_cast<std::size_t>(log2_of(bank_row_bytes / element_bytes)));
+  Vectors const common = common_registers(writer, reader, widest);
+
+  std::vector<Layout const*> result;
+  for (Side const* wide : {static_cast<Side const*>(nullptr), &writer, &reader}) {
+    Basis vector;
+    for (std::uint64_t one : common) vector.add(one);
+    if (wide != nullptr) vector.add_up_to(widest, wide->registers);
+    auto const word =
+        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes))));
+    Vectors const in_word(vector.vectors().begin(), vector.vectors().begin() + static_cast<std::ptrdiff_t>(word));
+    auto const moved = [&](Side const& side) { return wide == &side ? vector.vectors() : common; };
+    Basis written = busy(moved(writer), in_word, writer, element_bytes);
+    Basis read = busy(moved(reader), in_word, reader, element_bytes);
+    if (written.size() > in_banks || read.size() > in_banks) continue;
+    Basis const before = written;
+    complete(written, read, in_banks, units);
+    complete(read, before, in_banks, units);
+    Vectors const rows = common_complement(written, read, units);
+
+    Basis taken;
+    for (std::uint64_t row : rows) taken.add(row);
+    Vectors bits;
+    auto const put = [&](Vectors const& vectors) {
+      for (std::uint64_t one : vectors)
+        if (taken.add(one)) bits.push_back(one);
+    };
+    put(vector.vectors());
+    if (bits.size() != vector.size()) continue;  // a row lies within a vector
+    put((wide == &reader ? reader : writer).lanes);
+    put(units);
+    bits.insert(bits.end(), rows.begin(), rows.end());
+
+    LayoutInput offset{Dim::offset, {}, {}};
+    for (std::uint64_t bit : bits) offset.bases.push_back(unpack(bit, atom));
+    for (int axis = atom.size() - 1; axis >= 0; --axis) {
+      Extents stride = detail::zeros(atom.size());
+      stride[axis] = atom[axis];
+      offset.digits.push_back({from.shape()[axis] / atom[axis], stride});
+    }
+    Layout const* const memory = Layout::get({offset}, atom.size());
+    if (std::find(result.begin(), result.end(), memory) == result.end()) result.push_back(memory);
+  }
+  return result;
+}
+
+}  // namespace tegula::layout
