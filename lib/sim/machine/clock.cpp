@@ -72,7 +72,7 @@ void WarpClocks::acquire(Lanes lanes, Slot slot, std::uint32_t time) {
 
 void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots, bool relaxed) {
   auto const own_actions = [&](Slot slot, std::array<std::uint32_t, plane_count> const& fenced) {
-    into.raise(Plane::products, slot, time_);
+    into.raise(Plane::waits, slot, time_);
     if (relaxed) return;
     into.raise(Plane::order, slot, time_);
     for (Plane plane : async_planes) into.raise(plane, slot, fenced[static_cast<std::size_t>(plane)]);

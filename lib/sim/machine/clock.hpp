@@ -17,8 +17,8 @@
 
 namespace tegula::sim::machine {
 
-/// products: reads of products that a wgmma_wait has ended, which relaxed arrivals release, too.
-enum class Plane : std::uint8_t { order, shared_async, global_async, products };
+/// waits: what a thread has waited for, which relaxed arrivals release, too.
+enum class Plane : std::uint8_t { order, shared_async, global_async, waits };
 inline constexpr std::size_t plane_count = 4;
 
 using Slot = std::int32_t;
@@ -90,8 +90,8 @@ class WarpClocks {
   void acquire(Lanes, Clock const& from);
   /// Adds one slot to these lanes' clocks.
   void acquire(Lanes, Slot, std::uint32_t time);
-  /// Adds the knowledge and the actions of these lanes up to now to `into`; relaxed: of their actions only the ends of
-  /// products.
+  /// Adds the knowledge and the actions of these lanes up to now to `into`; relaxed: of their actions only what
+  /// they waited for.
   void release(Lanes, Clock& into, SlotTable&, bool relaxed = false);
   /// Joins the clocks of these lanes at a barrier: each knows the actions and clocks of all of them.
   void synchronise(Lanes, SlotTable&);

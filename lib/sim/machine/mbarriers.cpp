@@ -163,7 +163,7 @@ bool State::came_after(WarpState const& w, Lanes lanes, Instant const& wait) con
 void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site const& site) {
   if (b.state.phase() == 0) return;
   for (Instant const& o : b.observers) {
-    if (knows(w, lanes, o) || came_after(w, lanes, o)) return;
+    if (knows(w, lanes, o.warp, o.lanes, o.time, Plane::waits, true) || came_after(w, lanes, o)) return;
   }
   if (!first(ReportKind::phase_error, b.init.site, site)) return;
   add(ReportKind::phase_error,

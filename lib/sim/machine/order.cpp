@@ -8,7 +8,7 @@ namespace {
 
 /// Tells whether a lane's own accesses are ordered. Its program orders them; across proxies only its own fence does.
 bool own_order(WarpClocks::LaneClass const& c, Plane plane, std::uint32_t time) {
-  return plane == Plane::order || plane == Plane::products || c.fenced[static_cast<std::size_t>(plane)] >= time;
+  return plane == Plane::order || plane == Plane::waits || c.fenced[static_cast<std::size_t>(plane)] >= time;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState co
     bool const any = earlier.mechanism != Mechanism::cp_group;
     Lanes lanes =
         any || code == every_lane ? (any ? earlier.waited_lanes : earlier.lanes) : lane(static_cast<int>(code));
-    Plane const end = earlier.mechanism == Mechanism::wgmma_group ? Plane::products : Plane::order;
+    Plane const end = earlier.mechanism == Mechanism::wgmma_group ? Plane::waits : Plane::order;
     if ((lanes & ~earlier.waited_lanes) == 0 &&
         knows(w, observing, earlier.warp, lanes, earlier.waited_time, end, any)) {
       if (!needs_fence || knows(w, observing, earlier.warp, lanes, earlier.waited_time, plane, any))
