@@ -34,9 +34,10 @@ void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
     if (*level == Level::none) {
       if (!pending.fenced) places = {&at};
     } else if (pending.known >= *level) {
-      if (pending.fence_known < *level) places = *level == Level::warp        ? pending.met_warp
-                                                      : *level == Level::warpgroup ? pending.met_warpgroup
-                                                                                   : pending.met_group;
+      if (pending.fence_known < *level)
+        places = *level == Level::warp        ? pending.met_warp
+                 : *level == Level::warpgroup ? pending.met_warpgroup
+                                              : pending.met_group;
     } else if (pending.acquired != Access::not_elected && pending.acquired == later.elected) {
       if (pending.fence_acquired != later.elected) places = pending.acquired_from;
     }

@@ -16,11 +16,11 @@ namespace tegula::analysis {
 
 /// Names the threads that must meet for one access to be ordered after another.
 enum class Level : std::uint8_t {
-  none,      ///< nobody: each byte is touched by the same thread, or by one of the two only
-  warp,      ///< the lanes of each warp
-  warpgroup, ///< the warps of each warpgroup, in a group of several
-  group,     ///< all warps that run the block together: the CTA, or one replica of a partition
-  replicas,  ///< all replicas of the partition
+  none,       ///< nobody: each byte is touched by the same thread, or by one of the two only
+  warp,       ///< the lanes of each warp
+  warpgroup,  ///< the warps of each warpgroup, in a group of several
+  group,      ///< all warps that run the block together: the CTA, or one replica of a partition
+  replicas,   ///< all replicas of the partition
 };
 std::string_view name(Level level);
 

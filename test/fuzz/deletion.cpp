@@ -13,6 +13,7 @@
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "ir/builder.hpp"
+#include "ir/sides.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
 #include "sim/block/simulate.hpp"
@@ -317,17 +318,20 @@ class Remover {
   }
 
   /// Tells whether the pair that the analysis finds without the op lies in two iterations of a loop that has one at
-  /// most.
+  /// most, or begins in one that has none.
   bool between_iterations_that_no_launch_has(test::Mutation const& mutation,
                                              std::map<ir::Op const*, std::int64_t>& executions) const {
     if (!test::is_barrier(*ops_[mutation.number])) return false;
     analysis::Uniformity const uniformity(mutation.module), replicas(mutation.module, true);
     auto const found = analysis::Hazards(mutation.module.kernel(), uniformity, replicas).first();
-    if (!found || found->turn == nullptr) return false;
+    if (!found) return false;
     auto const left = test::detail::all_ops(mutation.module);
-    auto place = static_cast<std::size_t>(std::find(left.begin(), left.end(), found->turn) - left.begin());
-    if (place >= mutation.number) ++place;
-    ir::Op const& loop = *ops_[place];
+    auto const as_given = [&](ir::Op const* op) {
+      auto const place = static_cast<std::size_t>(std::find(left.begin(), left.end(), op) - left.begin());
+      return ops_[place >= mutation.number ? place + 1 : place];
+    };
+    if (found->turn == nullptr) return executions[as_given(found->earlier->op)] == 0;
+    ir::Op const& loop = *as_given(found->turn);
     return executions[&loop.block().front()] <= executions[&loop];
   }
 
@@ -341,7 +345,7 @@ class Remover {
     if (!lets_all_go_on(op)) return std::nullopt;
     std::vector<std::size_t> alike;
     for (test::Mutation const* other : quiet)
-      if (ops_[other->number]->kind() == op.kind()) alike.push_back(other->number);
+      if (is_alike(*ops_[other->number], op)) alike.push_back(other->number);
     if (reported(test::without(module_, alike), Schedules::few)) {
       std::erase(alike, mutation.number);
       bool const one_of_several = frees_staging(op) ||
@@ -349,6 +353,8 @@ class Remover {
                                   (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
       return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
     }
+    // Another store's barrier stands behind the same wait, and in front of the next use of this buffer.
+    if (is_of_warpgroup(op) && frees_staging(op)) return Reason::others_order;
     if (analysis_proves(mutation)) return Reason::analysis_proves;
     return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
   }
@@ -375,11 +381,21 @@ class Remover {
     return next != nullptr && next->is<ir::ElectOp>() && holds<ir::MbarrierArriveOp>(*next);
   }
 
+  /// Tells whether the op is a barrier that all warps of a warpgroup execute, and no other ones.
+  static bool is_of_warpgroup(ir::Op const& op) {
+    return op.is<ir::BarrierOp>() && op.operand_count() > 0 && ir::constant_beside_warpgroup(*op.operand()).has_value();
+  }
+
+  /// Tells whether two ops are of one kind; barriers of a warpgroup and of more warps are two.
+  static bool is_alike(ir::Op const& a, ir::Op const& b) {
+    return a.kind() == b.kind() && is_of_warpgroup(a) == is_of_warpgroup(b);
+  }
+
   /// Tells whether no warp waits for ever without any op of its kind.
   static bool lets_all_go_on(ir::Op const& op) {
-    return op.is<ir::FenceProxyAsyncOp>() || op.is<ir::WarpBarrierOp>() || op.is<ir::WgmmaFenceOp>() ||
-           op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>() || op.is<ir::WgmmaWaitOp>() ||
-           op.is<ir::WgmmaCommitOp>();
+    return is_of_warpgroup(op) || op.is<ir::FenceProxyAsyncOp>() || op.is<ir::WarpBarrierOp>() ||
+           op.is<ir::WgmmaFenceOp>() || op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>() ||
+           op.is<ir::WgmmaWaitOp>() || op.is<ir::WgmmaCommitOp>();
   }
 
   static bool exact(ir::Op const& op) {
@@ -395,7 +411,7 @@ class Remover {
         for (ir::Op const* buffer : analysis::buffers_of(*store->operand(1))) stagings.insert(buffer);
     if (stagings.size() < 2) return false;
     if (op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>()) return true;
-    ir::Op const* const before = op.is<ir::WarpBarrierOp>() ? previous_of(op) : nullptr;
+    ir::Op const* const before = op.is<ir::WarpBarrierOp>() || is_of_warpgroup(op) ? previous_of(op) : nullptr;
     return before != nullptr && before->is<ir::ElectOp>() && holds<ir::BulkWaitOp>(*before);
   }
 
@@ -403,7 +419,7 @@ class Remover {
   bool others_order(test::Mutation const& mutation) const {
     std::vector<std::size_t> others;
     for (test::Mutation const& other : mutations_)
-      if (other.number != mutation.number && ops_[other.number]->kind() == ops_[mutation.number]->kind())
+      if (other.number != mutation.number && is_alike(*ops_[other.number], *ops_[mutation.number]))
         others.push_back(other.number);
     std::vector<std::size_t> all = others;
     all.push_back(mutation.number);

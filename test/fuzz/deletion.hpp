@@ -22,14 +22,17 @@ enum class Reason : std::uint8_t {
   /// which analysis::Hazards finds nothing missing. Barriers of the CTA, those of exchanges too, or other fences order
   /// all accesses.
   analysis_proves,
-  /// Names a fence, a warp_barrier, a commit or a wait whose accesses others of its kind order too. Those are missed:
+  /// Names a fence, a barrier of a warp or a warpgroup, a commit or a wait whose accesses others of its kind order too.
+  /// Those are missed:
   /// without them the simulator reports more if this one is gone as well. All such of a kernel may go together.
   others_order,
   /// Names a wait for bulk copies with its commit and warp_barrier, if stores with staging buffers of their own wait
   /// for all copies. Each wait frees the other's buffer. Or names a warp_barrier ahead of an arrival that does for all
   /// such of the kernel. They may not go together.
   each_other_orders,
-  /// Names a barrier without which analysis::Hazards finds accesses of two iterations of a loop that has one at most.
+  /// Names a barrier without which analysis::Hazards finds accesses of two iterations of a loop that has one at most,
+  /// or
+  /// of a loop that has none.
   one_iteration,
 };
 inline constexpr std::array<std::string_view, 5> reasons = {"bounds products", "analysis proves", "others order",

@@ -123,7 +123,10 @@ fuzz::PipelineCase kept(std::string const& name) {
 }  // namespace
 
 TEST_CASE("deletion: the kept kernels of the fuzzer need each synchronising op", "[sim][block][N1]") {
-  Count const all = check_folder("/fuzz/kept", {{"last_products_of_kept_ring", {{fuzz::Reason::bounds_products, 1}}}});
+  using enum fuzz::Reason;
+  Count const all =
+      check_folder("/fuzz/kept", {{"inner_loop_of_no_turns", {{one_iteration, 1}}},
+                                  {"last_products_of_kept_ring", {{bounds_products, 1}, {others_order, 2}}}});
   CHECK(all.ops > 300);
   CHECK(4 * all.rare < all.ops);
 }
@@ -141,7 +144,7 @@ TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][bl
 TEST_CASE("deletion: a duplicated op is found", "[sim][block][N1]") {
   for (std::string const name : {"wait_in_inner_loop", "last_products_of_kept_ring"}) {
     INFO(name);
-    CHECK(fuzz::without_each_op(kept(name), put_twice<ir::WarpBarrierOp>).unsettled.size() == 2);
+    CHECK(fuzz::without_each_op(kept(name), put_twice<ir::BarrierOp>).unsettled.size() == 2);
     CHECK(fuzz::without_each_op(kept(name), put_twice<ir::FenceProxyAsyncOp>).unsettled.size() == 2);
   }
 }

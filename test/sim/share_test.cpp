@@ -21,9 +21,8 @@ CompileOptions share_options(int share) {
 
 int multicasts(ir::Module const& module) {
   int found = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) {
-    found += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0;
-  });
+  ir::walk(module.kernel(),
+           [&](ir::Op& op) { found += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0; });
   return found;
 }
 

@@ -187,7 +187,8 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
           {}, side(w, lanes, "arrive on " + describe(*b), site));
     }
   }
-  if (address.cta != w.cta && !relaxed) b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+  if (address.cta != w.cta && !relaxed)
+    b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
   check_observed(w, lanes, *b, site);
   w.clocks.release(lanes, b->pending, slots, relaxed);
   bool const remote = costs != nullptr && address.cta != w.cta;

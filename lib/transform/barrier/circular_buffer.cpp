@@ -554,7 +554,8 @@ class Rings {
         int const axis = *shared_axis(shape, operands[0]->type().shape(), share);
         shape[axis] /= share;
         Value* const part = inside.same(ir::MulOp{}, {rank_, inside.index(shape[axis])});
-        std::vector<Value*> place(stages[i]->defining_op()->operands().begin(), stages[i]->defining_op()->operands().end());
+        std::vector<Value*> place(stages[i]->defining_op()->operands().begin(),
+                                  stages[i]->defining_op()->operands().end());
         place[place.size() - static_cast<std::size_t>(tile.rank() - axis)] = part;
         operands[1] = inside.op(ir::ViewOp{}, place, {Type::shared(tile.element(), shape, tile.layout())}).result();
         Value*& offset = operands[operands.size() - static_cast<std::size_t>(tile.rank() - axis)];

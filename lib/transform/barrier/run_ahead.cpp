@@ -126,7 +126,8 @@ std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
-        !sends_to_peers(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
+        !sends_to_peers(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 &&
+        !holds_a_loop(*op.parent_op()->parent()))
       empties.insert(&array_of(*op.in("mbarrier")));
   });
   return empties;

@@ -92,7 +92,8 @@ bool reads_again(ir::Function& function) {
 }
 
 /// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
-/// and as many times those of a column as there are columns beside each other. The sum is smallest where both are equal.
+/// and as many times those of a column as there are columns beside each other. The sum is smallest where both are
+/// equal.
 std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
   double of_row = 0, of_column = 0;
   ir::walk(function, [&](Op& op) {
@@ -531,8 +532,9 @@ namespace {
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
-  std::string error = share != 2 && share != 4 ? "clusters that share fetches have 2 or 4 CTAs, not " + std::to_string(share)
-                                               : no_shared_fetches(function, grid, uneven_axis(function).has_value());
+  std::string error = share != 2 && share != 4
+                          ? "clusters that share fetches have 2 or 4 CTAs, not " + std::to_string(share)
+                          : no_shared_fetches(function, grid, uneven_axis(function).has_value());
   if (error.empty()) return share;
   context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
                              grid.where());

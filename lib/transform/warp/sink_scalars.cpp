@@ -42,9 +42,8 @@ std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
     Op& op = **at;
     if (!is_scalar_arithmetic(op) || op.result()->uses().empty()) continue;
     auto const& uses = op.result()->uses();
-    bool const only_late = std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
-      return late.count(ancestor_in(*use.user, block)) != 0;
-    });
+    bool const only_late = std::all_of(
+        uses.begin(), uses.end(), [&](ir::Use const& use) { return late.count(ancestor_in(*use.user, block)) != 0; });
     if (!only_late) continue;
     late.insert(&op);
     found.push_back(&op);

@@ -13,8 +13,8 @@ namespace tegula::transform {
 ///           %acc = wgmma_wait %p : tile<...>              %acc = wgmma_wait %p : tile<...>
 ///           store %C, %acc, %row, %column                 store %C, %acc, %row, %column
 ///
-/// Runs behind specialize-warps, which gives producers and consumers each their own copies of these ops. Needs: no-dots.
-/// Leaves: no promise.
+/// Runs behind specialize-warps, which gives producers and consumers each their own copies of these ops. Needs:
+/// no-dots. Leaves: no promise.
 PassResult sink_scalars(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -21,9 +21,9 @@ namespace tegula::transform {
 ///           }
 ///           ... and so on with buffers 1, 0, 1 ...
 ///
-/// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for another.
-/// At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same place again
-/// it waits for those of the previous iteration.
+/// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for
+/// another. At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same
+/// place again it waits for those of the previous iteration.
 ///
 /// Stores stay as they are for
 /// - tensors that TMA cannot write;

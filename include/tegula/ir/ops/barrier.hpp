@@ -46,8 +46,8 @@ struct MbarrierInvalOp : OpDefaults {
 
 /// Arrives: in `mbarrier_arrive %b {count = 1}` every executing thread arrives `count` times, with release semantics.
 /// With a rank, `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
-/// `relaxed`: without release semantics for the thread's own ordinary accesses, which costs a memory barrier of the whole
-/// GPU. Reads of products that a wgmma_wait has ended are over all the same.
+/// `relaxed`: without release semantics for the thread's own ordinary accesses, which costs a memory barrier of the
+/// whole GPU. Reads of products that a wgmma_wait has ended are over all the same.
 struct MbarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
@@ -58,8 +58,7 @@ struct MbarrierArriveOp : OpDefaults {
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
     return fields(field("count", &MbarrierArriveOp::count, bounds::mbarrier_count),
-                  field("relaxed", &MbarrierArriveOp::relaxed),
-                  field("purpose", &MbarrierArriveOp::purpose));
+                  field("relaxed", &MbarrierArriveOp::relaxed), field("purpose", &MbarrierArriveOp::purpose));
   }
 };
 

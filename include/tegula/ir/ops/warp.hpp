@@ -35,10 +35,10 @@ template <>
 inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv, "consumer"sv};
 
 /// Elects one lane to run the block: in `elect {warp = 0} { ... yield }` of warp `warp` of the executing group, or (-1)
-/// of each of its warps, or (-4) of the first warp of each warpgroup. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no
-/// results. circular-buffer numbers rings from 1: `ring` is the one whose stage a producer fills or a consumer
-/// releases. `stages` of a producer counts the ring's stages. `lag` of a consumer counts iterations from the stage's
-/// fill to its release.
+/// of each of its warps, or (-4) of the first warp of each warpgroup. The other lanes pass by; nothing is synchronised
+/// at the end. No collective ops inside, no results. circular-buffer numbers rings from 1: `ring` is the one whose
+/// stage a producer fills or a consumer releases. `stages` of a producer counts the ring's stages. `lag` of a consumer
+/// counts iterations from the stage's fill to its release.
 struct ElectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "elect";
   static constexpr auto operands = names();

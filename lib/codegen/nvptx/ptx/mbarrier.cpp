@@ -49,7 +49,8 @@ llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank) {
 }
 
 void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count, bool relaxed) {
-  arrival(b, std::string("mbarrier.arrive.") + (relaxed ? "relaxed" : "release") + ".cluster.shared::cluster.b64", remote,
+  // Relaxed: of the CTA's scope. `.relaxed` itself needs PTX 8.6.
+  arrival(b, std::string("mbarrier.arrive") + (relaxed ? "" : ".release.cluster") + ".shared::cluster.b64", remote,
           count_operand(b, count));
 }
 
