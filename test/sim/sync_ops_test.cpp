@@ -168,6 +168,10 @@ std::vector<Row> cluster_rows() {
        with(waits_for_peer, " {scope = cluster}", ""),
        {"mbarrier.arrive.release.cluster.shared::cluster.b64 _,", "mbarrier.try_wait.parity.shared::cta.b64"},
        ReportKind::wrong_scope},
+      {"a relaxed arrival at a peer does not release the accesses of its own warp",
+       with(waits_for_peer, "mbarrier_arrive %b, %1", "mbarrier_arrive %b, %1 {relaxed = true}"),
+       {"mbarrier.arrive.shared::cluster.b64 _,"},
+       ReportKind::race_raw},
       {"an arrival at a peer in one phase, waits with the scope of a CTA in the next",
        with(waits_for_peer, "    %w = load", R"(    elect {
       mbarrier_arrive %b

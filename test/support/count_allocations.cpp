@@ -15,5 +15,9 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes != 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  ++allocations;
+  return std::malloc(bytes != 0 ? bytes : 1);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -70,6 +70,15 @@ void WarpClocks::acquire(Lanes lanes, Slot slot, std::uint32_t time) {
   for_classes(lanes, [&](LaneClass& c) { c.clock.raise(Plane::order, slot, time); });
 }
 
+void WarpClocks::join_others(Clock const& from, Clock& into) const {
+  constexpr Plane planes[] = {Plane::order, Plane::shared_async, Plane::global_async, Plane::waits};
+  for (Slot slot = 0; slot < static_cast<Slot>(from.slots()); ++slot) {
+    bool const own = slot == slot_ || std::find(lane_slots_.begin(), lane_slots_.end(), slot) != lane_slots_.end();
+    for (Plane plane : planes)
+      if (!own || plane == Plane::waits) into.raise(plane, slot, from.at(plane, slot));
+  }
+}
+
 void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots, bool relaxed) {
   auto const own_actions = [&](Slot slot, std::array<std::uint32_t, plane_count> const& fenced) {
     into.raise(Plane::waits, slot, time_);
@@ -81,7 +90,10 @@ void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots, bool relaxe
   min.fill(UINT32_MAX);
   for (std::size_t i = 0; i < count_; ++i) {
     if ((classes_[i].lanes & lanes) == 0) continue;
-    into.join(classes_[i].clock);
+    if (relaxed)
+      join_others(classes_[i].clock, into);
+    else
+      into.join(classes_[i].clock);
     for (std::size_t p = 0; p < plane_count; ++p) min[p] = std::min(min[p], classes_[i].fenced[p]);
   }
   if (lanes == all_lanes) own_actions(slot_, min);

@@ -103,6 +103,8 @@ class WarpClocks {
 
  private:
   void split(Lanes);
+  /// Joins what is known of other warps, and of this one the waits.
+  void join_others(Clock const& from, Clock& into) const;
   template <class F>
   void for_classes(Lanes, F&&);
 

@@ -10,6 +10,7 @@
 namespace tegula::test {
 
 __extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
 constexpr Element floats[] = {Element::f16, Element::bf16, Element::f32, Element::f64};
 
 inline void check_same(HostTensor const& found, std::function<ir::Constant(std::int64_t)> const& expected) {
