@@ -71,7 +71,7 @@ void integer_arithmetic() {
   check_integer_binary("add", [](Wide a, Wide b, Element) { return a + b; });
   check_integer_binary("sub", [](Wide a, Wide b, Element) { return a - b; });
   check_integer_binary("mul", [](Wide a, Wide b, Element) {  // two numbers of 64 bits without sign may fill all of 128
-    return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b));
+    return static_cast<Wide>(static_cast<test::UnsignedWide>(a) * static_cast<test::UnsignedWide>(b));
   });
   check_integer_binary("div", [](Wide a, Wide b, Element) { return b == 0 ? 0 : a / b; });
   check_integer_binary("rem", [](Wide a, Wide b, Element) { return b == 0 ? a : a % b; });
