@@ -22,6 +22,12 @@ bool removable(ir::Op const& op);
 /// Gives the order of an atomic; relaxed for every other op.
 ir::MemoryOrder memory_order(ir::Op const& op);
 
+/// True for an op that must run once for each tile, not in each CTA that works on it: a store, an assert, a print.
+inline bool runs_once(ir::Op const& op) {
+  ir::Effects const& effects = op.info().effects;
+  return effects.writes(ir::Space::global) || effects.writes(ir::Space::console);
+}
+
 /// True for an op whose only effect is an ordinary read of global memory: a load or a gather.
 bool is_global_read(ir::Op const& op);
 /// True for such a read whose value no store of this kernel can change. Its tensor is an in parameter of a kernel,

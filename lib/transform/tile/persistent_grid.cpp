@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/effects.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
@@ -181,11 +182,6 @@ struct Stay {
   std::int64_t share = 1;  ///< CTAs of a cluster, whose tiles stand one above the other
 };
 
-/// True for ops that a CTA without a tile of its own leaves out.
-bool has_effect(Op const& op) {
-  return op.info().effects.writes(ir::Space::global) || op.info().effects.writes(ir::Space::console);
-}
-
 /// Explains why the CTAs of a cluster cannot share fetches; empty: they can. They must run the same iterations, and one
 /// whose tile lies behind the last row still fetches for the others.
 std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneven) {
@@ -202,7 +198,7 @@ std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneve
       std::vector<Value const*> const operands(op.operands().begin(), op.operands().end());
       if (axes_behind(operands).count(1) != 0 || op.is<ir::RepeatOp>())
         error = "rows of tiles may differ in their " + std::string(op.info().mnemonic);
-    } else if (has_effect(op) && (op.parent() != &function.body() || op.result_count() > 0)) {
+    } else if (analysis::runs_once(op) && (op.parent() != &function.body() || op.result_count() > 0)) {
       error = std::string(op.info().mnemonic) + " is not the last of its tile";
     }
   });
@@ -280,7 +276,7 @@ class Persistence {
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
     for (Op* op : body) {
       name_again(*op, extents, inner);
-      op->move_before(is_tile != nullptr && has_effect(*op) ? only_if(is_tile, yield) : yield);
+      op->move_before(is_tile != nullptr && analysis::runs_once(*op) ? only_if(is_tile, yield) : yield);
     }
     ir::walk(block, [&](Op& op) {
       auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };

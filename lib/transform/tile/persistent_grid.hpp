@@ -15,14 +15,19 @@ bool is_persistent(ir::Function& function, CompileOptions const& options);
 /// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
 /// copies for the next tile run while this one is stored.
 ///
-///   before: grid %g0, %g1                          after: grid min(%g0 * %g1, multiprocessors)
+///   before: grid %g0, %g1                          after: grid as many of min(%g0 * %g1, multiprocessors) CTAs
+///                                                               as take the same number of tiles
 ///           %i = block_index                              for %tile = this CTA to %g0 * %g1 step all CTAs {
 ///           %j = block_index {axis = 1}                     %j = ..., %i = ... of %tile
 ///           ... body ...                                    ... body ...
 ///                                                         }
 ///
-/// Tiles follow the grid's first two axes in groups of 8 along the second one. So the CTAs that run together share rows
-/// and columns in L2.
+/// Tiles follow the grid's first two axes in groups along the second one. So the CTAs that run together share rows and
+/// columns in L2. A group has as many rows of tiles as make these CTAs fetch the fewest bytes, by the loads in loops that
+/// depend on one of the two axes; 8 where nothing tells.
+///
+/// With the option `share` clusters of CTAs take tiles, one above the other, so that they can share fetches. A CTA whose
+/// tile would lie behind the last row runs its loops, but no op with an effect.
 ///
 /// One axis of the grid may determine the length of those loops (a causal mask). Then a CTA pairs an index along it
 /// with the one as far from the other end. So all pairs are equally much work. The pairs may not fill the last round.

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/effects.hpp"
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "layout/layout.hpp"
@@ -26,11 +27,6 @@ using layout::LayoutInput;
 constexpr std::int64_t max_part_bytes = 64 * 1024;  ///< of all peers; rings need the rest
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
-
-/// True for ops that must run once, not in each CTA of a cluster: stores, asserts and prints.
-bool runs_once(Op const& op) {
-  return op.info().effects.writes(ir::Space::global) || op.info().effects.writes(ir::Space::console);
-}
 
 /// Gives the operand that a fence of products passes on under this name; the value itself if there is no fence.
 Value const& before_fence(Value const& value) {
@@ -166,7 +162,7 @@ class Split {
     std::string error;
     ir::walk(function_, [&](Op& op) {
       if (in_tail(op)) return;
-      if (runs_once(op) || op.is<ir::CallOp>())
+      if (analysis::runs_once(op) || op.is<ir::CallOp>())
         error = std::string(op.info().mnemonic) + " runs in all CTAs of a cluster";
       for (Value const* operand : op.operands())
         if (operand->defining_op() != nullptr && in_tail(*operand->defining_op()))
