@@ -193,6 +193,17 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
+  /// Counts the CTAs that fill each other's stages: only where products alone read them. Waits for products end their
+  /// reads, so that a release need not order any; ordinary reads would need a fence that a peer's copy waits for.
+  static std::int64_t shared_by(Ring const& ring) {
+    std::int64_t share = 1;
+    for (Site const& site : ring.sites) {
+      if (site.life.generic) return 1;
+      for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
+    }
+    return share;
+  }
+
   static std::int64_t min_stages(Ring const& ring) {
     std::int64_t max = 1;
     for (Site const& site : ring.sites) max = std::max(max, transform::min_stages(site.life));
@@ -223,8 +234,7 @@ class Rings {
           ring.stage_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
-        for (Site const& site : ring.sites)
-          for (Op const* fetch : site.fetches) ring.share = std::max(ring.share, fetch->as<ir::FetchOp>().share);
+        ring.share = shared_by(ring);
         ring.stages = std::max(asked, min_stages(ring));
         if (!ring.exact()) shrink(ring);
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
@@ -521,11 +531,6 @@ class Rings {
     return *result;
   }
 
-  /// Tells whether only products read the stages: waits for them end the reads, so releases need not order them.
-  static bool read_by_products(Ring const& ring) {
-    return std::none_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.generic; });
-  }
-
   void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
             std::vector<Value*> const& stages) {
     ir::ElectOp filling;
@@ -537,9 +542,7 @@ class Rings {
     inside.set_where(elect.where());
     if (ring.empty != nullptr) {
       Value* const empty = barrier_of(inside, ring.empty, at.stage);
-      ir::MbarrierWaitOp wait;
-      if (ring.share > 1 && !read_by_products(ring)) wait.scope = ir::MemoryScope::cluster;
-      inside.op(wait, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
+      inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
@@ -548,7 +551,7 @@ class Rings {
       std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());
       ir::TmaLoadOp copy;
-      if (std::int64_t const share = fetch.as<ir::FetchOp>().share; share > 1) {
+      if (std::int64_t const share = fetch.as<ir::FetchOp>().share; share > 1 && ring.share > 1) {
         Type const& tile = fetch.result()->type();
         Extents shape = tile.shape();
         int const axis = *shared_axis(shape, operands[0]->type().shape(), share);
@@ -610,7 +613,7 @@ class Rings {
     Value* const empty = barrier_of(inside, ring.empty, at.stage);
     if (ring.share == 1) inside.op(ir::MbarrierArriveOp{}, {empty}, {});
     ir::MbarrierArriveOp remote;
-    remote.relaxed = read_by_products(ring);
+    remote.relaxed = true;
     for (std::int64_t rank = 0; rank < ring.share && ring.share > 1; ++rank)
       inside.op(remote, {empty, inside.index(rank)}, {});
     inside.op(ir::YieldOp{}, {}, {});

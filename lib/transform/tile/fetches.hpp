@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -27,12 +28,13 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
 }
 
 /// Gives the axis along which `share` CTAs fetch parts of a tile, each of whole boxes; nothing: there is none. Rows of
-/// the swizzle's pattern stay together.
+/// the swizzle's pattern stay together, and parts of other extents than powers of two do not lie alike in memory.
 inline std::optional<int> shared_axis(Extents const& tile, Extents const& box, std::int64_t share) {
   constexpr std::int64_t rows_of_pattern = 8;
   for (int axis = tile.size() - 1; axis >= 0; --axis) {
     std::int64_t const part = tile[axis] / share, unit = box[box.size() - tile.size() + axis];
-    bool const whole = tile[axis] % share == 0 && part > 0 && part % unit == 0;
+    bool const power = std::has_single_bit(static_cast<std::uint64_t>(tile[axis]));
+    bool const whole = power && tile[axis] % share == 0 && part > 0 && part % unit == 0;
     if (whole && (axis == tile.size() - 1 || part % rows_of_pattern == 0)) return axis;
   }
   return std::nullopt;

@@ -23,11 +23,11 @@ bool is_persistent(ir::Function& function, CompileOptions const& options);
 ///                                                         }
 ///
 /// Tiles follow the grid's first two axes in groups along the second one. So the CTAs that run together share rows and
-/// columns in L2. A group has as many rows of tiles as make these CTAs fetch the fewest bytes, by the loads in loops that
-/// depend on one of the two axes; 8 where nothing tells.
+/// columns in L2. A group has as many rows of tiles as make these CTAs fetch the fewest bytes, by the loads in loops
+/// that depend on one of the two axes; 8 where nothing tells.
 ///
-/// With the option `share` clusters of CTAs take tiles, one above the other, so that they can share fetches. A CTA whose
-/// tile would lie behind the last row runs its loops, but no op with an effect.
+/// With the option `share` clusters of CTAs take tiles, one above the other, so that they can share fetches. A CTA
+/// whose tile would lie behind the last row runs its loops, but no op with an effect.
 ///
 /// One axis of the grid may determine the length of those loops (a causal mask). Then a CTA pairs an index along it
 /// with the one as far from the other end. So all pairs are equally much work. The pairs may not fill the last round.
