@@ -338,7 +338,7 @@ class Verifier {
   void check_launch_statement(Op const& op) {
     if (!function_->is_kernel() || op.parent() != &function_->body())
       return error(op, named(op, "belongs into the outermost block of a kernel"));
-    for (int i = 0; i < op.operand_count(); ++i)
+    for (int i = 0; i < op.operand_count() && !found_.has_errors(); ++i)  // reads ops that must be well-formed
       if (std::string const reason = why_not_launchable(*op.operand(i)); !reason.empty()) error(op, named(op, reason));
     if (!op.is<GridOp>()) return;
     if (grid_ != nullptr) error(op, "grid: @" + function_->name() + " has two grids");

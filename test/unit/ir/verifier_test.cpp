@@ -63,6 +63,17 @@ TEST_CASE("verifier: missing operands, blocks and terminators are findings, not 
   CHECK_THAT(k.found(), test::ContainsSubstring("if: a block must end with yield"));
 }
 
+TEST_CASE("verifier: what a grid reads is judged only where it is well-formed") {
+  Kernel k;
+  Value* const extent = k.builder.value(make_op<ExtentOp>(std::int64_t{0}), {}, Type::index());
+  Value* const sum = k.builder.same(AddOp{}, {k.n, k.n});
+  k.builder.op(GridOp{}, {extent, sum}, {});
+  sum->defining_op()->set_operand(1, nullptr);
+  k.end();
+  CHECK(k.found() == "error: extent: 0 operands but takes 1\nerror: add: operand 1 is missing\n");
+  sum->defining_op()->set_operand(1, k.n);
+}
+
 TEST_CASE("verifier: a loop's block must take the counter and the carried values") {
   Kernel k;
   Op& loop = k.builder.op(ForOp{}, {k.n, k.n, k.n, k.n}, {Type::index()});
