@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "runtime/cuda/ptxas.hpp"
+#include "support/identifier.hpp"
 #include "support/options.hpp"
 #include "tegula/exporter/exporter.hpp"
 #include "tegula/support/error.hpp"
@@ -46,13 +46,6 @@ struct Arguments {
   std::string cpu = "x86-64-v3";
   std::vector<std::string> architectures;
 };
-
-bool is_identifier(std::string_view text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) != 0) return false;
-  for (char const letter : text)
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '_') return false;
-  return true;
-}
 
 /// Compiles kernels one by one and keeps the objects for the host.
 class Exporter {
@@ -153,7 +146,7 @@ void write(std::string const& path, std::string const& text) {
 }
 
 void run(Arguments const& arguments) {
-  if (!is_identifier(arguments.library))
+  if (!support::is_identifier(arguments.library))
     throw UserError(fmt::format("the name '{}' is not an identifier of C++; give tegula_kernels() a NAME that is",
                                 arguments.library));
   if (exports().empty())
@@ -200,7 +193,7 @@ int main_of(int count, char** values) {
 namespace {
 
 void add(exporter::Export kernel) {
-  if (!exporter::is_identifier(kernel.name))
+  if (!support::is_identifier(kernel.name))
     kernel.mistake = fmt::format("exported: '{}' is not an identifier of C++", kernel.name);
   for (exporter::Export const& other : exporter::exports())
     if (other.name == kernel.name)

@@ -2,12 +2,12 @@
 
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
 
+#include "support/identifier.hpp"
 #include "tegula/math/functions.hpp"
 #include "trace/recorder_impl.hpp"
 
@@ -43,13 +43,6 @@ TraceNames& trace_names() {
 std::uint32_t next_trace() {
   static std::atomic<std::uint32_t> count = 0;
   return ++count;
-}
-
-bool is_identifier(std::string_view name) {
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
-  for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
-  return true;
 }
 
 std::string describe(Literal value) {
@@ -166,7 +159,7 @@ std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b
 Recorder::Recorder(char const* name, location where) : impl_(new Impl) {
   impl_->name = name;
   impl_->where = where;
-  if (!is_identifier(impl_->name)) {
+  if (!support::is_identifier(impl_->name)) {
     std::string const text =
         fmt::format("kernel name '{}' must be letters, digits and _, not starting with a digit", name);
     delete impl_;

@@ -7,24 +7,15 @@
 #include <vector>
 
 #include "abi/tuned_table_text.hpp"
+#include "support/identifier.hpp"
 #include "tegula/support/error.hpp"
 #include "tune/log.hpp"
 
 namespace tegula {
-namespace {
-
-bool is_name(std::string const& symbol) {
-  bool good = !symbol.empty() && (symbol[0] < '0' || symbol[0] > '9');
-  for (char const c : symbol)
-    good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
-  return good;
-}
-
-}  // namespace
 
 int write_tuned_table(std::string const& log, std::string const& kernel, device where, std::string const& path,
                       std::string const& symbol) {
-  if (!is_name(symbol))
+  if (!support::is_identifier(symbol))
     throw UserError(fmt::format("tune: '{}' is no name in C++; take letters, digits and _", symbol));
   tuning::Place const place = tuning::place_of(where);
   std::map<std::vector<std::int64_t>, tuning::LogEntry> latest;

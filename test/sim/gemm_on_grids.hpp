@@ -6,6 +6,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/gemm_kernel.hpp"
+#include "support/module.hpp"
 
 namespace tegula::test {
 
@@ -19,6 +20,23 @@ inline void check_on_grids(ir::Module const& module, std::int64_t m, std::int64_
     auto const result = sim::block::run(module.kernel(), data.arguments(), sim::machine::Schedule::seed(1), options);
     INFO(result.str());
     CHECK(result.clean());
+    CHECK(data.wrong() == "");
+  }
+}
+
+/// Runs a lowered kernel under schedules, on all clusters of its grid and, if it is persistent, on one that takes all
+/// tiles: clean, and every element right.
+inline void check_on_clusters(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k,
+                              std::uint64_t seeds = 3) {
+  bool const is_persistent = count(module, ir::OpKind::MultiprocessorsOp) != 0;
+  for (bool const one : {false, true}) {
+    if (one && !is_persistent) continue;
+    GemmData data(m, n, k);
+    sim::block::Options options;
+    if (one) options.grid = sim::Grid{module.kernel().cluster, 1, 1};
+    auto const sweep = sim::block::Simulation(module.kernel(), data.arguments(), options).sweep(seeds);
+    INFO("m, n, k = " << m << ", " << n << ", " << k << (one ? " on one cluster\n" : "\n") << sweep.str());
+    CHECK(sweep.clean());
     CHECK(data.wrong() == "");
   }
 }

@@ -26,19 +26,6 @@ int multicasts(ir::Module const& module) {
   return found;
 }
 
-void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seeds) {
-  for (bool const one : {false, true}) {
-    GemmData data(m, n, k);
-    block::Options options;
-    if (one) options.grid = sim::Grid{module.kernel().cluster, 1, 1};
-    block::Simulation simulation(module.kernel(), data.arguments(), options);
-    auto const sweep = simulation.sweep(seeds);
-    INFO("m, n, k = " << m << ", " << n << ", " << k << (one ? " on one cluster\n" : "\n") << sweep.str());
-    CHECK(sweep.clean());
-    CHECK(data.wrong() == "");
-  }
-}
-
 }  // namespace
 
 TEST_CASE("CTAs share fetches at every trip count, with warps for copies and without", "[sim][share]") {
@@ -50,7 +37,7 @@ TEST_CASE("CTAs share fetches at every trip count, with warps for copies and wit
       REQUIRE(module.kernel().cluster == share);
       REQUIRE(multicasts(module) >= 1);
       REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == (specialization == Choice::on ? 1 : 0));
-      for (int const trips : {0, 1, 2, 3, 7}) check_run(module, 64 * share, 16, 16 * share * trips, 3);
+      for (int const trips : {0, 1, 2, 3, 7}) check_on_clusters(module, 64 * share, 16, 16 * share * trips, 3);
     }
   }
 }

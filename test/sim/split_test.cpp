@@ -20,23 +20,6 @@ CompileOptions split_options(int split) {
   return options;
 }
 
-/// Runs under schedules, on all clusters of the grid and on one that takes all tiles, and compares with float64.
-void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seeds = 3) {
-  int const ctas = module.kernel().cluster;
-  bool const is_kept = count(module, ir::OpKind::MultiprocessorsOp) != 0;
-  for (bool const one : {false, true}) {
-    if (one && !is_kept) continue;
-    GemmData data(m, n, k);
-    block::Options options;
-    if (one) options.grid = sim::Grid{ctas, 1, 1};
-    block::Simulation simulation(module.kernel(), data.arguments(), options);
-    auto const sweep = simulation.sweep(seeds);
-    INFO("m, n, k = " << m << ", " << n << ", " << k << (one ? " on one cluster\n" : "\n") << sweep.str());
-    CHECK(sweep.clean());
-    CHECK(data.wrong() == "");
-  }
-}
-
 }  // namespace
 
 TEST_CASE("CTAs share a product at every trip count, with warps for copies and without", "[sim][split]") {
@@ -50,7 +33,7 @@ TEST_CASE("CTAs share a product at every trip count, with warps for copies and w
       REQUIRE(count(module, ir::OpKind::TmaStoreOp) == 1);
       REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == (specialization == Choice::on ? 1 : 0));
       for (int const trips : {0, 1, split - 1, split, split + 1, 2 * split + 1})
-        check_run(module, 128, 16, 16 * trips, 3);
+        check_on_clusters(module, 128, 16, 16 * trips, 3);
     }
   }
 }
@@ -59,14 +42,14 @@ TEST_CASE("CTAs share products of few rows, of registers, and of CTAs that are n
   for (GemmShape const& shape : {GemmShape{16, 64, 128, 8}, GemmShape{32, 32, 16, 2}, GemmShape{48, 40, 32, 2}}) {
     ir::Module const module = compiler::lower(gemm_module(shape), split_options(2));
     REQUIRE(module.kernel().cluster == 2);
-    for (int const k : {0, shape.k, 5 * shape.k + 8}) check_run(module, 19, 72, k, 1);
+    for (int const k : {0, shape.k, 5 * shape.k + 8}) check_on_clusters(module, 19, 72, k, 1);
   }
   CompileOptions options = split_options(4);
   options.persistence = Choice::off;
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
   REQUIRE(module.kernel().cluster == 4);
   CHECK(count(module, ir::OpKind::MultiprocessorsOp) == 0);
-  for (std::int64_t const k : {0, 40, 160}) check_run(module, 72, 40, k, 2);
+  for (std::int64_t const k : {0, 40, 160}) check_on_clusters(module, 72, 40, k, 2);
 }
 
 TEST_CASE("parts move by 16 bytes without bank conflicts", "[sim][split][N14]") {
