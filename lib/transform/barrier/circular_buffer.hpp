@@ -36,6 +36,10 @@ namespace tegula::transform {
 /// If two stages do not fit, and the kernel did not request them, the iteration waits for its own products and uses
 /// one. Stages that do not fit are refused.
 ///
+/// Sharing: where a fetch has `share` N, each of the cluster's N CTAs copies one part of the tile into the stages of
+/// all (tma_load {multicast}), cut along shared_axis(). Each CTA's full mbarrier still expects the whole tile. A CTA
+/// releases its stage to every CTA, so an empty mbarrier awaits N times the warps. CTAs stay until all have released.
+///
 /// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =
 /// consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
 ///
