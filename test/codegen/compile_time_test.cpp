@@ -1,11 +1,12 @@
 // Compilation takes time in proportion to the length of a kernel: values that are used twice are looked at once.
 #include <algorithm>
-#include <ctime>
 #include <functional>
 
 #include "compiler/compile.hpp"
 #include "support/gemm_kernel.hpp"
+#include "support/growth.hpp"
 #include "support/module.hpp"
+#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -225,11 +226,7 @@ std::string rings(int count) {
   return dense(text + "  yield " + last("s", count) + "\n  }\n" + stored("%r"));
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slowness = 20;
-#else
-constexpr double slowness = 1;
-#endif
+constexpr double slowness = sanitized ? 20 : 1;
 
 /// Processor seconds, the least of some runs.
 double seconds(Kind const& kind, int length, int runs = 3) {
@@ -239,14 +236,12 @@ double seconds(Kind const& kind, int length, int runs = 3) {
   if (kind.target == Target::host) options.architecture.clear();
   options.facts.clear();
   options.specialization = options.persistence = kind.plain ? Choice::off : Choice::automatic;
-  double best = 1e9;
-  for (int i = 0; i < runs; ++i) {
-    std::clock_t const start = std::clock();
-    ir::Module const lowered = compiler::lower(module, options);
-    if (kind.code) (void)compiler::emit(lowered, options);
-    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  }
-  return best;
+  return processor_seconds(
+      [&] {
+        ir::Module const lowered = compiler::lower(module, options);
+        if (kind.code) (void)compiler::emit(lowered, options);
+      },
+      runs);
 }
 
 }  // namespace
@@ -279,14 +274,10 @@ TEST_CASE("compile time grows in proportion to the length of a kernel") {
                             {"branches on the host", branches_that_load, 50, true, true, 3, Target::host},
                             {"rings", rings, 16, false, false, 4}};
   for (Kind const& kind : kinds) {
-    double once = seconds(kind, kind.length), twice = seconds(kind, 2 * kind.length);
-    // Other processes share caches and memory: the least of more runs decides before a failure is reported.
-    for (int i = 0; i < 4 && twice >= kind.max * std::max(once, 0.02); ++i) {
-      once = std::min(once, seconds(kind, kind.length));
-      twice = std::min(twice, seconds(kind, 2 * kind.length));
-    }
+    auto const [once, twice] =
+        growth([&](int length) { return std::max(seconds(kind, length), 0.02); }, kind.length, kind.max);
     INFO(kind.name << ": " << once << " s for " << kind.length << " ops, " << twice << " s for twice as many");
-    CHECK(twice < kind.max * std::max(once, 0.02));
+    CHECK(twice < kind.max * once);
   }
 }
 

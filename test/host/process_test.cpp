@@ -12,6 +12,7 @@
 
 #include "launch_support.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -111,7 +112,9 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
           for (int i = 0; i < 20000; ++i) go(host_stream());
           return resident() - before < 2'000'000 ? 0 : 1;
         }) == 0);
-  // Other threads launch at the moment of fork().
+  // Other threads launch at the moment of fork(). AddressSanitizer's allocator of GCC 12 does not release its locks in
+  // such a child, so that a thread there waits forever.
+  if (test::sanitized) return;
   std::atomic<bool> stop = false;
   std::vector<std::thread> others;
   for (int i = 0; i < 2; ++i)
