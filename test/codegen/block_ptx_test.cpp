@@ -380,13 +380,17 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
   auto const add = [&](WgmmaForm const& form, bool a_in_registers, std::string const& text) {
     module.kernel("k" + std::to_string(number++), [&](Builder& b, KernelValues const& k) {
       llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
-      Values a = {descriptor};
+      Values a;
       if (a_in_registers) a = ldmatrix(b, k.barrier, 4, false);
       Values d = wgmma_fence(b, zeros(b, form.d, wgmma_registers(form)));
       if (a_in_registers) a = wgmma_fence(b, a);
-      d = wgmma(b, form, a, descriptor, d, k.flag);
-      d = wgmma(b, form, a_in_registers ? a : Values{advance_descriptor(b, a[0], 32)},
-                advance_descriptor(b, descriptor, 32), d);
+      WgmmaGroup group{.form = form, .b_descriptor = descriptor, .results = {d}, .accumulate = k.flag};
+      if (!a_in_registers) group.a_descriptor = descriptor;
+      WgmmaStep step;
+      if (a_in_registers) step.a = a;
+      group.steps = {step, step};
+      group.steps[1].a_bytes = group.steps[1].b_bytes = 32;
+      d = wgmmas(b, group)[0];
       wgmma_commit(b);
       Values live = d;
       if (a_in_registers) live.insert(live.end(), a.begin(), a.end());
@@ -398,8 +402,8 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
               "\nCHECK: wgmma.commit_group.sync.aligned;\nCHECK: wgmma.wait_group.sync.aligned 0;\n";
   };
   std::string const list = " {{[{].*[}]}}, ";
-  std::string const shared_a = list + "%rd{{[0-9]+}}, %rd{{[0-9]+}}, ";
-  std::string const register_a = list + "{%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, ";
+  std::string const shared_a = list + "{{%rd[0-9]+, %rd[0-9]+|%da, %db}}, ";
+  std::string const register_a = list + "{%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, {{%rd[0-9]+|%db}}, ";
   for (int n : {8, 24, 176, 256})
     add({.n = n}, false, "m64n" + std::to_string(n) + "k16.f32.bf16.bf16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 0, 0;");
   add({.n = 64, .a = MmaElement::f16, .b = MmaElement::f16, .a_transposed = true, .b_transposed = true}, false,
@@ -431,33 +435,49 @@ TEST_CASE("wgmma of every n from 8 to 256 assembles", "[block-ptx]") {
   for (int n = 8; n <= 256; n += 8)
     module.kernel("n" + std::to_string(n), [&](Builder& b, KernelValues const& k) {
       llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
-      wgmma_fence(b, {});
-      Values const d = wgmma(b, {.n = n}, {descriptor}, descriptor, {});
+      WgmmaGroup const group{.form = {.n = n},
+                             .a_descriptor = descriptor,
+                             .b_descriptor = descriptor,
+                             .steps = {{}},
+                             .results = {{}},
+                             .fence = true};
+      Values const d = wgmmas(b, group)[0];
       wgmma_commit(b);
       use(b, k, wgmma_wait(b, 0, d));
     });
   CHECK(complaints(module.ptx()) == "");
 }
 
-TEST_CASE("accumulators pass through a chain of wgmmas in the same registers", "[block-ptx]") {
+TEST_CASE("wgmmas of a group share accumulators and advance descriptors behind one fence", "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
         llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
-        wgmma_fence(b, {});
-        Values d = wgmma(b, {.n = 8}, {descriptor}, descriptor, {});
-        for (int step = 1; step < 4; ++step) {
-          llvm::Value* const next = advance_descriptor(b, descriptor, 32 * step);
-          d = wgmma(b, {.n = 8}, {next}, next, d);
-        }
+        WgmmaGroup group{.form = {.n = 8},
+                         .a_descriptor = descriptor,
+                         .b_descriptor = descriptor,
+                         .steps = {},
+                         .results = {{}, {}},
+                         .fence = true};
+        for (std::int64_t step = 0; step < 2; ++step)
+          for (std::size_t result = 0; result < 2; ++result)
+            group.steps.push_back({{}, 64 * step, 32 * step + (result == 0 ? 0 : 1024), result});
+        std::vector<Values> d = wgmmas(b, group);
         wgmma_commit(b);
-        use(b, k, wgmma_wait(b, 0, d));
+        d[0].insert(d[0].end(), d[1].begin(), d[1].end());
+        use(b, k, wgmma_wait(b, 0, d[0]));
       },
       R"(
 CHECK: and.b32 %r{{[0-9]+}}, %r{{[0-9]+}}, {{[0-9]+}};
-CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {[[A:%[a-z]+[0-9]+]], [[B:%[a-z]+[0-9]+]], [[C:%[a-z]+[0-9]+]], [[D:%[a-z]+[0-9]+]]}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, 0, 1, 1, 0, 0;
-CHECK: {[[A]], [[B]], [[C]], [[D]]}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, 1, 1, 1, 0, 0;
-CHECK: {[[A]], [[B]], [[C]], [[D]]}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, 1, 1, 1, 0, 0;
-CHECK: {[[A]], [[B]], [[C]], [[D]]}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, 1, 1, 1, 0, 0;
+CHECK: wgmma.fence.sync.aligned;
+CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 [[A:[{].*[}]]], [[AT:%rd[0-9]+]], [[BT:%rd[0-9]+]], 0, 1, 1, 0, 0;
+CHECK-NOT: fence
+CHECK: add.s64 %db, [[BT]], 64;
+CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 [[B:[{].*[}]]], [[AT]], %db, 0, 1, 1, 0, 0;
+CHECK: add.s64 %da, [[AT]], 4;
+CHECK: add.s64 %db, [[BT]], 2;
+CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 [[A]], %da, %db, 1, 1, 1, 0, 0;
+CHECK: add.s64 %db, [[BT]], 66;
+CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 [[B]], %da, %db, 1, 1, 1, 0, 0;
 CHECK-NOT: mov.b32
 CHECK: wgmma.commit_group.sync.aligned;
 CHECK: wgmma.wait_group.sync.aligned 0;
@@ -467,8 +487,8 @@ CHECK: wgmma.wait_group.sync.aligned 0;
 TEST_CASE("a matrix descriptor holds 18 address bits, both offsets and the mode", "[block-ptx]") {
   llvm::LLVMContext context;
   Builder b(context);
-  auto const bits = [&](std::uint32_t address, DescriptorFields const& fields, std::int64_t advance = 0) {
-    llvm::Value* const value = advance_descriptor(b, matrix_descriptor(b, b.getInt32(address), fields), advance);
+  auto const bits = [&](std::uint32_t address, DescriptorFields const& fields) {
+    llvm::Value* const value = matrix_descriptor(b, b.getInt32(address), fields);
     return llvm::cast<llvm::ConstantInt>(value)->getZExtValue();
   };
   CHECK(bits(0x400, {16, 1024, 128}) == (0x40u | 1ull << 16 | 64ull << 32 | 1ull << 62));
@@ -478,24 +498,29 @@ TEST_CASE("a matrix descriptor holds 18 address bits, both offsets and the mode"
   CHECK(bits(0x800, {2048, 128, 16}) == (0x80u | 128ull << 16 | 8ull << 32));
   // The shared window of CTA 3 of a cluster starts at 3 << 24.
   CHECK(bits(0x3000400, {16, 1024, 128}) == bits(0x400, {16, 1024, 128}));
-  CHECK(bits(0x400, {16, 1024, 128}, 2048) == bits(0xc00, {16, 1024, 128}));
   CHECK_THROWS_WITH(bits(0, {8, 1024, 128}), ContainsSubstring("leading offset of 8"));
   CHECK_THROWS_WITH(bits(0, {16, 262144, 128}), ContainsSubstring("stride of 262144"));
-  CHECK_THROWS_WITH(bits(0, {16, 1024, 128}, 8), ContainsSubstring("not 8"));
 }
 
 TEST_CASE("a wgmma that Hopper does not have is refused with its reason", "[block-ptx]") {
   PtxModule module;
   module.kernel("k", [](Builder& b, KernelValues const& k) {
     llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
-    auto const why = [&](WgmmaForm const& form, bool registers = false) -> std::string {
+    auto const why = [&](WgmmaForm const& form, bool registers = false, std::int64_t b_bytes = 0) -> std::string {
       try {
-        wgmma(b, form, registers ? Values(4, k.x) : Values{descriptor}, descriptor, {});
+        WgmmaGroup group{.form = form, .b_descriptor = descriptor, .steps = {{}}, .results = {{}}};
+        if (registers)
+          group.steps[0].a = Values(4, k.x);
+        else
+          group.a_descriptor = descriptor;
+        group.steps[0].b_bytes = b_bytes;
+        wgmmas(b, group);
       } catch (InternalError const& error) {
         return error.what();
       }
       return "";
     };
+    CHECK_THAT(why({.n = 16}, false, 8), ContainsSubstring("multiples of 16 bytes, not 8"));
     CHECK_THAT(why({.n = 12}), ContainsSubstring("n is a multiple of 8 up to 256"));
     CHECK_THAT(why({.n = 264}), ContainsSubstring("n is a multiple of 8 up to 256"));
     CHECK_THAT(why({.n = 40, .a = MmaElement::s8, .b = MmaElement::s8, .d = MmaResult::s32}),

@@ -147,7 +147,12 @@ void Emitter::emit_block_after_coordinates(ir::Block const& ops) {
 }
 
 void Emitter::emit_block(ir::Block const& ops) {
-  for (ir::Op const& op : ops) emit(op);
+  for (auto op = ops.begin(); op != ops.end();) {
+    ir::Op const& current = *op;
+    ++op;
+    next_ = op == ops.end() ? nullptr : &*op;
+    emit(current);
+  }
 }
 
 void Emitter::emit(ir::Op const& op) {

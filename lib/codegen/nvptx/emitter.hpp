@@ -73,11 +73,13 @@ class Emitter {
   /// Emits the end of a kernel or function.
   void leave(std::span<ir::Value* const> results);
 
-  /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   LineTable* lines = nullptr;  ///< null: nobody asks for lines
 
+  /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
+  /// Gives the op that is emitted next in the block; null behind the last, and once an op's own blocks are emitted.
+  [[nodiscard]] ir::Op const* next() const { return next_; }
 
   [[nodiscard]] Registers const& get(ir::Value const& value) const;
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
@@ -156,6 +158,7 @@ class Emitter {
   int warps = 1;                         ///< of the executing group
   bool whole_cta = true;                 ///< the executing group is the CTA
   bool elected = false;                  ///< one lane executes
+  bool open_fence = false;               ///< the wgmma that is emitted next fences its registers
   std::map<ir::Value const*, Log> logs;  ///< by the result of profile_begin
   ir::ValueMemo<bool> never_negative;    ///< indices that are 0 or more in every launch
 
@@ -178,7 +181,7 @@ class Emitter {
   std::map<ir::Value const*, TensorParts> tensors_;
   std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
   llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; the code for coordinates is put before it
-  ir::Op const* current_ = nullptr;
+  ir::Op const *current_ = nullptr, *next_ = nullptr;
   bool const exact_;
   bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };

@@ -1,6 +1,7 @@
 // Lowers tensor core products: one wgmma or mma.sync after the other over the tile. Accumulators are plain registers
 // that pass through every instruction and through the waits, so that an early read is not possible.
 #include <algorithm>
+#include <utility>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
@@ -122,9 +123,10 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
 
   std::int64_t parts = 1;
   auto const columns = columns_operand(op, e, rhs.type(), parts);
-  llvm::Value* const b_base = ptx::matrix_descriptor(b, e.scalar(rhs), fields_of(*columns));
+  ptx::WgmmaGroup group;
+  group.b_descriptor = ptx::matrix_descriptor(b, e.scalar(rhs), fields_of(*columns));
   std::int64_t const steps = static_cast<std::int64_t>(columns->k_starts.size());
-  ptx::WgmmaForm form;
+  ptx::WgmmaForm& form = group.form;
   form.n = static_cast<int>(d.shape()[1] / parts);
   form.a = mma_element(op, element);
   form.b = mma_element(op, rhs.type().element());
@@ -136,7 +138,6 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
 
   // A: descriptors of this warpgroup's rows, or fragments.
   std::optional<target::WgmmaOperand> rows;
-  llvm::Value* a_base = nullptr;
   Registers fragments;
   if (a.is_shared()) {
     rows = target::wgmma_operand(a.shape(), *a.layout(), bytes(element), target::WgmmaRole::a, why);
@@ -151,50 +152,52 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
           refuse(op, "blocks of 64 rows of the left operand are not evenly spaced");
       address = b.CreateAdd(address, b.CreateMul(b.CreateLShr(e.warp, e.i32(2)), e.i32(stride)));
     }
-    a_base = ptx::matrix_descriptor(b, address, fields_of(*rows));
+    group.a_descriptor = ptx::matrix_descriptor(b, address, fields_of(*rows));
   } else {
     check_layout(op, e, "left operand", a, layout::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
     fragments = operand_words(e, element, e.get(lhs));
   }
-  auto const a_registers = [&](std::int64_t block, std::int64_t step) -> Registers {
-    if (rows) {
-      auto const row = static_cast<std::size_t>(block * groups);
-      return {
-          ptx::advance_descriptor(b, a_base, rows->mn_starts[row] + rows->k_starts[static_cast<std::size_t>(step)])};
-    }
-    auto const first = fragments.begin() + static_cast<std::ptrdiff_t>((block * steps + step) * 4);
-    return Registers(first, first + 4);
-  };
 
   auto const accumulator = op.all<ir::WgmmaOp>("accumulator");  // then the bool that asks for it
-  bool const accumulates = !accumulator.empty();
-  llvm::Value* const condition = accumulator.size() == 2 ? e.scalar(*accumulator[1]) : nullptr;
-  Registers accumulators;
-  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*accumulator[0]));
-  std::size_t const per_part = static_cast<std::size_t>(ptx::wgmma_registers(form));
-  std::vector<Registers> results(static_cast<std::size_t>(blocks * parts));
-  for (std::int64_t step = 0; step < steps; ++step)
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      Registers const a_operand = a_registers(block, step);
-      for (std::int64_t part = 0; part < parts; ++part) {
-        auto const index = static_cast<std::size_t>(block * parts + part);
-        Registers& own = results[index];
-        if (step == 0 && accumulates) {
-          auto const first = accumulators.begin() + static_cast<std::ptrdiff_t>(index * per_part);
-          own.assign(first, first + static_cast<std::ptrdiff_t>(per_part));
-        }
-        llvm::Value* const b_operand = ptx::advance_descriptor(
-            b, b_base,
-            columns->mn_starts[static_cast<std::size_t>(part)] + columns->k_starts[static_cast<std::size_t>(step)]);
-        own = ptx::wgmma(b, form, a_operand, b_operand, own, step == 0 ? condition : nullptr);
-      }
+  if (accumulator.size() == 2) group.accumulate = e.scalar(*accumulator[1]);
+  group.results.resize(static_cast<std::size_t>(blocks * parts));
+  if (!accumulator.empty()) {
+    Registers const registers = pack_words(e, d.element(), e.get(*accumulator[0]));
+    auto from = registers.begin();
+    for (Registers& own : group.results) {
+      auto const to = from + ptx::wgmma_registers(form);
+      own.assign(from, to);
+      from = to;
     }
+  }
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::int64_t block = 0; block < blocks; ++block)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        ptx::WgmmaStep next;
+        if (rows) {
+          next.a_bytes =
+              rows->mn_starts[static_cast<std::size_t>(block * groups)] + rows->k_starts[static_cast<std::size_t>(step)];
+        } else {
+          auto const first = fragments.begin() + static_cast<std::ptrdiff_t>((block * steps + step) * 4);
+          next.a.assign(first, first + 4);
+        }
+        next.b_bytes =
+            columns->mn_starts[static_cast<std::size_t>(part)] + columns->k_starts[static_cast<std::size_t>(step)];
+        next.result = static_cast<std::size_t>(block * parts + part);
+        group.steps.push_back(std::move(next));
+      }
+  group.fence = std::exchange(e.open_fence, false);
   Registers words;
-  for (Registers const& own : results) words.insert(words.end(), own.begin(), own.end());
+  for (Registers const& own : ptx::wgmmas(b, group)) words.insert(words.end(), own.begin(), own.end());
   e.set(*op.result(), unpack_words(e, d.element(), words, static_cast<std::size_t>(d.layout()->registers())));
 }
 
 void lower(ir::WgmmaFenceOp const&, ir::Op const& op, Emitter& e) {
+  if (e.next() != nullptr && e.next()->is<ir::WgmmaOp>()) {  // both are one statement
+    for (int i = 0; i < op.operand_count(); ++i) e.set(*op.result(i), e.get(*op.operand(i)));
+    e.open_fence = true;
+    return;
+  }
   Through through(op, e);
   through.give(ptx::wgmma_fence(e.b, through.words()));
 }

@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::string_view mark_text = " //#";
 
+/// Gives the opcode of the first instruction; braces and declarations of registers may stand before it.
+std::string first_opcode(std::string const& text) {
+  std::size_t at = 0;
+  while (text[at] == '{' || text[at] == '.') {
+    std::size_t const next = text.find("\n\t", at);
+    if (next == std::string::npos) break;
+    at = next + 2;
+  }
+  return text.substr(at, text.find_first_of(" ;", at) - at);
+}
+
 }  // namespace
 
 SyncCensus::SyncCensus(llvm::Module& module) {
@@ -27,7 +38,7 @@ SyncCensus::SyncCensus(llvm::Module& module) {
         call->setCalledOperand(llvm::InlineAsm::get(
             assembly->getFunctionType(), text + std::string(mark_text) + std::to_string(marks_.size()),
             std::string(assembly->getConstraintString()), assembly->hasSideEffects()));
-        marks_.push_back({text.substr(0, text.find_first_of(" ;")), block_number});
+        marks_.push_back({first_opcode(text), block_number});
       }
     }
 }

@@ -57,6 +57,8 @@ std::string text_of(WgmmaForm const& form) {
          name_of(form.a) + "." + name_of(form.b) + (form.saturate ? ".satfinite" : "");
 }
 
+constexpr char fence_text[] = "wgmma.fence.sync.aligned";
+
 Values through(Builder& b, std::string const& text, Values const& registers) {
   Assembly assembly(b);
   for (llvm::Value* value : registers) assembly.inout(value);
@@ -95,48 +97,79 @@ Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values c
 
 int wgmma_registers(WgmmaForm const& form) { return form.d == MmaResult::f16 ? form.n / 4 : form.n / 2; }
 
-Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_descriptor, Values const& accumulators,
-             llvm::Value* accumulate) {
-  bool const a_in_registers = a.size() == 4;
-  if (!a_in_registers && a.size() != 1) throw InternalError("nvptx: A of wgmma is one descriptor or four registers");
+std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group) {
+  WgmmaForm const& form = group.form;
+  bool const a_in_registers = group.a_descriptor == nullptr;
   if (std::string const why = error(form, a_in_registers); !why.empty())
     throw InternalError("nvptx: no wgmma." + text_of(form) + ": " + why);
   std::size_t const count = static_cast<std::size_t>(wgmma_registers(form));
-  bool const fresh = accumulators.empty();
-  if (!fresh && accumulators.size() != count)
-    throw InternalError("nvptx: wgmma." + text_of(form) + " has " + std::to_string(count) + " accumulators, not " +
-                        std::to_string(accumulators.size()));
   Assembly assembly(b);
   llvm::Type* const type = form.d == MmaResult::f32 ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt32Ty());
-  std::vector<std::string> d_names, a_names;
-  for (std::size_t i = 0; i < count; ++i)
-    d_names.push_back(fresh ? assembly.early_out(type) : assembly.inout(accumulators[i]));
-  for (llvm::Value* value : a) a_names.push_back(assembly.in(value));
-  std::string text = "wgmma.mma_async.sync.aligned." + text_of(form) + " " + braces(d_names) + ", " +
-                     (a_in_registers ? braces(a_names) : a_names[0]) + ", ";
-  text += assembly.in(b_descriptor) + ", ";
-  // scale-d: a literal where it is known, so that ptxas does not have to keep a predicate.
-  if (fresh)
-    text += "0";
-  else if (accumulate == nullptr)
-    text += "1";
-  else if (auto const* known = llvm::dyn_cast<llvm::ConstantInt>(accumulate))
-    text += known->isZero() ? "0" : "1";
-  else
-    text += assembly.in(accumulate);
-  auto const append = [&](int value) { text += ", " + std::to_string(value); };
-  if (form.d != MmaResult::s32) {
-    append(form.scale_a);
-    append(form.scale_b);
+  std::vector<std::string> results;
+  for (Values const& registers : group.results) {
+    if (!registers.empty() && registers.size() != count)
+      throw InternalError("nvptx: wgmma." + text_of(form) + " has " + std::to_string(count) + " accumulators, not " +
+                          std::to_string(registers.size()));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i)
+      names.push_back(registers.empty() ? assembly.early_out(type) : assembly.inout(registers[i]));
+    results.push_back(braces(names));
   }
-  if (is_16_bit(form.a)) {
-    if (!a_in_registers) append(form.a_transposed ? 1 : 0);
-    append(form.b_transposed ? 1 : 0);
+  // scale-d of a first step: a literal where it is known, so that ptxas does not have to keep a predicate.
+  std::string scale = "1";
+  if (auto const* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(group.accumulate))
+    scale = known->isZero() ? "0" : "1";
+  else if (group.accumulate != nullptr)
+    scale = assembly.in(group.accumulate);
+  std::string const a_base = a_in_registers ? "" : assembly.in(group.a_descriptor);
+  std::string const b_base = assembly.in(group.b_descriptor);
+
+  std::string text = "{";
+  auto const line = [&](std::string const& instruction) { text += "\n\t" + instruction + ";"; };
+  line(".reg .b64 %da, %db");
+  auto const advanced = [&](std::string const& base, char const* name, std::int64_t bytes) {
+    if (bytes == 0) return base;
+    if (bytes % 16 != 0)
+      throw InternalError("nvptx: a matrix descriptor moves by multiples of 16 bytes, not " + std::to_string(bytes));
+    line("add.s64 " + std::string(name) + ", " + base + ", " + std::to_string(bytes / 16));
+    return std::string(name);
+  };
+  if (group.fence) line(fence_text);
+  std::vector<bool> written(results.size(), false);
+  for (WgmmaStep const& step : group.steps) {
+    std::string a;
+    if (a_in_registers) {
+      if (step.a.size() != 4) throw InternalError("nvptx: A of wgmma is a descriptor or four registers");
+      std::vector<std::string> names;
+      for (llvm::Value* value : step.a) names.push_back(assembly.in(value));
+      a = braces(names);
+    } else {
+      a = advanced(a_base, "%da", step.a_bytes);
+    }
+    std::string const b_name = advanced(b_base, "%db", step.b_bytes);
+    std::string wgmma = "wgmma.mma_async.sync.aligned." + text_of(form) + " " + results[step.result] + ", " + a + ", " +
+                        b_name + ", ";
+    wgmma += written[step.result] ? "1" : group.results[step.result].empty() ? "0" : scale;
+    written[step.result] = true;
+    auto const append = [&](int value) { wgmma += ", " + std::to_string(value); };
+    if (form.d != MmaResult::s32) {
+      append(form.scale_a);
+      append(form.scale_b);
+    }
+    if (is_16_bit(form.a)) {
+      if (!a_in_registers) append(form.a_transposed ? 1 : 0);
+      append(form.b_transposed ? 1 : 0);
+    }
+    line(wgmma);
   }
-  return assembly.call(text + ";", AsmEffect::convergent);
+  Values const registers = assembly.call(text + "\n\t}", AsmEffect::convergent);
+  std::vector<Values> after;
+  for (auto from = registers.begin(); from != registers.end(); from += static_cast<std::ptrdiff_t>(count))
+    after.emplace_back(from, from + static_cast<std::ptrdiff_t>(count));
+  return after;
 }
 
-Values wgmma_fence(Builder& b, Values const& registers) { return through(b, "wgmma.fence.sync.aligned;", registers); }
+Values wgmma_fence(Builder& b, Values const& registers) { return through(b, std::string(fence_text) + ";", registers); }
 void wgmma_commit(Builder& b) { through(b, "wgmma.commit_group.sync.aligned;", {}); }
 Values wgmma_wait(Builder& b, int pending, Values const& registers) {
   return through(b, "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", registers);
@@ -157,13 +190,6 @@ llvm::Value* matrix_descriptor(Builder& b, llvm::Value* address, DescriptorField
                                  static_cast<std::uint64_t>(fields.leading_bytes / 16) << 16;
   llvm::Value* const start = b.CreateLShr(b.CreateAnd(address, b.getInt32(0x3ffff)), b.getInt32(4));
   return b.CreateOr(b.CreateZExt(start, b.getInt64Ty()), b.getInt64(constant));
-}
-
-llvm::Value* advance_descriptor(Builder& b, llvm::Value* descriptor, std::int64_t bytes) {
-  if (bytes == 0) return descriptor;
-  if (bytes % 16 != 0)
-    throw InternalError("nvptx: a matrix descriptor moves by multiples of 16 bytes, not " + std::to_string(bytes));
-  return b.CreateAdd(descriptor, b.getInt64(static_cast<std::uint64_t>(bytes / 16)));
 }
 
 }  // namespace tegula::codegen::nvptx::ptx

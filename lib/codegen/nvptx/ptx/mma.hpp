@@ -39,11 +39,31 @@ struct WgmmaForm {
 /// Counts the registers of D per thread.
 [[nodiscard]] int wgmma_registers(WgmmaForm const& form);
 
-/// Issues D (+)= A * B. `a` is one descriptor (i64) or four registers (i32), `b_descriptor` an i64. Without
-/// accumulators D = A * B; with them `accumulate` (i1; null: true) says whether their old value counts. The result must
-/// not be accessed before the wait that covers it has returned it.
-Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_descriptor, Values const& accumulators,
-             llvm::Value* accumulate = nullptr);
+/// One wgmma of several: its A is four registers (i32), or the first descriptor advanced by `a_bytes`; `result` is the
+/// number of its D. Offsets are multiples of 16 inside of the same tile.
+struct WgmmaStep {
+  Values a = {};
+  std::int64_t a_bytes = 0;
+  std::int64_t b_bytes = 0;
+  std::size_t result = 0;
+};
+
+/// Several wgmmas, issued in the order of `steps`.
+struct WgmmaGroup {
+  WgmmaForm form;
+  llvm::Value* a_descriptor = nullptr;  ///< i64; null: each step has registers
+  llvm::Value* b_descriptor = nullptr;  ///< i64
+  std::vector<WgmmaStep> steps = {};
+  /// The registers of each D before its first step; if they are empty, that step gives D = A * B.
+  std::vector<Values> results = {};
+  llvm::Value* accumulate = nullptr;  ///< i1, tells whether the old values of results count; null: they do
+  bool fence = false;                 ///< a fence stands before the first
+};
+
+/// Issues D (+)= A * B for each step. All are one statement of inline assembly, since LLVM's time grows with the
+/// registers that pass through each; descriptors are advanced in it, so that no more than two are kept. Returns the
+/// registers of each D, which must not be accessed before the wait that covers them has returned them.
+std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group);
 
 /// Orders ordinary accesses to the registers before the wgmmas that follow. Returns the registers to use from here.
 Values wgmma_fence(Builder& b, Values const& registers);
@@ -62,7 +82,5 @@ struct DescriptorFields {
 /// Makes the 64-bit descriptor of a tile at a shared address (i32). Only 18 bits of the address count: in a cluster
 /// launch the shared window lies above rank << 24.
 llvm::Value* matrix_descriptor(Builder& b, llvm::Value* address, DescriptorFields const& fields);
-/// Advances a descriptor by `bytes`, a multiple of 16, inside the same tile.
-llvm::Value* advance_descriptor(Builder& b, llvm::Value* descriptor, std::int64_t bytes);
 
 }  // namespace tegula::codegen::nvptx::ptx
