@@ -29,6 +29,14 @@ namespace {
 
 constexpr char const* triple = "nvptx64-nvidia-cuda";
 
+/// What pays of LLVM's -O2, which takes three times as long: ptxas optimises again, and its loops have the same lengths
+/// behind both (bench/RESULTS.md). Without sccp, masks of edge tiles are compared once more per element; without
+/// instcombine behind the loops' passes, these predicates live across branches and spill.
+constexpr char const* pipeline =
+    "always-inline,cgscc(inline),globaldce,"
+    "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),loop-unroll<O2>,gvn,sccp,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
 /// Limits the index arithmetic of a function that is strength-reduced.
 constexpr int max_index_arithmetic = 300;
 /// Limits its integer minima and maxima.
@@ -140,16 +148,16 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.SLPVectorization = false;
-  tuning.LoopVectorization = false;
-  llvm::PassBuilder passes(&machine, tuning);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
+    throw InternalError("nvptx: this LLVM has no such passes: " + llvm::toString(std::move(error)));
+  passes.run(module, modules);
 }
 
 std::string print_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
