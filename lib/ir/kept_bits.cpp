@@ -70,6 +70,8 @@ bool keeps_16_bits(Value const& value, bool exponentials, int depth = max_depth)
       Element const to = op.result()->type().element();
       return is_float(to) && bytes(to) <= 2;
     }
+    if (op.is<YieldOp>() && op.parent_op()->is<IfOp>())
+      return keeps_16_bits(*op.parent_op()->result(use.index), exponentials, depth - 1);
     if (exponentials && (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>()))
       return keeps_16_bits(*op.result(), false, depth - 1);
     return keeps_relative_error(op, value) && keeps_16_bits(*op.result(), exponentials, depth - 1);

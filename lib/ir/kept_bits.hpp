@@ -24,7 +24,7 @@ std::optional<RaisedSum> raised_sum(Op const& op);
 bool only_raised(Value const& value);
 
 /// Tells whether every use of a float rounds it to a float of 16 bits or fewer. Products, quotients, roots, signs,
-/// selections, broadcasts, and sums that cannot cancel may stand between: they keep its relative error.
+/// selections, branches, broadcasts, and sums that cannot cancel may stand between: they keep its relative error.
 bool only_16_bits_kept(Value const& value);
 
 /// Tells the same of a quotient, which may also be the argument of an exponential of which 16 bits are kept. An error

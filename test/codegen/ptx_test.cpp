@@ -157,6 +157,10 @@ TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of
   };
   std::string const product = "  %p = mul %q, %two : tile<64xf32>\n", cast = "  %r = cast %p : tile<64xbf16>\n",
                     sum = "  %p = add %q, %two : tile<64xf32>\n", kept = "  %r = mul %q, %two : tile<64xf32>\n";
+  auto const branch = [](std::string const& result) {
+    return "  %n = extent %x : i64\n  %some = compare %n, %zero {predicate = gt} : bool\n  " + result +
+           " = if %some : tile<64xf32> {\n    yield %q\n  } else {\n    yield %a\n  }\n";
+  };
   CompileOptions options;  // a thread holds two elements
   options.target = Target::cuda;
   auto const count = [&](ir::Module const& module, std::string const& word) {
@@ -168,6 +172,9 @@ TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of
   CHECK(count(kernel("bf16", product + cast), "div.full.f32") == 2);
   CHECK(count(kernel("bf16", product + cast), "rcp.approx.ftz.f32") == 2);  // the sigmoid feeds a quotient of 16 bits
   CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 0);
+  CHECK(count(kernel("bf16", branch("%p") + cast), "div.full.f32") == 2);
+  CHECK(count(kernel("bf16", branch("%p") + cast), "div.rn.f32") == 0);
+  CHECK(count(kernel("f32", branch("%r")), "div.full.f32") == 0);
   CHECK(count(kernel("bf16", sum + cast), "div.full.f32") == 0);
   CHECK(count(kernel("f32", kept), "div.full.f32") == 0);
   CHECK(count(kernel("bf16", "  %r = cast %e : tile<64xbf16>\n"), "rcp.approx.ftz.f32") == 2);

@@ -161,6 +161,7 @@ struct Shared {
   std::atomic<Pool*> pool = nullptr;
   std::atomic<Pool*> wide_pool = nullptr;  ///< of another size, where TEGULA_THREADS asks for more than the machine has
   std::atomic<bool> closed = false;        ///< the process exits and helpers have ended
+  Pool* ended[2] = {};                     ///< pools without threads, kept for launches that have found them
   std::mutex making;
 };
 static_assert(std::is_trivially_destructible_v<Shared>);
@@ -320,8 +321,10 @@ struct Closer {
   ~Closer() {
     std::lock_guard lock(shared.making);
     shared.closed = true;
-    for (std::atomic<Pool*>* pool : {&shared.pool, &shared.wide_pool})
-      if (Pool* const found = pool->exchange(nullptr)) found->close();
+    shared.ended[0] = shared.pool.exchange(nullptr);
+    shared.ended[1] = shared.wide_pool.exchange(nullptr);
+    for (Pool* const pool : shared.ended)
+      if (pool != nullptr) pool->close();
   }
   Closer(Closer const&) = delete;
   Closer& operator=(Closer const&) = delete;
