@@ -44,10 +44,10 @@ function(tegula_command_test name)
     ENVIRONMENT "TEGULA_CACHE_DIR=${PROJECT_BINARY_DIR}/test/cache;${arg_ENVIRONMENT}")
 endfunction()
 
-# tegula_row_labels(<variable> <file>): the rows of the line "// rows: N3 F44" among a file's first three, as "N3;F44".
+# tegula_row_labels(<variable> <file>): the rows of the line "// rows: N3 F44" among a file's first six, as "N3;F44".
 function(tegula_row_labels variable file)
   set(labels "")
-  file(STRINGS "${file}" lines LIMIT_COUNT 3)
+  file(STRINGS "${file}" lines LIMIT_COUNT 6)
   foreach(line IN LISTS lines)
     if(line MATCHES "^// rows: (.+)$")
       string(REGEX MATCHALL "[A-Z][0-9]+" rows "${CMAKE_MATCH_1}")

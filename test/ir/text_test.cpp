@@ -12,6 +12,7 @@
 
 using namespace tegula;
 using namespace tegula::ir;
+using namespace std::string_literals;
 
 namespace {
 
@@ -26,7 +27,7 @@ std::vector<std::filesystem::path> texts_of(std::string const& folder) {
 
 }  // namespace
 
-TEST_CASE("text: printed text parses and prints the same bytes") {
+TEST_CASE("text: printed text parses and prints the same bytes", "[P13]") {
   auto const files = texts_of("roundtrip");
   REQUIRE(files.size() >= 5);
   for (auto const& file : files) {
@@ -40,6 +41,41 @@ TEST_CASE("text: printed text parses and prints the same bytes") {
     REQUIRE(again.ok());
     CHECK(equal(parsed.module, again.module));
     CHECK(equal(parsed.module, parsed.module.clone()));
+  }
+}
+
+TEST_CASE("text: buffers in shared and in global memory parse, print and are verified alike", "[P7]") {
+  // Gives what is printed, or the complaints, with one name for both spaces.
+  auto const answer = [](std::string const& space, std::string body) {
+    auto const in_space = [](std::string text, std::string const& from, std::string const& to) {
+      for (std::size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+      return text;
+    };
+    std::string const text = "tegula-ir 1\n\nkernel @k(%n: i64) warps = 1 {\n" +
+                             "  %b = buffer_alloc {align = 256} : SPACE<2x8x32xf32, dense>\n"s + body +
+                             "  return\n}\n";
+    auto const parsed = parse(in_space(text, "SPACE", space));
+    if (!parsed.ok()) return in_space(parsed.diagnostics.str(), space, "SPACE");
+    std::string const complaints = verify(parsed.module, &parsed.positions).str();
+    if (!complaints.empty()) return in_space(complaints, space, "SPACE");
+    std::string const printed = in_space(print(parsed.module), space, "SPACE");
+    CHECK(printed == text);
+    return printed;
+  };
+  std::string const view = "  %v = view %b, %n, %n, %n : SPACE<8x32xf32, dense>\n";
+  for (std::string const& right : {""s, "  buffer_dealloc %b\n"s, view,
+                                   view + "  %e = buffer_load %v : tile<8x32xf32>\n  buffer_store %v, %e\n" +
+                                       "  %t = trans_view %v : SPACE<32x8xf32, dense_t>\n"}) {
+    INFO(right);
+    CHECK_THAT(answer("global", right), test::ContainsSubstring("buffer_alloc {align = 256} : SPACE<"));
+    CHECK(answer("global", right) == answer("shared", right));
+  }
+  for (std::string const& wrong : {"  buffer_dealloc %b\n  buffer_dealloc %b\n"s, "  buffer_dealloc %b\n" + view,
+                                   "  %v = view %b, %n, %n, %n : SPACE<8x31xf32, dense>\n"s,
+                                   "  %e = buffer_load %b : tile<8x32xf16>\n"s, "  buffer_store %b, %n\n"s}) {
+    INFO(wrong);
+    CHECK(answer("global", wrong).find("buffer_alloc {") == std::string::npos);
+    CHECK(answer("global", wrong) == answer("shared", wrong));
   }
 }
 
