@@ -52,8 +52,7 @@ TEST_CASE("text: buffers in shared and in global memory parse, print and are ver
       return text;
     };
     std::string const text = "tegula-ir 1\n\nkernel @k(%n: i64) warps = 1 {\n" +
-                             "  %b = buffer_alloc {align = 256} : SPACE<2x8x32xf32, dense>\n"s + body +
-                             "  return\n}\n";
+                             "  %b = buffer_alloc {align = 256} : SPACE<2x8x32xf32, dense>\n"s + body + "  return\n}\n";
     auto const parsed = parse(in_space(text, "SPACE", space));
     if (!parsed.ok()) return in_space(parsed.diagnostics.str(), space, "SPACE");
     std::string const complaints = verify(parsed.module, &parsed.positions).str();

@@ -175,8 +175,8 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
       for (std::int64_t part = 0; part < parts; ++part) {
         ptx::WgmmaStep next;
         if (rows) {
-          next.a_bytes =
-              rows->mn_starts[static_cast<std::size_t>(block * groups)] + rows->k_starts[static_cast<std::size_t>(step)];
+          next.a_bytes = rows->mn_starts[static_cast<std::size_t>(block * groups)] +
+                         rows->k_starts[static_cast<std::size_t>(step)];
         } else {
           auto const first = fragments.begin() + static_cast<std::ptrdiff_t>((block * steps + step) * 4);
           next.a.assign(first, first + 4);

@@ -29,9 +29,9 @@ namespace {
 
 constexpr char const* triple = "nvptx64-nvidia-cuda";
 
-/// What pays of LLVM's -O2, which takes three times as long: ptxas optimises again, and its loops have the same lengths
-/// behind both (bench/RESULTS.md). Without sccp, masks of edge tiles are compared once more per element; without
-/// instcombine behind the loops' passes, these predicates live across branches and spill.
+/// What pays of LLVM's -O2, which takes three times as long. ptxas optimises again: loops of SASS have the same lengths
+/// behind both. Without sccp, masks of edge tiles are compared once more per element. Without instcombine behind the
+/// passes on loops, these predicates live across branches and spill.
 constexpr char const* pipeline =
     "always-inline,cgscc(inline),globaldce,"
     "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),loop-unroll<O2>,gvn,sccp,"
