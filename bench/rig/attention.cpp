@@ -1,7 +1,6 @@
-// Measures attention forward over [batch * heads, sequence, head dimension] in bf16.
+// Measures attention forward over [batch * heads, sequence, head dimension] in bf16 or e4m3.
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numbers>
 
 #include "rig/workload.hpp"
@@ -15,9 +14,11 @@ class AttentionWork final : public Workload {
       : Workload(order, "O"),
         form_(form),
         seed_(seed),
-        q_(Element::bf16, {form.batch * form.heads, form.length, form.dimension}),
-        k_(Element::bf16, {form.batch * form.heads / form.group, form.length, form.dimension}),
-        v_(Element::bf16, k_.extents()) {
+        q_(form.element, {form.batch * form.heads, form.length, form.dimension}),
+        k_(form.element, {form.batch * form.heads / form.group, form.length, form.dimension}),
+        v_(form.element, form.element == Element::e4m3
+                             ? std::vector{form.batch * form.heads / form.group, form.dimension, form.length}
+                             : k_.extents()) {
     q_.fill_normal(seed, form.amplitude);
     k_.fill_normal(seed + 1, form.amplitude);
     v_.fill_normal(seed + 2);
@@ -37,28 +38,8 @@ class AttentionWork final : public Workload {
   }
 
   [[nodiscard]] Verdict check(HostTensor const& out) const override {
-    std::int64_t const rows = form_.batch * form_.heads * form_.length;
-    bool const all = rows * form_.length <= std::int64_t{1} << 24;
-    std::int64_t const count = all ? rows : 192;
-    Verdict verdict;
-    std::mutex lock;
-    in_parallel(count, [&](std::int64_t first, std::int64_t last) {
-      Verdict part;
-      for (std::int64_t i = first; i < last; ++i) {
-        std::int64_t row = i;
-        if (!all && i == 0) row = rows - 1;
-        if (!all && i > 1)
-          row = static_cast<std::int64_t>((static_cast<std::uint64_t>(i) + seed_ % 1000003) * 0x9E3779B97F4A7C15ULL >>
-                                          11) %
-                rows;
-        check_row(part, out, row);
-      }
-      std::lock_guard const held(lock);
-      verdict.join(part);
-    });
-    verdict.finish();
-    verdict.unwritten = out.count_unwritten();
-    return verdict;
+    return check_rows(out, form_.batch * form_.heads * form_.length, form_.length, seed_,
+                      [&](Verdict& part, std::int64_t row) { check_row(part, out, row); });
   }
 
   std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
@@ -83,15 +64,21 @@ class AttentionWork final : public Workload {
     squares.resize(query.size());
     for (std::int64_t j = 0; j < keys; ++j)
       for (std::size_t d = 0; d < query.size(); ++d) {
-        double const value = v_.at((first_key + j) * dimension + static_cast<std::int64_t>(d));
+        double const value = value_at(first_key, j, static_cast<std::int64_t>(d));
         double const term = weights[static_cast<std::size_t>(j)] / sum * value;
         expected[d] += term;
         squares[d] += term * term;
       }
-    // Weights are rounded to bf16, each by at most 2^-9 of it and independently, the result once more.
+    // Weights are rounded, each by at most 2^-9 (bf16) or 2^-4 (e4m3) of it and independently, the result once more.
+    double const rounding = form_.element == Element::e4m3 ? 0.25 : 0.02;
     for (std::size_t d = 0; d < query.size(); ++d)
       part.compare(out, row * dimension + static_cast<std::int64_t>(d), expected[d],
-                   std::ldexp(std::abs(expected[d]), -8) + 0.02 * std::sqrt(squares[d]) + 1e-6);
+                   std::ldexp(std::abs(expected[d]), -8) + rounding * std::sqrt(squares[d]) + 1e-6);
+  }
+
+  [[nodiscard]] double value_at(std::int64_t first_key, std::int64_t key, std::int64_t d) const {
+    return form_.element == Element::e4m3 ? v_.at(first_key * form_.dimension + d * form_.length + key)
+                                          : v_.at((first_key + key) * form_.dimension + d);
   }
 
   AttentionForm form_;

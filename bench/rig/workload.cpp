@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 namespace tegula::bench {
 
@@ -21,6 +22,31 @@ void Verdict::join(Verdict const& part) {
 }
 
 void Verdict::finish() { error = size_ > 0 ? std::sqrt(difference_ / size_) : std::sqrt(difference_); }
+
+Verdict check_rows(HostTensor const& out, std::int64_t rows, std::int64_t cost, std::uint64_t seed,
+                   std::function<void(Verdict&, std::int64_t row)> const& check_row) {
+  bool const all = rows * cost <= std::int64_t{1} << 24;
+  std::int64_t const count = all ? rows : 192;
+  Verdict verdict;
+  std::mutex lock;
+  in_parallel(count, [&](std::int64_t first, std::int64_t last) {
+    Verdict part;
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t row = i;
+      if (!all && i == 0) row = rows - 1;
+      if (!all && i > 0)
+        row =
+            static_cast<std::int64_t>((static_cast<std::uint64_t>(i) + seed % 1000003) * 0x9E3779B97F4A7C15ULL >> 11) %
+            rows;
+      check_row(part, row);
+    }
+    std::lock_guard const held(lock);
+    verdict.join(part);
+  });
+  verdict.finish();
+  verdict.unwritten = out.count_unwritten();
+  return verdict;
+}
 
 std::string shape_text(std::vector<std::int64_t> const& extents) {
   std::string text;

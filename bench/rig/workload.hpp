@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,11 @@ struct Verdict {
  private:
   double difference_ = 0, size_ = 0;  // sums of squares
 };
+
+/// Compares rows of an output, on all cores: every one where rows times `cost` is at most 2^24, else the last and 191
+/// that `seed` draws.
+Verdict check_rows(HostTensor const& out, std::int64_t rows, std::int64_t cost, std::uint64_t seed,
+                   std::function<void(Verdict&, std::int64_t row)> const& check_row);
 
 /// Holds random inputs and poisoned outputs on a device for one problem, several equal sets of them.
 class Workload {
@@ -109,14 +115,19 @@ std::unique_ptr<Workload> make_gelu_product(stream const&, std::vector<std::int6
 /// Computes the GELU by tanh in float64.
 double tanh_gelu(double x);
 
-/// Describes forward attention in bf16 over [batch * heads, sequence, head dimension].
+/// Describes attention over [batch * heads, sequence, head dimension].
 struct AttentionForm {
   std::int64_t batch = 1, heads = 1, length = 1, dimension = 128;
   bool causal = false;
-  std::int64_t group = 1;  ///< heads of queries that share one of keys and values
-  double amplitude = 1;    ///< multiplies Q and K
+  std::int64_t group = 1;           ///< heads of queries that share one of keys and values
+  double amplitude = 1;             ///< multiplies Q and K
+  Element element = Element::bf16;  ///< of Q, K and V; with e4m3, V is [batch * heads, head dimension, sequence]
+  bool backward = false;            ///< the gradients of Q, K and V
 };
 std::unique_ptr<Workload> make_attention_of(stream const&, AttentionForm const&, std::uint64_t, bool);
+/// Makes the way back of causal attention in bf16: from Q, K, V, O, dO and lse to the output "gradients", the heads of
+/// dQ, then those of dK, then those of dV. "delta" is scratch. The work is that of five products of all visible pairs.
+std::unique_ptr<Workload> make_attention_backward(stream const&, AttentionForm const&, std::uint64_t, bool);
 /// Makes an attention problem with head dimension 64 or 128.
 template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);

@@ -1,11 +1,13 @@
 // Lists the attention of the table.
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "../../../samples/attention_kernels.hpp"
 #include "gpu/rows/kernels.hpp"
 #include "gpu/rows/row.hpp"
 
@@ -45,13 +47,16 @@ AttentionForm form_of(std::int64_t dimension, std::int64_t length, bool causal, 
 }
 
 std::string name_of(AttentionForm const& form) {
+  if (form.element == Element::e4m3) return "attention, e4m3";
+  if (form.backward) return "attention backward, causal";
   std::string const groups = form.group == 1 ? "" : fmt::format(", {} heads of queries to one of keys", form.group);
   return "attention" + std::string(form.causal ? ", causal" : "") + groups;
 }
 
 /// Makes a row without sides.
 Row row_of(AttentionForm const& form) {
-  bool const frequent = form.group == 1 && (form.dimension == 64 || form.dimension == 128);
+  bool const frequent = form.group == 1 && form.element == Element::bf16 && !form.backward &&
+                        (form.dimension == 64 || form.dimension == 128);
   Row row{frequent ? fmt::format("attention, heads of {}{}", form.dimension, form.causal ? ", causal" : "")
                    : "attention, other heads",
           "gpu " + name_of(form),
@@ -63,7 +68,7 @@ Row row_of(AttentionForm const& form) {
     here.batch = extents.at(0);
     here.heads = extents.at(1);
     here.length = extents.at(2);
-    return make_attention_of(order, here, seed, one_set);
+    return (form.backward ? make_attention_backward : make_attention_of)(order, here, seed, one_set);
   };
   for (Peer const& peer : peers)
     if (frequent && peer.dimension == form.dimension && peer.length == form.length && peer.causal == form.causal)
@@ -81,6 +86,50 @@ void add_side(Row& row, AttentionForm const& form, std::string const& tiles, Com
                                         work.view<bf16, 3>(set, "O"), scale, more...);
                        }});
   row.codes.push_back(code(fmt::format("{}, d {}, {}", name_of(form), form.dimension, tiles), kernel, options));
+}
+
+/// Adds attention of e4m3, whose V is transposed.
+template <int D, int BM, int BN>
+void add_e4m3(Row& row, AttentionForm const& form) {
+  std::string const tiles = fmt::format("tiles of {} x {}", BM, BN);
+  auto const& kernel = samples::e4m3_attention<BM, BN, D>;
+  float const scale = 1 / std::sqrt(static_cast<float>(D));
+  row.sides.push_back({tiles, [=](Workload const& work, int set) {
+                         return prepare(kernel, work.view<e4m3, 3>(set, "Q"), work.view<e4m3, 3>(set, "K"),
+                                        work.view<e4m3, 3>(set, "V"), work.view<bf16, 3>(set, "O"), scale, 1.F);
+                       }});
+  row.codes.push_back(code(fmt::format("{}, d {}, {}", name_of(form), D, tiles), kernel));
+}
+
+/// Adds the way back in three kernels: deltas; gradients of keys and values by blocks of BN keys and queries_at_once
+/// queries; gradients of queries by blocks of BM queries and keys_at_once keys.
+template <int D, int queries_at_once, int BN, int BM, int keys_at_once>
+void add_backward(Row& row, AttentionForm const& form) {
+  std::string const tiles = fmt::format("tiles of {} x {}, {} x {}", queries_at_once, BN, BM, keys_at_once);
+  auto const& deltas = samples::attention_delta<BM, D>;
+  auto const& keys = samples::attention_keys_backward<queries_at_once, BN, D>;
+  auto const& queries = samples::attention_queries_backward<BM, keys_at_once, D>;
+  float const scale = 1 / std::sqrt(static_cast<float>(D));
+  row.sides.push_back({tiles, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
+                         auto const of = [&](char const* name) { return work.view<bf16, 3>(set, name); };
+                         auto const gradients = of("gradients");
+                         std::int64_t const heads = gradients.extent(0) / 3;
+                         auto const part = [&](std::int64_t i) {
+                           return gradients.slice(0, i * heads, (i + 1) * heads);
+                         };
+                         auto const lse = work.view<float, 2>(set, "lse"), delta = work.view<float, 2>(set, "delta");
+                         std::function<void(stream const&)> const steps[] = {
+                             prepare(deltas, of("O"), of("dO"), delta),
+                             prepare(keys, of("Q"), of("K"), of("V"), of("dO"), lse, delta, part(1), part(2), scale),
+                             prepare(queries, of("Q"), of("K"), of("V"), of("dO"), lse, delta, part(0), scale)};
+                         return [=](stream const& order) {
+                           for (auto const& step : steps) step(order);
+                         };
+                       }});
+  std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
+  row.codes.push_back(code(name + "deltas", deltas));
+  row.codes.push_back(code(fmt::format("{}keys, tiles of {} x {}", name, queries_at_once, BN), keys));
+  row.codes.push_back(code(fmt::format("{}queries, tiles of {} x {}", name, BM, keys_at_once), queries));
 }
 
 /// Adds blocks of BM queries and BN keys; `stages` replaces the two of the kernel's text.
@@ -136,6 +185,25 @@ std::vector<Row> attention_rows() {
   for (std::int64_t const length : {4096, 16384})
     add(form_of(128, length, false, 8),
         [](Row& row, AttentionForm const& form) { add_tiles<128, 128, 128>(row, form); });
+  for (std::int64_t const length : {4096, 16384}) {
+    AttentionForm form = form_of(128, length, false);
+    form.element = Element::e4m3;
+    add(form, [](Row& row, AttentionForm const& given) { add_e4m3<128, 128, 128>(row, given); });
+  }
+  for (std::int64_t const dimension : {64, 128}) {
+    AttentionForm form = form_of(dimension, 4096, true);
+    form.backward = true;
+    add(form, [&](Row& row, AttentionForm const& given) {
+      if (dimension == 64) {
+        add_backward<64, 64, 128, 128, 64>(row, given);
+        add_backward<64, 64, 64, 64, 64>(row, given);
+        add_backward<64, 128, 128, 128, 128>(row, given);
+      } else {
+        add_backward<128, 64, 64, 64, 64>(row, given);
+        add_backward<128, 64, 128, 128, 64>(row, given);
+      }
+    });
+  }
   return rows;
 }
 
