@@ -126,8 +126,10 @@ SECTIONS = [
     ("Table on a GPU: products of other elements", ["gpu product tf32", "gpu product e4m3", "gpu product i8"],
      "B stored N x K, tiles of 128 x 256, beside the best of cuBLASLt's heuristic. Results are f32, bf16 and i32."),
     ("Table on a GPU: attention", ["gpu attention", "gpu attention, causal",
-                                   "gpu attention, 8 heads of queries to one of keys"],
-     "Forward, bf16, 16 Ki tokens. Sizes are batch x heads x sequence x head dimension. Libraries are not called; "
+                                   "gpu attention, 8 heads of queries to one of keys", "gpu attention, e4m3",
+                                   "gpu attention backward, causal"],
+     "bf16 unless stated, 16 Ki tokens. Sizes are batch x heads x sequence x head dimension. The way back takes three "
+     "kernels; its rate counts five products of the visible pairs. Libraries are not called; "
      "the sections above have the rates of cuDNN and FlashAttention-3 on other days."),
     ("Table on a GPU: kernels that the memory limits",
      ["gpu " + name for name in ("rmsnorm bf16", "rmsnorm f32", "layernorm bf16", "softmax f32", "row sums f32",
