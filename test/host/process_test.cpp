@@ -114,7 +114,7 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
         }) == 0);
   // Other threads launch at the moment of fork(). AddressSanitizer's allocator of GCC 12 does not release its locks in
   // such a child, so that a thread there waits forever.
-  if (test::sanitized) return;
+  if (test::address_sanitized) return;
   std::atomic<bool> stop = false;
   std::vector<std::thread> others;
   for (int i = 0; i < 2; ++i)

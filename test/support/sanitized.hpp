@@ -5,17 +5,23 @@
 
 namespace tegula::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool sanitized = true;
+#if defined(__has_feature)  // Clang
+#define TEGULA_HAS_FEATURE(name) __has_feature(name)
 #else
-inline constexpr bool sanitized = false;
+#define TEGULA_HAS_FEATURE(name) 0
 #endif
+#if defined(__SANITIZE_ADDRESS__) || TEGULA_HAS_FEATURE(address_sanitizer)
+inline constexpr bool address_sanitized = true;
 #else
-inline constexpr bool sanitized = false;
+inline constexpr bool address_sanitized = false;
 #endif
+#if defined(__SANITIZE_THREAD__) || TEGULA_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool thread_sanitized = true;
+#else
+inline constexpr bool thread_sanitized = false;
+#endif
+#undef TEGULA_HAS_FEATURE
+inline constexpr bool sanitized = address_sanitized || thread_sanitized;
 
 /// Schedules of a sweep: instrumented builds look for faults of the simulator, for which a tenth is enough.
 inline constexpr std::uint64_t schedules(std::uint64_t wanted) { return sanitized ? (wanted + 9) / 10 : wanted; }
