@@ -100,6 +100,7 @@ extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off();
 int __lsan_is_turned_off() { return is_child ? 1 : 0; }
 
 TEST_CASE("a forked child launches, keeps its memory and exits") {
+  if (test::thread_sanitized) TEGULA_SKIP("ThreadSanitizer refuses threads in a child of fork()");
   FreshCaches const fresh;
   support::ScopedOptions const scope(with_threads(4));
   Work work;
@@ -112,9 +113,9 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
           for (int i = 0; i < 20000; ++i) go(host_stream());
           return resident() - before < 2'000'000 ? 0 : 1;
         }) == 0);
-  // Other threads launch at the moment of fork(). AddressSanitizer's allocator of GCC 12 does not release its locks in
-  // such a child, so that a thread there waits forever.
-  if (test::address_sanitized) return;
+  // Other threads launch at the moment of fork(). Sanitizers of GCC 12 do not release their locks in such a child, so
+  // that a thread there waits forever.
+  if (test::sanitized) return;
   std::atomic<bool> stop = false;
   std::vector<std::thread> others;
   for (int i = 0; i < 2; ++i)

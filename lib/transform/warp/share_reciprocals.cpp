@@ -17,11 +17,18 @@ using ir::Value;
 
 constexpr std::int64_t worth_a_test = 16;  ///< quotients per divisor
 
+/// Tells whether this pass left a quotient where the test failed.
+bool stands_behind_test(Op const& quotient) {
+  Op const* const branch = quotient.parent_op();
+  return branch != nullptr && branch->is<ir::IfOp>() && branch->operand()->defined_by<ir::VoteOp>() != nullptr &&
+         branch->block_count() == 2 && quotient.parent() == &branch->block(1);
+}
+
 bool rewrite(Op& quotient) {
   Op const* const wide = quotient.rhs()->defined_by<ir::BroadcastOp>();
   Type const type = quotient.result()->type();
   if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 ||
-      !ir::only_16_bits_kept(*quotient.result()))
+      !ir::only_16_bits_kept(*quotient.result()) || stands_behind_test(quotient))
     return false;
   Value* const divisor = wide->operand();
   Type const row = divisor->type();
