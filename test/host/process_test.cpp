@@ -96,6 +96,7 @@ int in_child(Function const& work) {
 }  // namespace
 
 /// Tells LeakSanitizer not to look for leaks in such a child; called by it alone.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off();
 int __lsan_is_turned_off() { return is_child ? 1 : 0; }
 

@@ -18,6 +18,7 @@
 
 /// Tells ThreadSanitizer, which calls it, that the counts of references in LLVM's headers are ordered: it does not see
 /// the library's part.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
 extern "C" [[gnu::visibility("default")]] char const* __tsan_default_suppressions();
 char const* __tsan_default_suppressions() { return "race:llvm::ThreadSafeRefCountedBase\n"; }
 

@@ -147,8 +147,9 @@ std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group) {
       a = advanced(a_base, "%da", step.a_bytes);
     }
     std::string const b_name = advanced(b_base, "%db", step.b_bytes);
-    std::string wgmma =
-        "wgmma.mma_async.sync.aligned." + text_of(form) + " " + results[step.result] + ", " + a + ", " + b_name + ", ";
+    std::string wgmma = "wgmma.mma_async.sync.aligned." + text_of(form) + " " + results[step.result];
+    for (std::string const& operand : {a, b_name}) wgmma.append(", ").append(operand);
+    wgmma += ", ";
     wgmma += written[step.result] ? "1" : group.results[step.result].empty() ? "0" : scale;
     written[step.result] = true;
     auto const append = [&](int value) { wgmma += ", " + std::to_string(value); };
