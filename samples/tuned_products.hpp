@@ -21,14 +21,18 @@ inline constexpr auto product = kernel("product", [](in<bf16, 2> A, in<bf16, 2> 
 });
 
 inline auto const product_variants = variants(
-    "product", variant("128x256", product<128, 256, 64>), variant("256x128", product<256, 128, 64>),
-    variant("128x128", product<128, 128, 64>), variant("64x256", product<64, 256, 64>),
-    variant("128x64", product<128, 64, 64>), variant("64x128", product<64, 128, 64>),
-    variant("64x64", product<64, 64, 64>), variant("128x128, split 2", with({.split = 2}), product<128, 128, 64>),
+    "product", variant("128x256", product<128, 256, 64>), variant("128x128", product<128, 128, 64>),
     variant("128x192", product<128, 192, 64>), variant("128x224, 3 stages", with({.stages = 3}), product<128, 224, 64>),
     variant("128x256, 3 stages", with({.stages = 3}), product<128, 256, 64>),
     variant("128x256, shared", with({.share = 2}), product<128, 256, 64>),
-    variant("128x128, shared", with({.share = 2}), product<128, 128, 64>));
+    variant("128x128, shared", with({.share = 2}), product<128, 128, 64>),
+    variant("128x128, split 2", with({.split = 2}), product<128, 128, 64>),
+    variant("128x64", product<128, 64, 128>), variant("64x128", product<64, 128, 128>),
+    variant("64x64, 6 stages", with({.stages = 6}), product<64, 64, 128>),
+    variant("64x64, split 2", with({.split = 2}), product<64, 64, 128>),
+    variant("32x64, 8 stages", with({.stages = 8}), product<32, 64, 128>),
+    variant("16x64, 8 stages", with({.stages = 8}), product<16, 64, 128>),
+    variant("16x64, 6 stages, split 2", with({.stages = 6, .split = 2}), product<16, 64, 128>));
 
 inline auto const products = product_variants.tuned(product_sm_90a);
 

@@ -23,6 +23,7 @@ struct Problem {
 constexpr Problem problems[] = {{8192, 8192, 8192}, {4096, 4096, 4096},  {2048, 2048, 2048},  {1024, 1024, 1024},
                                 {512, 512, 512},    {256, 256, 256},     {4096, 4096, 16384}, {4000, 4000, 4000},
                                 {3072, 5120, 1536}, {128, 28672, 8192},  {8192, 1000, 4104},  {8192, 1000, 4096},
+                                {1, 4096, 4096},    {1, 8192, 8192},
                                 {16, 8192, 8192},   {16, 4096, 4096},    {64, 4096, 4096},    {256, 4096, 4096},
                                 {512, 512, 8192},   {128, 128, 16384},   {1536, 1536, 1536},  {6144, 6144, 1024},
                                 {1000, 1032, 1016}, {16384, 1024, 1024}, {1024, 16384, 512},  {2048, 8192, 2048}};
@@ -33,15 +34,21 @@ constexpr Problem small_problems[] = {{256, 256, 256}, {64, 512, 128}};
 int main(int argc, char** argv) {
   CLI::App app("Tunes the products of the samples");
   std::string log, table, symbol = "product_sm_90a";
+  std::vector<std::int64_t> extents;
   double max_seconds = 30;
   bool on_host = false, verbose = false;
   app.add_option("--log", log, "results of earlier runs, which are not measured again; new ones are added");
   app.add_option("--table", table, "write the table to this header");
   app.add_option("--symbol", symbol, "name of the table");
+  app.add_option("--extents", extents, "M, N and K of each problem, in place of the list")->delimiter(',');
   app.add_option("--max-seconds", max_seconds, "for each problem")->check(CLI::PositiveNumber);
   app.add_flag("--host", on_host, "tune for the host");
   app.add_flag("--verbose", verbose, "print every kernel");
   CLI11_PARSE(app, argc, argv);
+  std::vector<Problem> chosen(std::begin(problems), std::end(problems));
+  if (on_host) chosen.assign(std::begin(small_problems), std::end(small_problems));
+  if (!extents.empty()) chosen.clear();
+  for (std::size_t i = 0; i + 2 < extents.size(); i += 3) chosen.push_back({extents[i], extents[i + 1], extents[i + 2]});
   if (!on_host && device::cuda_count() == 0) {
     fmt::print("skipped: {}\n", device::cuda_status());
     return 0;
@@ -57,7 +64,7 @@ int main(int argc, char** argv) {
     options.busy_seconds = 0.008;
     double logs = 0, worst = 1;
     int count = 0;
-    for (Problem const& p : on_host ? std::span<Problem const>(small_problems) : std::span<Problem const>(problems)) {
+    for (Problem const& p : chosen) {
       auto const a = samples::filled<bf16, 2>(where, samples::random_values<bf16>(p.m * p.k), p.m, p.k);
       auto const b = samples::filled<bf16, 2>(where, samples::random_values<bf16>(p.k * p.n), p.k, p.n);
       buffer<bf16, 2> c(where, p.m, p.n);

@@ -32,7 +32,7 @@ struct Machine {
   double memory_bytes_per_ns = 1;  ///< of the device
   double functions = 1;
   double arithmetic = 1;
-  double block_clocks = 0;  ///< of each block: start, first loads, end
+  double block_clocks = 0;  ///< of each block: start, first loads, end; also the latency of a load from L2
   double launch_ns = 0;
 };
 
@@ -52,7 +52,7 @@ Machine machine_of(Executor const& executor) {
     machine.functions = target->exponentials_per_clock;
     machine.arithmetic = 4.0 * target->lanes;
     machine.block_clocks = costs.copy_latency + costs.global_latency;
-    machine.launch_ns = 2000;
+    machine.launch_ns = 1000;
     return machine;
   }
   // A core with two units for 256-bit vectors; measured copies take about 10 bytes of memory per ns and core.
@@ -146,22 +146,42 @@ bool is_right_operand(ir::Value const& tile) {
 struct Counting {
   std::span<Argument const> arguments;
   double share = 1;  ///< CTAs that fetch right operands for each other
+  double split = 1;  ///< CTAs that divide the trips of a product's loop
+  int stages = 0;    ///< of every loop; 0: as written
 };
+
+/// Gives the argument that a load reads as it is; null: a view of one, or another op.
+Argument const* argument_of(Op const& op, Counting const& counting) {
+  if (!op.is<ir::LoadOp>()) return nullptr;
+  ir::Value const& tensor = *op.in<ir::LoadOp>("tensor");
+  return tensor.defining_op() != nullptr ? nullptr : &counting.arguments[static_cast<std::size_t>(tensor.index())];
+}
+
+/// Gives the share of a loaded tile that lies within its tensor, if the tile is larger: what is outside is not fetched.
+double share_within(Op const& load, Counting const& counting) {
+  Argument const* const argument = argument_of(load, counting);
+  ir::Type const& tile = load.result()->type();
+  double share = 1;
+  for (int back = 1; argument != nullptr && back <= std::min(tile.rank(), argument->rank); ++back)
+    if (double const extent = static_cast<double>(argument->extents[argument->rank - back]),
+        length = static_cast<double>(tile.shape()[tile.rank() - back]);
+        extent < length)
+      share *= extent / length;
+  return share;
+}
 
 /// Gives the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
 /// that is no multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
   constexpr std::int64_t line = 128;
-  ir::Value const& tensor = *load.in<ir::LoadOp>("tensor");
-  int const rank = tensor.type().rank();
-  if (tensor.defining_op() != nullptr || rank < 2) return 1;
-  Argument const& argument = counting.arguments[static_cast<std::size_t>(tensor.index())];
-  std::int64_t const pitch = argument.strides[rank - 2] * info(argument.element).bits / 8;
+  Argument const* const argument = argument_of(load, counting);
+  if (argument == nullptr || argument->rank < 2) return 1;
+  std::int64_t const pitch = argument->strides[argument->rank - 2] * info(argument->element).bits / 8;
   return 2 - static_cast<double>(std::gcd(pitch, line)) / line;
 }
 
 /// Adds one op that runs `times` times.
-void add(Estimate& found, Op const& op, double times, Counting const& counting) {
+void add(Work& found, Op const& op, double times, Counting const& counting) {
   if (op.is<ir::DotOp>()) {
     ir::Type const &lhs = op.lhs()->type(), &result = op.result()->type();
     double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
@@ -176,9 +196,10 @@ void add(Estimate& found, Op const& op, double times, Counting const& counting) 
     ir::Type const& type = op.result(i)->type();
     if (!type.is_tile()) continue;
     if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
-      found.loaded_bytes += times * bytes_of(type);
+      double const bytes = times * bytes_of(type) * share_within(op, counting);
       double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
-      found.line_bytes += times * bytes_of(type) * (op.is<ir::LoadOp>() ? lines_of_a_row(op, counting) : 1) / ctas;
+      found.loaded_bytes += bytes;
+      found.line_bytes += bytes * lines_of_a_row(op, counting) / ctas;
     } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
       double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
                                                       ? op.operand(0)->type().elements()
@@ -191,13 +212,59 @@ void add(Estimate& found, Op const& op, double times, Counting const& counting) 
       if (operand->type().is_tile()) found.stored_bytes += times * bytes_of(operand->type());
 }
 
+void add(Work& found, Work const& other, double times) {
+  for (double Work::*const count : {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes,
+                                    &Work::stored_bytes, &Work::line_bytes, &Work::functions, &Work::arithmetic})
+    found.*count += times * (other.*count);
+}
+
+bool loads(ir::Block& block) {
+  for (Op const& op : block)
+    if (op.is<ir::LoadOp>()) return true;
+  return false;
+}
+
 void add(Estimate& found, ir::Block& block, double times, Counting const& counting) {
   for (Op& op : block) {
     add(found, op, times, counting);
-    double const trips = op.is<ir::ForOp>() ? static_cast<double>(ir::trip_count(op).value_or(1)) : 1;
+    if (op.is<ir::ForOp>()) {
+      Estimate iteration;
+      add(iteration, op.block(0), 1, counting);
+      double const all = static_cast<double>(ir::trip_count(op).value_or(1));
+      double const trips = iteration.product_bytes > 0 ? std::ceil(all / counting.split) : all;
+      auto const stages = static_cast<double>(counting.stages > 0 ? counting.stages : op.as<ir::ForOp>().stages);
+      add(found, iteration, times * trips);
+      if (stages > 1 && loads(op.block(0))) found.rings.push_back({times, trips, stages, iteration});
+      for (Ring const& inner : iteration.rings)
+        found.rings.push_back({inner.times * times * trips, inner.trips, inner.stages, inner.iteration});
+      continue;
+    }
     double const share = op.is<ir::IfOp>() ? 0.5 : 1;
-    for (int i = 0; i < op.block_count(); ++i) add(found, op.block(i), times * trips * share, counting);
+    for (int i = 0; i < op.block_count(); ++i) add(found, op.block(i), times * share, counting);
   }
+}
+
+/// Says at which rates a launch's blocks work.
+struct Rates {
+  Machine machine;
+  bool on_gpu = false;
+  double cached_bytes = 1;  ///< between L2 and a block, per clock
+};
+
+double clocks_of(Work const& work, Rates const& rates) {
+  Machine const& machine = rates.machine;
+  double const moved = (rates.on_gpu ? work.line_bytes : work.loaded_bytes) + work.stored_bytes;
+  return std::max({work.product_bytes / machine.product_bytes, work.operand_bytes / machine.operand_bytes,
+                   moved / rates.cached_bytes,
+                   work.functions / machine.functions + work.arithmetic / machine.arithmetic});
+}
+
+/// Gives the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
+/// ring are all in flight at once. A stage is free an iteration after its use, so one less loads while one is used.
+double clocks_waited(Ring const& ring, double latency, Rates const& rates) {
+  double const busy = clocks_of(ring.iteration, rates);
+  double const wait = (busy + latency) / (ring.stages - 1) - busy;
+  return ring.times * std::max(ring.trips - ring.stages, 0.0) * std::max(wait, 0.0);
 }
 
 double tensor_bytes(std::span<Argument const> arguments) {
@@ -236,23 +303,32 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   // A cluster that stands partly behind the last row has CTAs without work.
   if (share > 1) extents[1] = (extents[1] + share - 1) / share * share;
   for (std::int64_t const extent : extents) found.blocks *= extent;
-  add(found, specialized.kernel().body(), 1, {arguments, static_cast<double>(share)});
+  double const split = on_gpu ? std::max(options.split, 1) : 1;
+  add(found, specialized.kernel().body(), 1, {arguments, static_cast<double>(share), split, options.stages});
 
-  Machine const machine = machine_of(executor);
-  double const split = executor.target != nullptr && found.product_bytes > 0 ? std::max(options.split, 1) : 1;
+  Rates rates{machine_of(executor), on_gpu, 0};
+  Machine const& machine = rates.machine;
+  bool const splits = split > 1 && found.product_bytes > 0;
   double const all_bytes = tensor_bytes(arguments);
-  double const blocks = static_cast<double>(found.blocks) * split;
-  bool const many = executor.target != nullptr && 2 * blocks > machine.processors;
-  double const cached_bytes = machine.cached_bytes * (many ? port_share : 1);
-  double block = std::max({found.product_bytes / machine.product_bytes, found.operand_bytes / machine.operand_bytes,
-                           ((on_gpu ? found.line_bytes : found.loaded_bytes) + found.stored_bytes) / cached_bytes,
-                           found.functions / machine.functions + found.arithmetic / machine.arithmetic});
+  double const blocks = static_cast<double>(found.blocks) * (splits ? split : 1);
+  bool const many = on_gpu && 2 * blocks > machine.processors;
+  rates.cached_bytes = machine.cached_bytes * (many ? port_share : 1);
+  double block = clocks_of(found, rates);
+  if (on_gpu) {
+    // A load that is the first of its bytes comes from memory: twice the latency.
+    double const first = all_bytes / std::max(found.line_bytes * blocks, 1.0);
+    for (Ring const& ring : found.rings)
+      block += clocks_waited(ring, machine.block_clocks * (1 + std::min(first, 1.0)), rates);
+  }
   // CTAs of a cluster hand their sums on: a tile of f32 each way.
-  block = block / split + (split > 1 ? found.stored_bytes * 4 / cached_bytes : 0);
+  if (splits) block += machine.block_clocks + found.stored_bytes * 4 / rates.cached_bytes;
   double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
   // The next block of a processor hides most of a block's start and end.
   double const fixed = machine.block_clocks * (1 + 0.3 * (waves - 1));
-  double const ns = std::max((waves * block + fixed) / machine.clocks_per_ns, all_bytes / machine.memory_bytes_per_ns);
+  double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
+  double const in_memory = all_bytes / machine.memory_bytes_per_ns;
+  constexpr double hindrance = 0.2;  // the lesser of the two does not hide behind the other in full
+  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
   found.seconds = (ns + machine.launch_ns) * 1e-9;
   return found;
 }

@@ -17,6 +17,7 @@
 #include "runtime/tuned_table.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
+#include "tune/copies.hpp"
 #include "tune/log.hpp"
 #include "tune/snapshot.hpp"
 #include "tune/turns.hpp"
@@ -27,6 +28,9 @@ namespace {
 
 using State = TunedKernel::State;
 using Clock = std::chrono::steady_clock;
+
+constexpr int max_sets = 64;             // as many as a graph has launches
+constexpr double short_launch = 40e-6;  // the calling thread may not keep up with shorter ones
 
 /// Searches for the fastest kernel of one problem.
 class Search {
@@ -49,14 +53,15 @@ class Search {
     Snapshot const before(order_, parameters(), given());
     try {
       compare(before);
-      measure();
+      before.restore(order_);
+      measure(Copies(order_, given(), options_.cold_bytes, max_sets));
     } catch (...) {
       before.restore(order_);
       throw;
     }
     before.restore(order_);
     choose_best();
-    (*prepared_[at(result_.best)])(order_);
+    prepared_[at(result_.best)].front()(order_);
     order_.synchronize();
     result_.seconds = spent();
     return std::move(result_);
@@ -95,6 +100,7 @@ class Search {
           jit::estimate(jit::traced(kernel)->kernel, given(), grid_, jit::chosen_options(kernel), executor).seconds);
     }
     double const least = *std::ranges::min_element(estimates);
+    in_graphs_ = order_.where().is_cuda() && least < short_launch;
     for (std::size_t i = 0; i < estimates.size(); ++i) {
       if (estimates[i] <= least * options_.max_estimate) continue;
       result_.kernels[i].state = State::estimated;
@@ -110,7 +116,7 @@ class Search {
         TunedKernel& kernel = result_.kernels[at(numbers[i])];
         try {
           device const where = order_.where();
-          prepared_[at(numbers[i])].emplace(jit::prepare(&where, members_[at(numbers[i])], list_, grid_));
+          prepared_[at(numbers[i])].emplace_back(jit::prepare(&where, members_[at(numbers[i])], list_, grid_));
         } catch (Error const& error) {
           kernel.state = State::refused;
           kernel.why = error.what();
@@ -133,7 +139,7 @@ class Search {
       TunedKernel& kernel = result_.kernels[at(number)];
       before.restore(order_);
       try {
-        (*prepared_[at(number)])(order_);
+        prepared_[at(number)].front()(order_);
         order_.synchronize();
       } catch (UserError const& error) {
         kernel.state = State::refused;
@@ -154,19 +160,34 @@ class Search {
     }
   }
 
+  /// Gives each kernel a launch for each set, and lets it rotate over them.
+  std::vector<Candidate> candidates_of(Copies const& copies) {
+    device const where = order_.where();
+    std::vector<Candidate> candidates(result_.kernels.size());
+    for (int const number : left()) {
+      std::vector<prepared>& launches = prepared_[at(number)];
+      for (int set = 1; set < copies.count(); ++set)
+        launches.emplace_back(
+            jit::prepare(&where, members_[at(number)], {copies.set(set).data(), list_.count}, grid_));
+      candidates[at(number)] = {result_.kernels[at(number)].label,
+                                [this, number](int set) { prepared_[at(number)][at(set)](order_); }, {}};
+      if (in_graphs_) candidates[at(number)] = in_graph(order_, candidates[at(number)], copies.count());
+    }
+    return candidates;
+  }
+
   /// Halves the kernels until two are left, with more samples each time.
-  void measure() {
+  void measure(Copies const& copies) {
+    std::vector<Candidate> const all = candidates_of(copies);
     CoolClock settings{options_.idle_seconds, 1, options_.busy_seconds / 4, 1};
     for (;;) {
       std::vector<int> const numbers = left();
       bool const last = numbers.size() <= 2 || !in_time();
       if (last) settings = {options_.idle_seconds, 3, options_.busy_seconds, std::max(options_.rounds, 1)};
       std::vector<Candidate> candidates;
-      for (int const number : numbers)
-        candidates.push_back(
-            {result_.kernels[at(number)].label, [&, number](int) { (*prepared_[at(number)])(order_); }, {}});
+      for (int const number : numbers) candidates.push_back(all[at(number)]);
       if (in_time() || sampled_ == 0) {
-        time_in_turns(order_, candidates, 1, settings);
+        time_in_turns(order_, candidates, copies.count(), settings);
         ++sampled_;
         for (std::size_t i = 0; i < numbers.size(); ++i)
           result_.kernels[at(numbers[i])].seconds = median(candidates[i].seconds);
@@ -208,7 +229,8 @@ class Search {
   std::shared_ptr<jit::Traced const> trace_;
   std::vector<std::optional<CompileOptions>> joined_;  ///< that members_ refer to
   std::vector<jit::KernelRef> members_;
-  std::vector<std::optional<prepared>> prepared_;
+  std::vector<std::vector<prepared>> prepared_;        ///< for each set of arguments
+  bool in_graphs_ = false;
   int sampled_ = 0;
   Clock::time_point start_ = Clock::now();
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <thread>
 
-#include "tune/sm_clock.hpp"
+#include "runtime/cuda/graph.hpp"
 #include "tegula/runtime/timer.hpp"
+#include "tune/sm_clock.hpp"
 
 namespace tegula::tuning {
 namespace {
@@ -29,6 +31,14 @@ class Rotation {
 };
 
 }  // namespace
+
+Candidate in_graph(stream const& order, Candidate const& candidate, int sets) {
+  constexpr int launches = 64;
+  auto const graph = std::make_shared<runtime::cuda::Graph>(order, [&] {
+    for (int i = 0; i < launches; ++i) candidate.launch(i % sets);
+  });
+  return {candidate.name, [graph](int) { graph->launch(); }, {}, {}, launches};
+}
 
 void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& settings) {
   timer clock(order);
@@ -53,7 +63,7 @@ void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int 
       clock.start();
       rotations[i].run(launches[i]);
       clock.stop();
-      candidates[i].seconds.push_back(clock.seconds() / launches[i]);
+      candidates[i].seconds.push_back(clock.seconds() / launches[i] / candidates[i].launches);
       candidates[i].clock = sm_clock(order.where().number());
     }
 }

@@ -13,8 +13,9 @@ namespace tegula::tuning {
 struct Candidate {
   std::string name;
   std::function<void(int set)> launch;  ///< on the stream that is timed, with buffer set number `set`
-  std::vector<double> seconds;          ///< per launch, one per round; filled by time_in_turns
+  std::vector<double> seconds = {};     ///< per launch, one per round; filled by time_in_turns
   std::optional<double> clock = {};     ///< MHz right after the last round; filled by time_in_turns
+  int launches = 1;                     ///< that a call of `launch` makes
 };
 
 /// Describes how samples are taken. A big chip that works without pause lowers its clock to stay under its power limit.
@@ -26,6 +27,10 @@ struct CoolClock {
   double busy_seconds = 0.012;
   int rounds = 5;
 };
+
+/// Makes each call of `launch` a graph of many launches, over all buffer sets: a thread may not keep up with short ones.
+/// On a CUDA device. The candidate must have been launched before, so that no memory is allocated in the graph.
+Candidate in_graph(stream const& order, Candidate const& candidate, int sets);
 
 /// Takes one sample of every candidate per round, alternately forwards and backwards. Launches rotate over `sets`
 /// buffer sets.

@@ -31,13 +31,15 @@ Side chosen(std::string variant, K const& kernels) {
 
 std::vector<Code> product_codes() {
   return {code("product 128x256", samples::product<128, 256, 64>),
-          code("product 256x128", samples::product<256, 128, 64>),
           code("product 128x128", samples::product<128, 128, 64>),
-          code("product 64x256", samples::product<64, 256, 64>),
-          code("product 128x64", samples::product<128, 64, 64>),
-          code("product 64x128", samples::product<64, 128, 64>),
-          code("product 64x64", samples::product<64, 64, 64>),
-          code("product 128x128, split 2", samples::product<128, 128, 64>, {.split = 2})};
+          code("product 128x128, split 2", samples::product<128, 128, 64>, {.split = 2}),
+          code("product 128x64", samples::product<128, 64, 128>),
+          code("product 64x128", samples::product<64, 128, 128>),
+          code("product 64x64, 6 stages", samples::product<64, 64, 128>, {.stages = 6}),
+          code("product 64x64, split 2", samples::product<64, 64, 128>, {.split = 2}),
+          code("product 32x64, 8 stages", samples::product<32, 64, 128>, {.stages = 8}),
+          code("product 16x64, 8 stages", samples::product<16, 64, 128>, {.stages = 8}),
+          code("product 16x64, split 2", samples::product<16, 64, 128>, {.stages = 6, .split = 2})};
 }
 
 void add_bf16(std::vector<Row>& rows) {

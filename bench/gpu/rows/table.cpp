@@ -6,13 +6,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "rig/graph.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::bench {
 namespace {
-
-constexpr int launches_in_a_graph = 64;
 
 using Launches = std::vector<std::function<void(stream const&)>>;  // one for each set
 
@@ -39,14 +36,6 @@ Candidate driver_copy(stream const& order, double bytes) {
   auto const from = std::make_shared<DeviceTensor>(order.where(), Element::f32, std::vector{floats});
   auto const to = std::make_shared<DeviceTensor>(order.where(), Element::f32, std::vector{floats});
   return {"driver's copy", [=](int) { to->copy_from(order, *from); }, {}};
-}
-
-/// Makes each launch of a candidate a graph of several, over all sets.
-Candidate as_graph(Candidate const& candidate, stream const& order, int sets) {
-  auto const graph = std::make_shared<Graph>(order, [&] {
-    for (int i = 0; i < launches_in_a_graph; ++i) candidate.launch(i % sets);
-  });
-  return {candidate.name, [graph](int) { graph->launch(); }, {}};
 }
 
 std::string spread(std::vector<double> const& values) {
@@ -157,11 +146,9 @@ void Table::time_sides(Row const& row) {
   if (checked.empty()) return;
   std::vector<Candidate> timed = candidates;
   if (row.graph)
-    for (Candidate& each : timed) each = as_graph(each, order_, work->sets());
+    for (Candidate& each : timed) each = tuning::in_graph(order_, each, work->sets());
   time_in_turns(order_, timed, work->sets(), clock_);
   for (std::size_t i = 0; i < timed.size(); ++i) {
-    if (row.graph)
-      for (double& seconds : timed[i].seconds) seconds /= launches_in_a_graph;
     Candidate const* const rival = others > 0 && i >= others ? &timed[0] : nullptr;
     if (i < others) {
       report(row, *work, timed[i], nullptr, nullptr);

@@ -15,6 +15,9 @@ struct TuneOptions {
   double max_seconds = 60;     ///< of one problem: then the best so far is taken
   double idle_seconds = 0.05;  ///< before each sample, so that the clock stays near its top
   double busy_seconds = 0.01;  ///< of launches in a sample
+  /// Launches take turns over copies of the tensors, until so many bytes are in use: a program seldom finds them in the
+  /// caches. 0: no copies.
+  double cold_bytes = 256e6;
   int rounds = 5;              ///< samples of each kernel that is left at the end
   /// Leaves out a kernel whose estimate is so many times the least; see lib/doc/tuning.md.
   double max_estimate = 4;

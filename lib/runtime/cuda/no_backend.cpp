@@ -2,6 +2,7 @@
 #if !TEGULA_HAS_CUDA_HEADER
 
 #include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/graph.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::cuda {
@@ -48,6 +49,9 @@ double seconds_between(int, void*, void*) { refuse(); }
 Function load(CompiledKernel const&, int) { refuse(); }
 void launch(Function const&, CUstream_st*, LaunchShape const&, void**, std::string_view) { refuse(); }
 void encode(int, TensorMapRequest const&, TensorMap&) { refuse(); }
+Graph::Graph(stream const& order, std::function<void()> const&) : order_(order) { refuse(); }
+Graph::~Graph() = default;
+void Graph::launch() const {}
 
 }  // namespace tegula::runtime::cuda
 

@@ -1,0 +1,28 @@
+// Replays work of a stream as one CUDA graph, so that what a launch costs the calling thread does not count.
+#pragma once
+
+#include <functional>
+
+#include "tegula/runtime/stream.hpp"
+
+namespace tegula::runtime::cuda {
+
+/// Holds work that was captured on a stream. The memory that it uses must outlive it.
+class Graph {
+ public:
+  /// Captures everything that `work` orders on the stream, by Tegula or others. Throws DriverError if the driver
+  /// refuses.
+  Graph(stream const& order, std::function<void()> const& work);
+  ~Graph();
+  Graph(Graph const&) = delete;
+  Graph& operator=(Graph const&) = delete;
+
+  /// Starts it on the stream.
+  void launch() const;
+
+ private:
+  stream order_;
+  void* executable_ = nullptr;
+};
+
+}  // namespace tegula::runtime::cuda
