@@ -285,7 +285,79 @@ ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::
   return plan;
 }
 
+/// Names a bit of one axis' coordinate.
+struct AxisBit {
+  int axis;
+  int bit;
+};
+
+/// Gives the only bit that is set in a vector, if there is one.
+std::optional<AxisBit> only_bit(Extents const& vector) {
+  std::optional<AxisBit> result;
+  for (int axis = 0; axis < vector.size(); ++axis) {
+    if (vector[axis] == 0) continue;
+    auto const bits = static_cast<std::uint64_t>(vector[axis]);
+    if (result || !std::has_single_bit(bits)) return std::nullopt;
+    result = {axis, std::countr_zero(bits)};
+  }
+  return result;
+}
+
+/// Gives the layout of the elements whose coordinate has a 0 in this bit, which one bit of the register's number says
+/// alone. Null if another input says it too.
+Layout const* without(Layout const& layout, int register_bit, AxisBit at) {
+  std::vector<LayoutInput> inputs(layout.inputs().begin(), layout.inputs().end());
+  std::int64_t const below = (std::int64_t{1} << at.bit) - 1;
+  for (LayoutInput& input : inputs) {
+    if (input.dim == Dim::reg) input.bases.erase(input.bases.begin() + register_bit);
+    for (Extents& basis : input.bases) {
+      std::int64_t& coordinate = basis[at.axis];
+      if ((coordinate >> at.bit & 1) != 0) return nullptr;
+      coordinate = (coordinate & below) | (coordinate >> 1 & ~below);
+    }
+    for (LayoutDigit& digit : input.digits) digit.stride[at.axis] /= 2;  // a multiple of the atom's extent
+  }
+  return Layout::try_get(std::move(inputs), layout.rank());
+}
+
 }  // namespace
+
+int WordConversion::register_of(int word, int element, std::vector<int> const& bits) {
+  std::vector<int> order(bits);  // of insertion, lowest first
+  std::sort(order.begin(), order.end());
+  for (int bit : order) word = (word & ((1 << bit) - 1)) | (word >> bit << (bit + 1));
+  for (std::size_t i = 0; i < bits.size(); ++i) word |= (element >> i & 1) << bits[i];
+  return word;
+}
+
+WordConversion words_of(Layout const& from, Layout const& to, int most) {
+  WordConversion result{&from, &to, {}, {}};
+  if (from.shape() != to.shape()) return result;
+  // Numbers of the bits that are left, as they were.
+  std::vector<int> from_left, to_left;
+  for (std::size_t i = 0; i < from.input(Dim::reg).bases.size(); ++i) from_left.push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < to.input(Dim::reg).bases.size(); ++i) to_left.push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < from_left.size() && static_cast<int>(result.from_bits.size()) < most;) {
+    auto const& from_bases = result.from->input(Dim::reg).bases;
+    auto const& to_bases = result.to->input(Dim::reg).bases;
+    auto const same = std::find(to_bases.begin(), to_bases.end(), from_bases[i]);
+    std::optional<AxisBit> const at = only_bit(from_bases[i]);
+    auto const j = same - to_bases.begin();
+    Layout const* const less_from = at && same != to_bases.end() ? without(*result.from, static_cast<int>(i), *at) : nullptr;
+    Layout const* const less_to = less_from != nullptr ? without(*result.to, static_cast<int>(j), *at) : nullptr;
+    if (less_to == nullptr) {
+      ++i;
+      continue;
+    }
+    result.from_bits.push_back(from_left[i]);
+    result.to_bits.push_back(to_left[static_cast<std::size_t>(j)]);
+    from_left.erase(from_left.begin() + static_cast<std::ptrdiff_t>(i));
+    to_left.erase(to_left.begin() + j);
+    result.from = less_from;
+    result.to = less_to;
+  }
+  return result;
+}
 
 int ShufflePlan::source_lane(Shuffle const& shuffle, int lane) const {
   int from = shuffle.lane;

@@ -54,6 +54,19 @@ struct Conversion {
 /// Decides the conversion. Both layouts are of one tile (any other pair is kind shared).
 Conversion conversion(Layout const& from, Layout const& to);
 
+/// Describes a conversion whose elements move together, several as one word.
+struct WordConversion {
+  Layout const* from = nullptr;  ///< the layouts of the words
+  Layout const* to = nullptr;
+  std::vector<int> from_bits, to_bits;  ///< bits of a register's number that tell the elements of a word apart, in order
+  /// Gives the register of a word's element: the bits of `element` at `bits`, those of `word` around them.
+  static int register_of(int word, int element, std::vector<int> const& bits);
+};
+
+/// Takes up to `most` bits of the registers' numbers out of both layouts: bits that lead to the same neighbour in both,
+/// so that a thread's elements which differ in them are one thread's before and after.
+WordConversion words_of(Layout const& from, Layout const& to, int most);
+
 /// Gives layouts of a tile in shared memory in which `from` is written and `to` read without bank conflicts. They
 /// differ in the side whose accesses are as wide as its registers allow: both, `from` or `to`. Elements that a thread
 /// holds on both sides move together. Empty where the atoms of the two differ.

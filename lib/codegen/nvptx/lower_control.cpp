@@ -17,9 +17,11 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Tells whether a value passes a join packed: 16-bit elements as pairs. So a tile needs as many registers in a loop as
-/// outside, and pairs for tensor cores stay pairs.
-bool travels_packed(ir::Type const& type) { return type.in_registers() && bytes(type.element()) == 2; }
+/// Tells whether a value passes a join packed: 16-bit elements as pairs, floats of 8 bits as fours. So a tile needs as
+/// many registers in a loop as outside, and words for tensor cores stay words.
+bool travels_packed(ir::Type const& type) {
+  return type.in_registers() && (bytes(type.element()) == 2 || is_f8(type.element()));
+}
 
 std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values) {
   std::vector<Registers> result;

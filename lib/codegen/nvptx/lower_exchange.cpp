@@ -9,6 +9,7 @@
 #include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
 
@@ -205,6 +206,40 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
   return result;
 }
 
+/// Converts within warps; narrow elements that stay together move as words.
+Registers by_words(Emitter& e, layout::ShufflePlan const& plan, ir::Op const& op) {
+  Element const element = op.result()->type().element();
+  Registers const& values = e.get(*op.operand());
+  int const most = bytes(element) < 4 ? std::countr_zero(4U / static_cast<unsigned>(bytes(element))) : 0;
+  layout::WordConversion const common =
+      layout::words_of(*op.operand()->type().layout(), *op.result()->type().layout(), most);
+  layout::Conversion const of_words = layout::conversion(*common.from, *common.to);
+  if (common.from_bits.empty() || of_words.kind != layout::ConversionKind::shuffles)
+    return by_shuffles(e, plan, values, element);
+  int const count = 1 << common.from_bits.size();
+  Words const words = words_for(element, count);
+  Registers packed;
+  for (int word = 0; word < common.from->registers(); ++word) {
+    Registers parts;
+    for (int i = 0; i < count; ++i)
+      parts.push_back(
+          values[static_cast<std::size_t>(layout::WordConversion::register_of(word, i, common.from_bits))]);
+    packed.push_back(e.b.CreateZExt(pack_word(e, element, words, parts.data()), e.b.getInt32Ty()));
+  }
+  packed = by_shuffles(e, of_words.shuffle, std::move(packed), Element::i32);
+  Registers result(static_cast<std::size_t>(op.result()->type().layout()->registers()));
+  for (int word = 0; word < common.to->registers(); ++word) {
+    Registers parts;
+    llvm::Value* const bits = e.b.CreateTrunc(packed[static_cast<std::size_t>(word)],
+                                              e.b.getIntNTy(words.bits < 32 ? 16 : 32));
+    unpack_word(e, element, words, bits, parts);
+    for (int i = 0; i < count; ++i)
+      result[static_cast<std::size_t>(layout::WordConversion::register_of(word, i, common.to_bits))] =
+          parts[static_cast<std::size_t>(i)];
+  }
+  return result;
+}
+
 }  // namespace
 
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
@@ -230,7 +265,7 @@ void lower(ir::ConvertLayoutOp const&, ir::Op const& op, Emitter& e) {
   layout::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
   if (move_tile_within_threads(op, e)) return;
   if (layout::Conversion const plan = layout::conversion(from, to); plan.kind == layout::ConversionKind::shuffles) {
-    e.set(*op.result(), by_shuffles(e, plan.shuffle, e.get(*op.operand()), type.element()));
+    e.set(*op.result(), by_words(e, plan.shuffle, op));
     return;
   }
   exchange_tile(op, e);

@@ -61,6 +61,31 @@ bool converts(Conversion const& conversion, Layout const& from, Layout const& to
   return true;
 }
 
+/// Runs a conversion of words, which are named by register and lane of the source, and compares their elements.
+bool converts_words(WordConversion const& words, Layout const& from, Layout const& to) {
+  Conversion const plan = conversion(*words.from, *words.to);
+  if (plan.kind == ConversionKind::shared) return false;
+  Values names(static_cast<std::size_t>(words.from->registers()));
+  for (std::size_t w = 0; w < names.size(); ++w)
+    for (int l = 0; l < 32; ++l) names[w].push_back({static_cast<std::int64_t>(w), l});
+  Values moved;
+  if (plan.kind == ConversionKind::shuffles)
+    moved = run(plan.shuffle, names);
+  else
+    for (int r : plan.moves) moved.push_back(names.at(static_cast<std::size_t>(r)));
+  int const count = 1 << words.from_bits.size();
+  for (int warp = 0; warp < to.warps(); ++warp)
+    for (std::size_t w = 0; w < moved.size(); ++w)
+      for (int l = 0; l < 32; ++l)
+        for (int i = 0; i < count; ++i) {
+          Extents const& source = moved[w][static_cast<std::size_t>(l)];
+          int const before = WordConversion::register_of(static_cast<int>(source[0]), i, words.from_bits);
+          int const after = WordConversion::register_of(static_cast<int>(w), i, words.to_bits);
+          if (from.at(before, source[1], warp) != to.at(after, l, warp)) return false;
+        }
+  return true;
+}
+
 /// Tests that every warp holds the elements it needs.
 bool within_warps(Layout const& from, Layout const& to) {
   if (from.warps() != to.warps()) return false;
@@ -101,7 +126,16 @@ TEST_CASE("conversions of fragments have the expected kind", "[layout][conversio
     Conversion const wide = conversion(*from, *to);
     CHECK(wide.kind == ConversionKind::shuffles);
     CHECK(converts(wide, *from, *to));
+    CHECK(converts_words(words_of(*from, *to, 2), *from, *to));
   }
+  // As words of four bytes: a pair of columns in two rows. A quarter of the shuffles, each within a quad.
+  WordConversion const words = words_of(*product, *bytes, 2);
+  CHECK(words.from_bits == std::vector<int>{0, 1});
+  CHECK(words.to_bits == std::vector<int>{0, 2});
+  CHECK(converts_words(words, *product, *bytes));
+  CHECK(conversion(*words.from, *words.to).shuffle.shuffles.size() == 8);
+  CHECK(words_of(*product, *bytes, 1).from_bits == std::vector<int>{0});
+  CHECK(words_of(*product, *bytes, 0).from == product);
   // tf32: pairs of columns become columns four apart.
   Layout const* tf32 = wgmma_a_layout({64, 40}, 4, 4, error);
   Conversion const to_tf32 = conversion(*wgmma_layout({64, 40}, 4, error), *tf32);
@@ -131,7 +165,7 @@ TEST_CASE("conversions of fragments have the expected kind", "[layout][conversio
 TEST_CASE("random conversions within a warp give every thread its elements", "[layout][conversion]") {
   std::mt19937_64 random(23);
   auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  int shuffled = 0, multicast = 0, repeated = 0, spread = 0;
+  int in_words = 0, shuffled = 0, multicast = 0, repeated = 0, spread = 0;
   for (int round = 0; round < 600; ++round) {
     int const axis_bits[2] = {static_cast<int>(below(4)), static_cast<int>(below(5))};
     int const warp_bits = static_cast<int>(below(2));
@@ -180,6 +214,25 @@ TEST_CASE("random conversions within a warp give every thread its elements", "[l
       continue;
     }
     CHECK(converts(plan, *from, *to));
+    // Both with one more register bit, at any place, along an axis of its own.
+    auto const doubled = [&](Layout const& layout) {
+      std::vector<LayoutInput> inputs(layout.inputs().begin(), layout.inputs().end());
+      if (inputs.empty() || inputs[0].dim != Dim::reg) inputs.insert(inputs.begin(), {Dim::reg, {}, {}});
+      for (LayoutInput& input : inputs) {
+        for (Extents& basis : input.bases) basis = {basis[0], basis[1], 0};
+        for (LayoutDigit& digit : input.digits) digit.stride = {digit.stride[0], digit.stride[1], 0};
+      }
+      auto& bases = inputs[0].bases;
+      bases.insert(bases.begin() + static_cast<std::ptrdiff_t>(random() % (bases.size() + 1)), {0, 0, 1});
+      return Layout::get(std::move(inputs), 3);
+    };
+    Layout const *from_pairs = doubled(*from), *to_pairs = doubled(*to);
+    WordConversion const words = words_of(*from_pairs, *to_pairs, 1);
+    REQUIRE(words.from_bits.size() == 1);
+    if (conversion(*words.from, *words.to).kind != ConversionKind::shared) {
+      CHECK(converts_words(words, *from_pairs, *to_pairs));
+      ++in_words;
+    }
     shuffled += plan.kind == ConversionKind::shuffles ? 1 : 0;
     spread += static_cast<int>(plan.shuffle.shuffles.size()) > to->registers() ? 1 : 0;
     multicast += !from->injective() || !to->injective() ? 1 : 0;
@@ -195,6 +248,7 @@ TEST_CASE("random conversions within a warp give every thread its elements", "[l
   CHECK(multicast > 100);
   CHECK(repeated > 50);
   CHECK(spread > 20);
+  CHECK(in_words > 300);
 }
 
 namespace {
