@@ -343,7 +343,8 @@ WordConversion words_of(Layout const& from, Layout const& to, int most) {
     auto const same = std::find(to_bases.begin(), to_bases.end(), from_bases[i]);
     std::optional<AxisBit> const at = only_bit(from_bases[i]);
     auto const j = same - to_bases.begin();
-    Layout const* const less_from = at && same != to_bases.end() ? without(*result.from, static_cast<int>(i), *at) : nullptr;
+    Layout const* const less_from =
+        at && same != to_bases.end() ? without(*result.from, static_cast<int>(i), *at) : nullptr;
     Layout const* const less_to = less_from != nullptr ? without(*result.to, static_cast<int>(j), *at) : nullptr;
     if (less_to == nullptr) {
       ++i;

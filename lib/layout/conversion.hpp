@@ -58,7 +58,8 @@ Conversion conversion(Layout const& from, Layout const& to);
 struct WordConversion {
   Layout const* from = nullptr;  ///< the layouts of the words
   Layout const* to = nullptr;
-  std::vector<int> from_bits, to_bits;  ///< bits of a register's number that tell the elements of a word apart, in order
+  std::vector<int> from_bits,
+      to_bits;  ///< bits of a register's number that tell the elements of a word apart, in order
   /// Gives the register of a word's element: the bits of `element` at `bits`, those of `word` around them.
   static int register_of(int word, int element, std::vector<int> const& bits);
 };

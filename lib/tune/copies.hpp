@@ -14,8 +14,8 @@ namespace tegula::tuning {
 /// Holds several sets of equal arguments: those of the call, and copies of them in memory of their own.
 class Copies {
  public:
-  /// Makes as many sets as have `bytes` together, `most` at most. Tensors that have memory in common have none in common
-  /// in a copy. Work on the stream before it is waited for.
+  /// Makes as many sets as have `bytes` together, `most` at most. Tensors that have memory in common have none in
+  /// common in a copy. Work on the stream before it is waited for.
   Copies(stream const& order, std::span<Argument const> arguments, double bytes, int most);
 
   [[nodiscard]] int count() const { return static_cast<int>(sets_.size()); }

@@ -29,7 +29,7 @@ namespace {
 using State = TunedKernel::State;
 using Clock = std::chrono::steady_clock;
 
-constexpr int max_sets = 64;             // as many as a graph has launches
+constexpr int max_sets = 64;            // as many as a graph has launches
 constexpr double short_launch = 40e-6;  // the calling thread may not keep up with shorter ones
 
 /// Searches for the fastest kernel of one problem.
@@ -167,10 +167,9 @@ class Search {
     for (int const number : left()) {
       std::vector<prepared>& launches = prepared_[at(number)];
       for (int set = 1; set < copies.count(); ++set)
-        launches.emplace_back(
-            jit::prepare(&where, members_[at(number)], {copies.set(set).data(), list_.count}, grid_));
-      candidates[at(number)] = {result_.kernels[at(number)].label,
-                                [this, number](int set) { prepared_[at(number)][at(set)](order_); }, {}};
+        launches.emplace_back(jit::prepare(&where, members_[at(number)], {copies.set(set).data(), list_.count}, grid_));
+      candidates[at(number)] = {
+          result_.kernels[at(number)].label, [this, number](int set) { prepared_[at(number)][at(set)](order_); }, {}};
       if (in_graphs_) candidates[at(number)] = in_graph(order_, candidates[at(number)], copies.count());
     }
     return candidates;
@@ -229,7 +228,7 @@ class Search {
   std::shared_ptr<jit::Traced const> trace_;
   std::vector<std::optional<CompileOptions>> joined_;  ///< that members_ refer to
   std::vector<jit::KernelRef> members_;
-  std::vector<std::vector<prepared>> prepared_;        ///< for each set of arguments
+  std::vector<std::vector<prepared>> prepared_;  ///< for each set of arguments
   bool in_graphs_ = false;
   int sampled_ = 0;
   Clock::time_point start_ = Clock::now();

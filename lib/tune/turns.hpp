@@ -28,8 +28,8 @@ struct CoolClock {
   int rounds = 5;
 };
 
-/// Makes each call of `launch` a graph of many launches, over all buffer sets: a thread may not keep up with short ones.
-/// On a CUDA device. The candidate must have been launched before, so that no memory is allocated in the graph.
+/// Makes each call of `launch` a graph of many launches, over all buffer sets: a thread may not keep up with short
+/// ones. On a CUDA device. The candidate must have been launched before, so that no memory is allocated in the graph.
 Candidate in_graph(stream const& order, Candidate const& candidate, int sets);
 
 /// Takes one sample of every candidate per round, alternately forwards and backwards. Launches rotate over `sets`

@@ -188,7 +188,10 @@ std::vector<Row> attention_rows() {
   for (std::int64_t const length : {4096, 16384}) {
     AttentionForm form = form_of(128, length, false);
     form.element = Element::e4m3;
-    add(form, [](Row& row, AttentionForm const& given) { add_e4m3<128, 128, 128>(row, given); });
+    add(form, [](Row& row, AttentionForm const& given) {
+      add_e4m3<128, 128, 128>(row, given);
+      add_e4m3<128, 128, 160>(row, given);
+    });
   }
   for (std::int64_t const dimension : {64, 128}) {
     AttentionForm form = form_of(dimension, 4096, true);

@@ -18,7 +18,7 @@ struct TuneOptions {
   /// Launches take turns over copies of the tensors, until so many bytes are in use: a program seldom finds them in the
   /// caches. 0: no copies.
   double cold_bytes = 256e6;
-  int rounds = 5;              ///< samples of each kernel that is left at the end
+  int rounds = 5;  ///< samples of each kernel that is left at the end
   /// Leaves out a kernel whose estimate is so many times the least; see lib/doc/tuning.md.
   double max_estimate = 4;
   void (*progress)(char const* line) = nullptr;  ///< gets a line for each step

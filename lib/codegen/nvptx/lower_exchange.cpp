@@ -222,16 +222,15 @@ Registers by_words(Emitter& e, layout::ShufflePlan const& plan, ir::Op const& op
   for (int word = 0; word < common.from->registers(); ++word) {
     Registers parts;
     for (int i = 0; i < count; ++i)
-      parts.push_back(
-          values[static_cast<std::size_t>(layout::WordConversion::register_of(word, i, common.from_bits))]);
+      parts.push_back(values[static_cast<std::size_t>(layout::WordConversion::register_of(word, i, common.from_bits))]);
     packed.push_back(e.b.CreateZExt(pack_word(e, element, words, parts.data()), e.b.getInt32Ty()));
   }
   packed = by_shuffles(e, of_words.shuffle, std::move(packed), Element::i32);
   Registers result(static_cast<std::size_t>(op.result()->type().layout()->registers()));
   for (int word = 0; word < common.to->registers(); ++word) {
     Registers parts;
-    llvm::Value* const bits = e.b.CreateTrunc(packed[static_cast<std::size_t>(word)],
-                                              e.b.getIntNTy(words.bits < 32 ? 16 : 32));
+    llvm::Value* const bits =
+        e.b.CreateTrunc(packed[static_cast<std::size_t>(word)], e.b.getIntNTy(words.bits < 32 ? 16 : 32));
     unpack_word(e, element, words, bits, parts);
     for (int i = 0; i < count; ++i)
       result[static_cast<std::size_t>(layout::WordConversion::register_of(word, i, common.to_bits))] =

@@ -95,6 +95,25 @@ TEST_CASE("estimates share fetches where rows of the right operand lie across li
   CHECK(of_product(product<128, 256, 64>, 128, 8192, 4096, shared).blocks == 64);
 }
 
+TEST_CASE("estimates see the latency that stages do not cover, and what lies outside of a tensor", "[N15]") {
+  auto const with_stages = [](int stages, std::int64_t extent) {
+    CompileOptions options;
+    options.stages = stages;
+    return of_product(product<64, 64, 64>, extent, extent, extent, options);
+  };
+  REQUIRE(with_stages(4, 1024).rings.size() == 1);
+  Estimate const four = with_stages(4, 1024);
+  CHECK(four.rings[0].trips == 16);
+  CHECK(four.rings[0].stages == 4);
+  CHECK(four.rings[0].iteration.loaded_bytes == Approx(2.0 * 64 * 64 * 2));
+  CHECK(with_stages(8, 1024).seconds < four.seconds);
+  CHECK(four.seconds < with_stages(2, 1024).seconds);
+  CHECK(with_stages(8, 256).seconds == with_stages(4, 256).seconds);  // four trips: all loads are in flight at once
+  // One row of A is fetched, whatever the tile; fewer rows in a tile leave room for more stages.
+  CHECK(of_product(product<16, 64, 128>, 1, 4096, 4096).loaded_bytes == Approx((1.0 + 64) * 4096 * 2));
+  CHECK(of_product(product<64, 64, 128>, 1, 4096, 4096).loaded_bytes == Approx((1.0 + 64) * 4096 * 2));
+}
+
 TEST_CASE("an estimate takes any extents", "[N15]") {
   for (std::int64_t const extent : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 40}) {
     Estimate const found = of_product(product<128, 256, 64>, extent, 3, extent);
