@@ -56,8 +56,9 @@ struct Log {
   llvm::Value* selected = nullptr;  ///< i1: the warp records
   llvm::Value* writes = nullptr;    ///< i1
   llvm::Value* row = nullptr;       ///< address of this warp's row
-  llvm::Value* taken = nullptr;     ///< number of the row in the buffer, if rows are kept in shared memory
-  llvm::Value* count = nullptr;     ///< of entries so far: a stack slot that becomes a register
+  llvm::Value* taken = nullptr;     ///< number of the row in its group, if rows are kept in shared memory
+  llvm::Value* written = nullptr;   ///< bytes of all entries so far, modulo 2^32: a stack slot that becomes a register
+  llvm::Value* place = nullptr;     ///< bytes from the first slot to the next entry's: a stack slot likewise
 };
 
 class Emitter {
@@ -73,7 +74,8 @@ class Emitter {
   /// Emits the end of a kernel or function.
   void leave(std::span<ir::Value* const> results);
 
-  LineTable* lines = nullptr;  ///< null: nobody asks for lines
+  std::function<void()> late_entry;  ///< stores an entry whose clock was read ahead of products; empty: there is none
+  LineTable* lines = nullptr;        ///< null: nobody asks for lines
 
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
@@ -196,5 +198,8 @@ std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
 #define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
+
+/// Emits the store of an entry whose clock was read ahead of products, if there is one.
+void store_late_entry(Emitter& e);
 
 }  // namespace tegula::codegen::nvptx

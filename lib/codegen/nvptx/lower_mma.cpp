@@ -202,7 +202,10 @@ void lower(ir::WgmmaFenceOp const&, ir::Op const& op, Emitter& e) {
   through.give(ptx::wgmma_fence(e.b, through.words()));
 }
 
-void lower(ir::WgmmaCommitOp const&, ir::Op const&, Emitter& e) { ptx::wgmma_commit(e.b); }
+void lower(ir::WgmmaCommitOp const&, ir::Op const&, Emitter& e) {
+  ptx::wgmma_commit(e.b);
+  store_late_entry(e);
+}
 
 void lower(ir::WgmmaWaitOp const& attributes, ir::Op const& op, Emitter& e) {
   Through through(op, e);

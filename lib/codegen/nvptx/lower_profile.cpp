@@ -1,14 +1,17 @@
 // Lowers logs. One lane of a warp writes: the one that is elected in elected regions too. Its predicated stores need no
-// branch, so the warp stays together. The count of entries is a register of that lane.
+// branch, so the warp stays together. The count of entries is a register of that lane. Little of an entry stands where
+// other code waits: its place is computed before, and its store may come behind products.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
@@ -51,12 +54,6 @@ void store_fields(Emitter& e, Log const& log, std::size_t offset, Registers cons
                bits);
 }
 
-/// Stores launch, CTA, warp and multiprocessor, which do not change, and the count of entries so far.
-void store_identity(Emitter& e, Log const& log, llvm::Value* count) {
-  store_fields(e, log, offsetof(Header, launch), {ptx::grid_number(e.b)});
-  store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(e.b), count});
-}
-
 /// Tells whether one lane alone appends entries somewhere, so that it alone knows their count.
 bool elected_entries(ir::Block& block, bool elected = false) {
   for (ir::Op& op : block) {
@@ -67,20 +64,27 @@ bool elected_entries(ir::Block& block, bool elected = false) {
   return false;
 }
 
-/// Takes a row of the buffer, of the group of this multiprocessor; gives its number, and `rows` where there is none.
-llvm::Value* take_row(Emitter& e, Log const& log) {
+/// Gives the group of rows of this multiprocessor.
+llvm::Value* row_group(Emitter& e, Log const& log) {
+  return e.b.CreateAnd(ptx::multiprocessor(e.b), e.i32(profile_groups(log.layout) - 1));
+}
+
+/// Takes a row of a group; gives its number there, at least the count of its rows where there is none.
+llvm::Value* take_row(Emitter& e, Log const& log, llvm::Value* group) {
   llvm::IRBuilder<>& b = e.b;
-  std::int32_t const in_group = profile_group_rows(log.layout);
-  llvm::Value* const group = b.CreateAnd(ptx::multiprocessor(b), e.i32(profile_groups(log.layout) - 1));
   llvm::Value* const offset =
       b.CreateAdd(e.i64(profile_counter_offset(log.layout, 0)),
                   b.CreateMul(b.CreateZExt(group, b.getInt64Ty()), e.i64(profile_counter_bytes)));
-  llvm::Value* const number = ptx::count_up(b, b.CreateAdd(log.buffer, offset), log.writes, e.i32(in_group));
-  llvm::Value* const row = b.CreateAdd(b.CreateMul(group, e.i32(in_group)), number);
-  return b.CreateSelect(b.CreateICmpULT(number, e.i32(in_group)), row, e.i32(log.layout.rows));
+  return ptx::count_up(b, b.CreateAdd(log.buffer, offset), log.writes, e.i32(profile_group_rows(log.layout)));
 }
 
-llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* row) {
+/// Tells whether there is a row of this number in its group.
+llvm::Value* has_row(Emitter& e, Log const& log, llvm::Value* number) {
+  return e.b.CreateICmpULT(number, e.i32(profile_group_rows(log.layout)));
+}
+
+llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* group, llvm::Value* number) {
+  llvm::Value* const row = e.b.CreateAdd(e.b.CreateMul(group, e.i32(profile_group_rows(log.layout))), number);
   llvm::Value* const offset =
       e.b.CreateMul(e.b.CreateZExt(row, e.b.getInt64Ty()), e.i64(profile_row_bytes(log.layout)));
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
@@ -92,35 +96,70 @@ Log& log_of(Emitter& e, ir::Value const& token) {
   return found->second;
 }
 
+/// Gives the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind them:
+/// LLVM moves arithmetic whose results are needed late behind other clocks.
+Registers computed_before(ir::Op const& entry, Emitter& e) {
+  ir::Op const* before = nullptr;
+  for (ir::Op const& op : *entry.parent()) {
+    if (&op == &entry) break;
+    before = &op;
+  }
+  if (before == nullptr || !before->pure() || before->result_count() != 1 || !before->result()->type().is_tile())
+    return {};
+  Registers words = pack_words(e, before->result()->type().element(), e.get(*before->result()));
+  std::erase_if(words, [](llvm::Value* word) { return word->getType()->getPrimitiveSizeInBits() < 32; });
+  return words;
+}
+
+/// Stores an entry and computes the place of the next one, so that its store waits for nothing.
+void append(Emitter& e, Log const& log, llvm::Value* tag, llvm::Value* low) {
+  constexpr std::int64_t entry_bytes = sizeof(ProfileSlot);
+  llvm::IRBuilder<>& b = e.b;
+  std::int64_t const room = log.layout.slots * entry_bytes;
+  llvm::Value* const written = b.CreateLoad(b.getInt32Ty(), log.written);
+  llvm::Value* const place = b.CreateLoad(b.getInt32Ty(), log.place);
+  llvm::Value* writes = log.writes;
+  if (!log.layout.circular) writes = b.CreateAnd(writes, b.CreateICmpULT(written, e.i32(room)));
+  store_vector(b, log.in_shared ? "shared" : "global", writes,
+               b.CreateAdd(log.row, b.CreateZExt(place, log.row->getType())), sizeof(Header), {tag, low}, 32);
+  llvm::Value* const next = b.CreateAdd(written, e.i32(entry_bytes));
+  b.CreateStore(next, log.written);
+  b.CreateStore(log.layout.circular ? ptx::copied_here(b, b.CreateAnd(next, e.i32(room - 1))) : next, log.place);
+}
+
 /// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time. The lane that writes knows the row and the
-/// count; it has the least and the greatest of the warp. All lanes know the count if none was elected for an entry.
+/// count; it has the min and the max of the warp. All lanes know the count if none was elected for an entry.
 void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const all_lanes = b.getInt32(~0U);
-  llvm::Value* const row = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umin, {log.taken, all_lanes});
+  llvm::Value* const number = e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umin, {log.taken, all_lanes});
   llvm::Value* const written = elected ? e.intrinsic(llvm::Intrinsic::nvvm_redux_sync_umax, {count, all_lanes}) : count;
   ptx::barrier_warp(b);
   llvm::Value* const kept =
       b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));
   llvm::Value* const words = b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot)));
-  llvm::Value* const to = row_address(e, log, row);
+  llvm::Value* const to = row_address(e, log, row_group(e, log), number);
+  llvm::Value* const lane = ptx::lane(b);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const copy = e.block("log.copy"),
                           *const end = e.block("log.end");
-  llvm::Value* const fits = b.CreateICmpULT(row, e.i32(log.layout.rows));
-  b.CreateCondBr(b.CreateAnd(fits, b.CreateICmpULT(e.lane, words)), copy, end);
+  b.CreateCondBr(b.CreateAnd(has_row(e, log, number), b.CreateICmpULT(lane, words)), copy, end);
   b.SetInsertPoint(copy);
   llvm::PHINode* const word = b.CreatePHI(b.getInt32Ty(), 2);
   llvm::Value* const offset = b.CreateShl(word, e.i32(3));
   Registers const slot = load_vector(b, "shared", nullptr, b.CreateAdd(log.row, offset), 0, {e.i32(0), e.i32(0)}, 32);
   store_vector(b, "global", nullptr, b.CreateAdd(to, b.CreateZExt(offset, b.getInt64Ty())), 0, slot, 32);
   llvm::Value* const next = b.CreateAdd(word, e.i32(e.target.lanes));
-  word->addIncoming(e.lane, before);
+  word->addIncoming(lane, before);
   word->addIncoming(next, copy);
   b.CreateCondBr(b.CreateICmpULT(next, words), copy, end);
   b.SetInsertPoint(end);
 }
 
 }  // namespace
+
+void store_late_entry(Emitter& e) {
+  if (auto const store = std::exchange(e.late_entry, nullptr)) store();
+}
 
 // Records mean nothing by themselves.
 void lower(ir::RecordOp const&, ir::Op const&, Emitter&) {}
@@ -136,53 +175,56 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   if (log.in_shared) {
     llvm::Value* const own = b.CreateMul(e.warp, e.i32(profile_row_bytes(log.layout)));
     log.row = b.CreateAdd(e.scalar(*op.in("shared")), own);
-    log.taken = take_row(e, log);  // needed at the end alone, so nothing waits for it
+    log.taken = take_row(e, log, row_group(e, log));  // used at the end alone, so nothing waits for it
   } else {
-    llvm::Value* const row = take_row(e, log);
-    log.writes = b.CreateAnd(log.writes, b.CreateICmpULT(row, e.i32(log.layout.rows)));
-    log.row = row_address(e, log, row);
+    llvm::Value* const group = row_group(e, log);
+    llvm::Value* const number = take_row(e, log, group);
+    log.writes = b.CreateAnd(log.writes, has_row(e, log, number));
+    log.row = row_address(e, log, group, number);
   }
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-  log.count = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b.getInt32Ty());
-  b.CreateStore(e.i32(0), log.count);
+  for (llvm::Value** variable : {&log.written, &log.place}) {
+    *variable = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b.getInt32Ty());
+    b.CreateStore(e.i32(0), *variable);
+  }
   store_fields(e, log, offsetof(Header, start_time), {ptx::global_timer(b)});
   store_fields(e, log, offsetof(Header, start_clock), {ptx::clock(b), e.i32(0)});
-  if (!log.in_shared) {  // a row in memory is read even where the warp does not reach its end
-    store_identity(e, log, e.i32(0));
-    store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
-  }
+  // Now, so that no register holds them until the end.
+  store_fields(e, log, offsetof(Header, launch), {ptx::grid_number(b)});
+  store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(b), e.i32(0)});
+  // A row in memory is read even where the warp does not reach its end.
+  if (!log.in_shared) store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
   e.logs.emplace(op.result(), log);
   e.set(*op.result(), {e.i64(0)});
 }
 
 void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
+  store_late_entry(e);
   Log const& log = log_of(e, *op.in("log"));
-  auto const append = [&](llvm::Value* tag, llvm::Value* low) {
-    llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
-    llvm::Value* const slot = log.layout.circular ? b.CreateAnd(count, e.i32(log.layout.slots - 1)) : count;
-    llvm::Value* const writes =
-        log.layout.circular ? log.writes : b.CreateAnd(log.writes, b.CreateICmpULT(count, e.i32(log.layout.slots)));
-    llvm::Value* const offset = b.CreateZExt(b.CreateShl(slot, e.i32(3)), log.row->getType());
-    store_vector(b, log.in_shared ? "shared" : "global", writes, b.CreateAdd(log.row, offset), sizeof(Header),
-                 {tag, low}, 32);
-    b.CreateStore(b.CreateAdd(count, e.i32(1)), log.count);
-  };
-  append(e.i32(ir::log_tag(attributes)), ptx::clock(b));
+  llvm::Value* const now = ptx::clock(b, computed_before(op, e));
+  auto const store = [&e, &log, now, tag = ir::log_tag(attributes)] { append(e, log, e.i32(tag), now); };
+  // Products start at once behind the wait for their factors.
+  if (e.next() != nullptr && (e.next()->is<ir::WgmmaFenceOp>() || e.next()->is<ir::WgmmaOp>()))
+    e.late_entry = store;
+  else
+    store();
   if (op.operand_count() < 2) return;
+  store_late_entry(e);
   llvm::Value* const value = e.scalar(*op.in("value"));
   llvm::Value* const high = b.CreateTrunc(b.CreateLShr(value, e.i64(32)), b.getInt32Ty());
   std::uint32_t const tag = profile_tag(ProfileSlotKind::value, 0);
-  append(b.CreateOr(b.CreateAnd(high, e.i32(~tag)), e.i32(tag)), b.CreateTrunc(value, b.getInt32Ty()));
+  append(e, log, b.CreateOr(b.CreateAnd(high, e.i32(~tag)), e.i32(tag)), b.CreateTrunc(value, b.getInt32Ty()));
 }
 
 void lower(ir::ProfileEndOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   Log const& log = log_of(e, *op.in("log"));
-  llvm::Value* const count = b.CreateLoad(b.getInt32Ty(), log.count);
+  llvm::Value* const written = b.CreateLoad(b.getInt32Ty(), log.written);
+  llvm::Value* const count = b.CreateUDiv(written, e.i32(sizeof(ProfileSlot)));
   store_fields(e, log, offsetof(Header, stop_clock), {ptx::clock(b)});
   store_fields(e, log, offsetof(Header, stop_time), {ptx::global_timer(b)});
-  store_identity(e, log, count);
+  store_fields(e, log, offsetof(Header, slots_written), {count});
   if (!log.in_shared) return;
   llvm::BasicBlock *const flush = e.block("log.flush"), *const done = e.block("log.done");
   b.CreateCondBr(log.selected, flush, done);

@@ -38,8 +38,17 @@ std::vector<Op*> records_in(ir::Function& function) {
   return result;
 }
 
-/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views.
+/// Tells whether an op only frees a stage of a ring.
+bool frees_stage(Op const& op) {
+  if (!op.is<ir::ElectOp>()) return false;
+  for (Op const& inside : op.block())
+    if (!inside.pure() && !inside.is<ir::MbarrierArriveOp>() && !inside.info().has(ir::terminator)) return false;
+  return true;
+}
+
+/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views, the release of a stage.
 bool takes_no_time(Op const& op) {
+  if (frees_stage(op)) return true;
   if (!op.pure() || op.block_count() > 0) return false;
   for (int i = 0; i < op.result_count(); ++i)
     if (op.result(i)->type().in_registers()) return false;

@@ -246,7 +246,11 @@ class Phases {
     run.reset();
   }
 
+  /// Arithmetic goes on through the wait for a product that runs beside it: the assembler overlaps the two, and a
+  /// record between them would hold all of the arithmetic ahead of the wait.
   static bool joins(Run& run, Phase const& next) {
+    if (run.phase.kind == RecordKind::compute && next.kind == RecordKind::wait_product)
+      return run.ops >= min_compute_ops;
     if (run.phase.kind != next.kind) return false;
     bool const waits = next.kind == RecordKind::wait_empty || next.kind == RecordKind::wait_full ||
                        next.kind == RecordKind::wait_product || next.kind == RecordKind::wait_launch;
@@ -258,12 +262,25 @@ class Phases {
     return run.phase.name == next.name;
   }
 
+  /// Tells whether arithmetic too short for a phase begins at an op. Behind the issue of a product it belongs to that.
+  bool short_arithmetic(std::vector<Op*> const& ops, std::size_t first) const {
+    int count = 0;
+    for (std::size_t i = first; i < ops.size() && count < min_compute_ops; ++i) {
+      Found const found = find(*ops[i]);
+      if (found.part == Found::Part::neutral) continue;
+      if (found.part == Found::Part::apart || found.phase.kind != RecordKind::compute) break;
+      ++count;
+    }
+    return count > 0 && count < min_compute_ops;
+  }
+
   void mark(Block& block) {
     std::vector<Op*> ops;
     for (Op& op : block) ops.push_back(&op);
     Op* const product = loop_of_products(ops);
     std::optional<Run> run;
-    for (Op* op : ops) {
+    for (std::size_t at = 0; at < ops.size(); ++at) {
+      Op* const op = ops[at];
       if (op->info().has(ir::terminator)) break;
       Found const found = find(*op);
       if (found.part == Found::Part::neutral) {
@@ -277,13 +294,18 @@ class Phases {
         if (op->is<ir::ForOp>() && op->as<ir::ForOp>().tiles) mark_tiles(*op);
         continue;
       }
+      if (run && run->phase.kind == RecordKind::issue && short_arithmetic(ops, at)) {
+        run->last = op;
+        continue;
+      }
       if (run && joins(*run, found.phase)) {
         run->last = op;
         ++run->ops;
         continue;
       }
       end(run);
-      run = Run{op, op, found.phase, 1};
+      bool const fenced = is_product(*op) && at > 0 && ops[at - 1]->is<ir::WgmmaFenceOp>();
+      run = Run{fenced ? ops[at - 1] : op, op, found.phase, 1};  // fence and product become one statement
     }
     end(run);
     if (product != nullptr) mark_epilogue(*product, ops);

@@ -14,6 +14,7 @@ namespace tegula::transform {
 ///   tma_load %map_B, ... %full           record {name = "A, B", about = fill}
 ///                                        mbarrier_expect %full ...
 ///
+/// The fence of a product belongs to its issue. Arithmetic goes on through the wait for a product that runs beside it.
 /// Waits, fills and products have the names of the tensors whose copies they belong to, stores that of the tensor, and
 /// arithmetic that of its source line. Loops over tiles and the code between a product's loop and the end of its tile
 /// are phases around these.

@@ -3,19 +3,21 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name) {
+llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name, Values const& behind = {}) {
   Assembly assembly(b);
   std::string const text =
       "mov.u" + std::to_string(type->getIntegerBitWidth()) + " " + assembly.out(type) + ", " + name + ";";
+  for (llvm::Value* value : behind) assembly.in(value);
   return assembly.call(text, AsmEffect::memory)[0];
 }
 
 }  // namespace
 
-llvm::Value* clock(Builder& b) { return special(b, b.getInt32Ty(), "%clock"); }
+llvm::Value* clock(Builder& b, Values const& behind) { return special(b, b.getInt32Ty(), "%clock", behind); }
 llvm::Value* global_timer(Builder& b) { return special(b, b.getInt64Ty(), "%globaltimer"); }
 llvm::Value* grid_number(Builder& b) { return special(b, b.getInt64Ty(), "%gridid"); }
 llvm::Value* multiprocessor(Builder& b) { return special(b, b.getInt32Ty(), "%smid"); }
+llvm::Value* lane(Builder& b) { return special(b, b.getInt32Ty(), "%laneid"); }
 
 llvm::Value* count_up(Builder& b, llvm::Value* address, llvm::Value* predicate, llvm::Value* otherwise) {
   Assembly assembly(b);
