@@ -23,12 +23,16 @@ int cost(ir::Value const& value) {
   return registers_of(broadcast != nullptr ? broadcast->operand()->type() : value.type());
 }
 
+/// Names the values that are counted.
+enum class Counted { all, tiles, open_products };
+
 /// Holds the values alive at one point, and their registers.
 class Live {
  public:
-  explicit Live(bool open_products) : open_products_(open_products) {}
+  explicit Live(Counted counted) : counted_(counted) {}
   void add(ir::Value const& value) {
-    if (open_products_ ? !value.type().is_pending() : is_free(value)) return;
+    if (counted_ == Counted::open_products ? !value.type().is_pending() : is_free(value)) return;
+    if (counted_ == Counted::tiles && !value.type().is_tile()) return;
     if (values_.insert(&value).second) registers_ += cost(value);
   }
   void remove(ir::Value const& value) {
@@ -37,7 +41,7 @@ class Live {
   [[nodiscard]] int registers() const { return registers_; }
 
  private:
-  bool open_products_;  ///< of these values alone
+  Counted counted_;
   std::set<ir::Value const*> values_;
   int registers_ = 0;
 };
@@ -46,6 +50,9 @@ bool is_loop(ir::Op const& op) { return op.is<ir::ForOp>() || op.is<ir::RepeatOp
 
 class Pressure {
  public:
+  /// `whole_tiles`: only behind ops that do not stream. Their operands may be computed element by element, too.
+  explicit Pressure(bool whole_tiles) : whole_tiles_(whole_tiles) {}
+
   /// Goes through a block from its end; `live` holds the values alive there, and afterwards those alive at its start.
   void block(ir::Block& of, Live& live) {
     see(live);
@@ -59,7 +66,14 @@ class Pressure {
 
  private:
   void op(ir::Op& op, Live& live) {
+    if (whole_tiles_ && !streams(op)) see(live);
     for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
+    if (op.block_count() != 0) regions(op, live);
+    for (ir::Value const* operand : op.operands()) live.add(*operand);
+    if (!whole_tiles_) see(live);
+  }
+
+  void regions(ir::Op& op, Live& live) {
     // A loop's next iteration needs the values that this one used.
     if (is_loop(op)) join(live, op.block(), op);
     Live before = live;
@@ -75,8 +89,6 @@ class Pressure {
       if (!is_loop(op)) join(before, op.block(i), op);
     }
     live = before;
-    for (ir::Value const* operand : op.operands()) live.add(*operand);
-    see(live);
   }
 
   /// Adds the values from outside of the op that a block of it uses.
@@ -102,10 +114,18 @@ class Pressure {
 
   void see(Live const& live) { most_ = std::max(most_, live.registers()); }
 
+  bool whole_tiles_;
   int most_ = 0;
 };
 
 }  // namespace
+
+bool streams(ir::Op const& op) {
+  return op.pure() && op.block_count() == 0 &&
+         (op.info().has(ir::elementwise) || op.info().has(ir::symbolic) || op.is<ir::BroadcastOp>() ||
+          op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>() ||
+          op.is<ir::ConstantOp>());
+}
 
 int registers_of(ir::Type const& type) {
   constexpr int word_bits = 32;
@@ -118,16 +138,17 @@ int registers_of(ir::Type const& type) {
 
 namespace {
 
-int max_alive(ir::Function const& function, bool open_products) {
-  Pressure pressure;
-  Live live(open_products);
+int max_alive(ir::Function const& function, Counted counted) {
+  Pressure pressure(counted == Counted::tiles);
+  Live live(counted);
   pressure.block(function.body(), live);
   return pressure.max();
 }
 
 }  // namespace
 
-int register_pressure(ir::Function const& function) { return max_alive(function, false); }
-int open_product_registers(ir::Function const& function) { return max_alive(function, true); }
+int register_pressure(ir::Function const& function) { return max_alive(function, Counted::all); }
+int whole_tile_pressure(ir::Function const& function) { return max_alive(function, Counted::tiles); }
+int open_product_registers(ir::Function const& function) { return max_alive(function, Counted::open_products); }
 
 }  // namespace tegula::analysis

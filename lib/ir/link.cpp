@@ -91,6 +91,7 @@ Function& add_copy(Module& module, Function const& function) {
   copy.inlining = function.inlining;
   copy.warps = function.warps;
   copy.cluster = function.cluster;
+  copy.ctas = function.ctas;
   copy.shared = function.shared;
   copy.where = function.where;
   ValueMap map;

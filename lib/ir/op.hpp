@@ -301,6 +301,8 @@ class Function {
   Inline inlining = Inline::unset;
   int warps = 0;    ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
   int cluster = 1;  ///< `cluster = 2`: CTAs per cluster, along the grid's linear order
+  /// `ctas = 8`: CTAs that share a multiprocessor at least, which limits the registers of their threads.
+  int ctas = 1;
   /// `shared = 2048`: bytes of shared memory that a device function uses, decided by allocation. Its last parameter, an
   /// i64, then says where they begin. -1: none, or not decided. Kernels do not state it: theirs begin at 0.
   std::int64_t shared = -1;

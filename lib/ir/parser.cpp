@@ -286,6 +286,13 @@ class Parser : LiteralParser {
         fail_at(value_begin, "cluster is from 1 to 16, found " + std::to_string(cluster));
       created.cluster = static_cast<int>(cluster);
     }
+    if (accept_word("ctas")) {
+      expect("=");
+      std::size_t const value_begin = token_.begin;
+      std::int64_t const ctas = integer();
+      if (ctas < 1 || ctas > 32) fail_at(value_begin, "ctas is from 1 to 32, found " + std::to_string(ctas));
+      created.ctas = static_cast<int>(ctas);
+    }
     if (accept_word("shared")) {
       expect("=");
       std::size_t const value_begin = token_.begin;

@@ -143,6 +143,7 @@ class Printer {
     if (function.inlining == Inline::yes) out_ << " inline";
     if (function.warps != 0) out_ << " warps = " << function.warps;
     if (function.cluster != 1) out_ << " cluster = " << function.cluster;
+    if (function.ctas != 1) out_ << " ctas = " << function.ctas;
     if (function.shared >= 0) out_ << " shared = " << function.shared;
     if (!is_declaration(function)) block(function.body());
     where(function.where);

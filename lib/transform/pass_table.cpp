@@ -33,6 +33,8 @@
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/barrier/run_ahead.hpp"
 #include "transform/tile/schedule_dots.hpp"
+#include "transform/warp/limit_registers.hpp"
+#include "transform/warp/raise_loads.hpp"
 #include "transform/warp/share_atomic_results.hpp"
 #include "transform/warp/share_reciprocals.hpp"
 #include "transform/warp/sink_reductions.hpp"
@@ -93,7 +95,7 @@ constexpr PassInfo table[] = {
      .summary = "gives tiles whose extents have large odd factors the next extent that lanes and warps share",
      .function = pad_tiles},
     {.name = "persistent-grid",
-     .summary = "makes CTAs persistent that have products in loops or all read the same data",
+     .summary = "makes CTAs persistent that have products in loops",
      .function = persistent_grid,
      .needs = {Property::no_calls}},
     {.name = "swap-operands",
@@ -118,8 +120,7 @@ constexpr PassInfo table[] = {
      .needs = {Property::no_calls}},
     {.name = "narrow-masks",
      .summary = "compares coordinates as 32-bit numbers with one scalar",
-     .function = narrow_masks,
-     .needs = {Property::no_calls}},
+     .function = narrow_masks},
     {.name = "schedule-dots",
      .summary = "replaces dots by tensor core products; issues them, commits them and waits for them",
      .function = schedule_dots,
@@ -131,6 +132,14 @@ constexpr PassInfo table[] = {
      .needs = {Property::no_dots},
      .leaves = {Property::layouts},
      .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "raise-loads",
+     .summary = "issues loads of tiles ahead of arithmetic that does not feed them",
+     .function = raise_loads,
+     .needs = {Property::layouts}},
+    {.name = "limit-registers",
+     .summary = "says how many CTAs of a kernel that memory limits share a multiprocessor",
+     .function = limit_registers,
+     .needs = {Property::layouts}},
     {.name = "share-atomic-results",
      .summary = "hands old elements that atomics give to all threads that hold them",
      .function = share_atomic_results,
@@ -242,19 +251,21 @@ constexpr auto for_host = list("specialize", "inline-functions", "canonicalize",
                                "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
     list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "pad-tiles", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "eliminate-dead-code", "pad-tiles", "narrow-masks", "expand-device-math", "canonicalize",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks", "eliminate-dead-code",
          "share-atomic-results", "allocate-shared-memory", "insert-barriers", "lower-profiling");
-constexpr auto for_cuda_block = list(
-    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-    "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid", "hoist-loop-invariants", "swap-operands",
-    "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
-    "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
-    "eliminate-common-subexpressions", "eliminate-dead-code", "share-atomic-results", "lower-online-softmax",
-    "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
-    "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
-    "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
-    "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "lower-profiling");
+constexpr auto for_cuda_block =
+    list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
+         "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid",
+         "hoist-loop-invariants", "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops",
+         "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "raise-loads", "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions",
+         "share-reciprocals", "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead",
+         "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
+         "sink-scalars", "carry-remainders", "clamp-coordinates", "lower-profiling");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");

@@ -89,7 +89,8 @@ llvm::Function& Emitter::emit_kernel() {
   for (int i = 0; i < kernel_.parameter_count(); ++i) first_launch_slot_ += slots_of(kernel_.parameter(i)->type());
   std::vector<llvm::Type*> parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
   std::vector<ir::Op const*> const maps = tensor_maps_of(kernel_);
-  KernelProperties properties{.threads = warps * 32, .cluster = kernel_.cluster, .tensor_maps = {}};
+  KernelProperties properties{
+      .threads = warps * 32, .cluster = kernel_.cluster, .ctas = kernel_.ctas, .tensor_maps = {}};
   for (std::size_t i = 0; i < maps.size(); ++i) {
     properties.tensor_maps.push_back(static_cast<unsigned>(parameters.size()));
     parameters.push_back(llvm::PointerType::get(b.getContext(), 0));

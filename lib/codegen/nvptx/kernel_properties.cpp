@@ -22,7 +22,7 @@ void describe_kernel(llvm::Function& function, KernelProperties const& propertie
   function.setCallingConv(llvm::CallingConv::PTX_Kernel);
   function.addFnAttr(llvm::Attribute::NoUnwind);
   function.addFnAttr("nvvm.maxntid", threads);
-  function.addFnAttr("nvvm.minctasm", "1");
+  function.addFnAttr("nvvm.minctasm", std::to_string(properties.ctas));
   if (properties.cluster > 1) function.addFnAttr("nvvm.cluster_dim", std::to_string(properties.cluster) + ",1,1");
 
   llvm::NamedMDNode* const annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
@@ -37,7 +37,7 @@ void describe_kernel(llvm::Function& function, KernelProperties const& propertie
   annotate("maxntidx", number(static_cast<unsigned>(properties.threads)));
   annotate("maxntidy", number(1));
   annotate("maxntidz", number(1));
-  annotate("minctasm", number(1));
+  annotate("minctasm", number(static_cast<unsigned>(properties.ctas)));
 
   // Without grid_constant LLVM copies the map to local memory, where TMA cannot read it.
   llvm::Type* const map = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), tensor_map_bytes);

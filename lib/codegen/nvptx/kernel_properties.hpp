@@ -10,6 +10,7 @@ namespace tegula::codegen::nvptx {
 struct KernelProperties {
   int threads = 32;                   ///< per CTA, along x
   int cluster = 1;                    ///< CTAs per cluster, along x
+  int ctas = 1;                       ///< that share a multiprocessor at least
   std::vector<unsigned> tensor_maps;  ///< arguments of type ptr that are 128-byte tensor maps by value
 };
 

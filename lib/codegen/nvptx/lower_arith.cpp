@@ -66,6 +66,23 @@ SafeDivisor safe_divisor(Emitter& e, Element element, llvm::Value* lhs, llvm::Va
   return {b.CreateSelect(b.CreateOr(is_zero, wraps), one, rhs), is_zero};
 }
 
+/// Divides by a number that often is 1, such as the tiles along an axis, without the long 64-bit division in that case.
+template <class Divide>
+llvm::Value* unless_one(Emitter& e, llvm::Value* value, llvm::Value* by, Divide const& divide) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::BasicBlock *const from = b.GetInsertBlock(), *const more = e.block("divide"), *const join = e.block("divided");
+  b.CreateCondBr(b.CreateICmpEQ(by, llvm::ConstantInt::get(by->getType(), 1)), join, more);
+  b.SetInsertPoint(more);
+  llvm::Value* const quotient = divide();
+  llvm::BasicBlock* const more_end = b.GetInsertBlock();
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  llvm::PHINode* const phi = b.CreatePHI(value->getType(), 2);
+  phi->addIncoming(value, from);
+  phi->addIncoming(quotient, more_end);
+  return phi;
+}
+
 llvm::Value* zero_of(llvm::Value* value) { return llvm::Constant::getNullValue(value->getType()); }
 
 llvm::Value* divide_floats(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
@@ -101,11 +118,8 @@ llvm::Value* square_root(Emitter& e, llvm::Value* value) {
   return e.intrinsic(id, {value});
 }
 
-/// True for 2^n and -2^n that are far from the ends of the range of f32.
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return std::abs(std::frexp(value, &exponent)) == 0.5 && exponent > -60 && exponent < 60;
-}
+/// True for numbers that are far from the ends of the range of f32.
+bool is_moderate(double value) { return std::abs(value) > 0x1p-60 && std::abs(value) < 0x1p60; }
 
 llvm::Value* hardware(Emitter& e, char const* instruction, llvm::Value* value) {
   return inline_ptx(e.b, e.b.getFloatTy(), std::string(instruction) + " $0, $1;", "=f,f", {value});
@@ -269,10 +283,14 @@ void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
   binary(
       op, e, [&](auto* x, auto* y) { return approximate ? quotient(e, x, y) : divide_floats(e, x, y); },
       [&](auto* x, auto* y) {
-        SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
-        llvm::Value* const quotient =
-            is_signed(element_of(op)) ? e.b.CreateSDiv(x, by.value) : e.b.CreateUDiv(x, by.value);
-        return e.b.CreateSelect(by.is_zero, zero_of(x), quotient);
+        auto const divide = [&]() -> llvm::Value* {
+          SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
+          llvm::Value* const quotient =
+              is_signed(element_of(op)) ? e.b.CreateSDiv(x, by.value) : e.b.CreateUDiv(x, by.value);
+          return e.b.CreateSelect(by.is_zero, zero_of(x), quotient);
+        };
+        bool const is_long = op.result()->type() == ir::Type::index() && !llvm::isa<llvm::Constant>(y);
+        return is_long ? unless_one(e, x, y, divide) : divide();
       });
 }
 void lower(ir::RemOp const&, ir::Op const& op, Emitter& e) {
@@ -465,14 +483,15 @@ void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(ir::only_raised(*op.result()));
   if (!e.approximates(*op.result()))
     return unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
-  // A power of 2 that scales the argument scales log2(e).
+  // Constants that scale the argument scale log2(e).
   ir::Value const* argument = op.operand();
   double scale = 1;
-  if (ir::Op const* const product = argument->defined_by<ir::MulOp>())
-    if (auto const constant = ir::constant_of(*product->rhs()); constant && is_power_of_two(ir::to_double(*constant))) {
-      scale = ir::to_double(*constant);
-      argument = product->lhs();
-    }
+  while (ir::Op const* const product = argument->defined_by<ir::MulOp>()) {
+    auto const constant = ir::constant_of(*product->rhs());
+    if (!constant || !is_moderate(scale * ir::to_double(*constant))) break;
+    scale *= ir::to_double(*constant);
+    argument = product->lhs();
+  }
   Registers result;
   for (llvm::Value* x : e.get(*argument))
     result.push_back(rough_exponential(e, power_instruction(e, *op.result()), x, scale));

@@ -31,8 +31,6 @@ constexpr std::int64_t usual_rows = 8;
 constexpr std::int64_t row_ctas = 2;
 /// Rows on their way to each of them.
 constexpr std::int64_t row_stages = 4;
-/// Limits the bytes that a CTA keeps of tensors that all CTAs read: 16 registers of 512 threads.
-constexpr std::int64_t max_kept_bytes = 32 * 1024;
 
 bool product_in_loop(ir::Function& function) {
   bool found = false;
@@ -63,33 +61,6 @@ std::set<std::int64_t> axes_behind(std::vector<Value const*> open) {
     open.insert(open.end(), op->operands().begin(), op->operands().end());
   }
   return axes;
-}
-
-bool on_grid(Op const& load) {
-  auto const offsets = load.all<ir::LoadOp>("offsets");
-  return !axes_behind({offsets.begin(), offsets.end()}).empty();
-}
-
-/// True if every CTA would read the data of the previous one again. Such data are tiles that do not depend on its
-/// place, at least half as large together as the others. A persistent CTA keeps them in registers.
-bool reads_again(ir::Function& function) {
-  std::int64_t kept = 0, own = 0;
-  if (holds_a_loop(function.body())) return false;
-  bool calls = false;  // that are to stay
-  ir::walk(function, [&](Op& op) {
-    if (op.is<ir::CallOp>()) {
-      ir::Function const* const callee = function.parent()->find(op.as<ir::CallOp>().callee.view());
-      calls = calls || (callee != nullptr && callee->inlining == ir::Inline::no);
-    }
-    if (!op.is<ir::LoadOp>()) return;
-    ir::Type const& tile = op.result()->type();
-    std::int64_t const size = tile.elements() * bytes(tile.element());
-    if (on_grid(op))
-      own += size;
-    else if (op.parent() == &function.body())
-      kept += size;
-  });
-  return !calls && own > 0 && 2 * kept >= own && kept <= max_kept_bytes;
 }
 
 /// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
@@ -499,6 +470,12 @@ class Persistence {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());
     if (extents.size() == 3) std::tie(place[2], tile) = divided(b, tile, b.same(ir::MulOp{}, {extents[0], extents[1]}));
+    if (stay_.stages != 0) {  // neighbours share nothing: row by row
+      auto const [row, column] = divided(b, tile, extents[0]);
+      place[1] = row;
+      place[0] = b.same(ir::MaxOp{}, {column, b.index(0)});
+      return place;
+    }
     Value* const count = b.index(stay_.rows);
     auto const [group, within] = divided(b, tile, b.same(ir::MulOp{}, {extents[0], count}));
     Value* const first = b.same(ir::MulOp{}, {group, count});
@@ -519,7 +496,7 @@ class Persistence {
 bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   if (options.persistence == Choice::on) return true;
-  return (product_in_loop(function) || reads_again(function)) && !slices_at_start(function);
+  return product_in_loop(function) && !slices_at_start(function);
 }
 
 namespace {
