@@ -306,6 +306,7 @@ void Hazards::arrive(Op const& op, State& state) {
   for (Op const* barrier : buffers_of(*mbarrier_of(op)))
     for (Pending& pending : state) {
       if (pending.access == nullptr || pending.open) continue;
+      if (proxies_ && !concerned(pending)) continue;  // its threads fence outside of this partition
       bool const own = elected == Access::not_elected || pending.access->elected == elected;
       bool const of_warp = elected == -1 && pending.known >= Level::warp;
       if (!own && !of_warp) continue;

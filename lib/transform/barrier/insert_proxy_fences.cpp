@@ -1,5 +1,7 @@
 #include "transform/barrier/insert_proxy_fences.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/hazards.hpp"
@@ -57,7 +59,10 @@ PassResult insert_proxy_fences(ir::Function& function, AnalysisCache&, PassConte
     });
     bool more = false;
     for (Op const* at : places) more = insert(*at, missing->earlier->space, fences) || more;
-    if (!more) throw InternalError("insert-proxy-fences: a fence has no effect");
+    if (!more)
+      throw InternalError(fmt::format("insert-proxy-fences: a fence between {} and {}, before {}, has no effect",
+                                      missing->earlier->op->info().mnemonic, missing->later->op->info().mnemonic,
+                                      places.empty() ? "nothing" : places.front()->info().mnemonic));
     changed = true;
   }
   // A later one may have made an earlier one unneeded.
