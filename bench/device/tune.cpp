@@ -45,6 +45,10 @@ int main(int argc, char** argv) {
   app.add_flag("--host", on_host, "tune for the host");
   app.add_flag("--verbose", verbose, "print every kernel");
   CLI11_PARSE(app, argc, argv);
+  if (extents.size() % 3 != 0) {
+    fmt::print(stderr, "tune: --extents has {} numbers; give M, N and K of each problem\n", extents.size());
+    return 1;
+  }
   std::vector<Problem> chosen(std::begin(problems), std::end(problems));
   if (on_host) chosen.assign(std::begin(small_problems), std::end(small_problems));
   if (!extents.empty()) chosen.clear();

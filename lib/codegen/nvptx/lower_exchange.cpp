@@ -213,9 +213,9 @@ Registers by_words(Emitter& e, layout::ShufflePlan const& plan, ir::Op const& op
   int const most = bytes(element) < 4 ? std::countr_zero(4U / static_cast<unsigned>(bytes(element))) : 0;
   layout::WordConversion const common =
       layout::words_of(*op.operand()->type().layout(), *op.result()->type().layout(), most);
+  if (common.from_bits.empty()) return by_shuffles(e, plan, values, element);
   layout::Conversion const of_words = layout::conversion(*common.from, *common.to);
-  if (common.from_bits.empty() || of_words.kind != layout::ConversionKind::shuffles)
-    return by_shuffles(e, plan, values, element);
+  if (of_words.kind != layout::ConversionKind::shuffles) return by_shuffles(e, plan, values, element);
   int const count = 1 << common.from_bits.size();
   Words const words = words_for(element, count);
   Registers packed;

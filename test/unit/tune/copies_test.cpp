@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/matrix_argument.hpp"
 
 using namespace tegula;
 using tuning::Copies;
@@ -13,14 +14,9 @@ using tuning::Copies;
 namespace {
 
 Argument matrix(float* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
-  Argument argument;
-  argument.element = Element::f32;
-  argument.rank = 2;
+  Argument argument = test::matrix_argument(Element::f32, rows, columns);
   argument.address = data;
-  argument.extents[0] = rows;
-  argument.extents[1] = columns;
   argument.strides[0] = pitch;
-  argument.strides[1] = 1;
   return argument;
 }
 
