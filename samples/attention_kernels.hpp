@@ -211,10 +211,12 @@ inline constexpr auto attention_keys_backward =
             tile q = load(Q, shape<BM, D>, g[0], i, 0);
             tile go = load(dO, shape<BM, D>, g[0], i, 0);
             tile query = iota(shape<1, BM>, axis<1>) + i * BM;
-            tile scores = select(key <= query, dot(k, trans(q)) * (scale * log2_of_e), -inf);
-            tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
-            tile ds = p * (dot(v, trans(go)) - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>));
-            return carry(dot(cast<bf16>(ds), q, dk0), dot(cast<bf16>(p), go, dv0));
+            tile scores = dot(k, trans(q)), dp = dot(v, trans(go));
+            tile p = exp2(select(key <= query, scores * (scale * log2_of_e), -inf) -
+                          expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
+            tile dv1 = dot(cast<bf16>(p), go, dv0);
+            tile ds = p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>));
+            return carry(dot(cast<bf16>(ds), q, dk0), dv1);
           },
           stages<2>);
       store(dK, shape<BN, D>, cast<bf16>(dk * scale), g[0], g[1], 0);
@@ -237,8 +239,9 @@ inline constexpr auto attention_queries_backward =
           [&](auto j, auto dq0) {
             tile k = load(K, shape<BN, D>, g[0], j, 0);
             tile key = iota(shape<1, BN>, axis<1>) + j * BN;
-            tile scores = select(key <= query, dot(q, trans(k)) * (scale * log2_of_e), -inf);
-            tile ds = exp2(scores - reference) * (dot(go, trans(load(V, shape<BN, D>, g[0], j, 0))) - mean);
+            tile scores = dot(q, trans(k)), dp = dot(go, trans(load(V, shape<BN, D>, g[0], j, 0)));
+            tile p = exp2(select(key <= query, scores * (scale * log2_of_e), -inf) - reference);
+            tile ds = p * (dp - mean);
             return dot(cast<bf16>(ds), k, dq0);
           },
           stages<2>);

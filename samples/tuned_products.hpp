@@ -31,7 +31,10 @@ inline auto const product_variants = variants(
     variant("64x64, split 2", with({.split = 2}), product<64, 64, 128>),
     variant("32x64, 8 stages", with({.stages = 8}), product<32, 64, 128>),
     variant("16x64, 8 stages", with({.stages = 8}), product<16, 64, 128>),
-    variant("16x64, 6 stages, split 2", with({.stages = 6, .split = 2}), product<16, 64, 128>));
+    variant("16x64, 6 stages, split 2", with({.stages = 6, .split = 2}), product<16, 64, 128>),
+    variant("128x256, serpentine", with({.serpentine = Choice::on}), product<128, 256, 64>),
+    variant("128x256, 3 stages, serpentine", with({.stages = 3, .serpentine = Choice::on}), product<128, 256, 64>),
+    variant("128x256, shared, serpentine", with({.share = 2, .serpentine = Choice::on}), product<128, 256, 64>));
 
 inline auto const products = product_variants.tuned(product_sm_90a);
 

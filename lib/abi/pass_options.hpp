@@ -55,6 +55,7 @@ constexpr void for_each_pass_option_of(Visit visit, Options&... options) {
   visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue...);
   visit("persistence", "CTAs are persistent", options.persistence...);
   visit("specialization", "copies run in separate warps", options.specialization...);
+  visit("serpentine", "loops of products run backwards in every second tile", options.serpentine...);
   visit("lines", "code names the user's functions and lines", options.lines...);
   visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds...);
   visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow...);

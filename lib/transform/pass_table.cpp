@@ -33,7 +33,9 @@
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/barrier/run_ahead.hpp"
 #include "transform/tile/schedule_dots.hpp"
+#include "transform/tile/serpentine_loops.hpp"
 #include "transform/warp/limit_registers.hpp"
+#include "transform/tile/raise_dots.hpp"
 #include "transform/warp/raise_loads.hpp"
 #include "transform/warp/share_atomic_results.hpp"
 #include "transform/warp/share_reciprocals.hpp"
@@ -98,9 +100,17 @@ constexpr PassInfo table[] = {
      .summary = "makes CTAs persistent that have products in loops",
      .function = persistent_grid,
      .needs = {Property::no_calls}},
+    {.name = "serpentine-loops",
+     .summary = "runs loops of products backwards in every second tile of a CTA",
+     .function = serpentine_loops,
+     .needs = {Property::no_calls}},
     {.name = "swap-operands",
      .summary = "transposes products with fewer rows than wgmma takes",
      .function = swap_operands,
+     .needs = {Property::no_calls}},
+    {.name = "raise-dots",
+     .summary = "issues products as early as their factors are known",
+     .function = raise_dots,
      .needs = {Property::no_calls}},
     {.name = "choose-memory-paths",
      .summary = "turns loads into TMA copies where the rules allow, if they feed products or loops with stages",
@@ -255,17 +265,17 @@ constexpr auto for_cuda =
          "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
          "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks", "eliminate-dead-code",
          "share-atomic-results", "allocate-shared-memory", "insert-barriers", "lower-profiling");
-constexpr auto for_cuda_block =
-    list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
-         "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid",
-         "hoist-loop-invariants", "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops",
-         "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "raise-loads", "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions",
-         "share-reciprocals", "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead",
-         "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
-         "sink-scalars", "carry-remainders", "clamp-coordinates", "lower-profiling");
+constexpr auto for_cuda_block = list(
+    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+    "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants",
+    "swap-operands", "raise-dots", "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks",
+    "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "share-atomic-results",
+    "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores",
+    "circular-buffer", "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
+    "insert-proxy-fences", "dependent-launch", "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates",
+    "lower-profiling");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");

@@ -111,6 +111,7 @@ CompileOptions random_options(std::mt19937_64& random) {
   options.epilogue = choice(), options.persistence = choice(), options.specialization = choice();
   options.split = pick({0, 0, 0, 0, 2, 4});
   options.share = pick({0, 0, 2, 4});
+  options.serpentine = choice();
   return options;
 }
 

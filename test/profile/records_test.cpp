@@ -233,6 +233,6 @@ TEST_CASE("records: a buffer that is too large, and names without end, are refus
   options.profile = user(ProfileStrategy::device);
   options.profile.rows = 1 << 20;
   CHECK_THROWS_WITH(compiler::compile(parse(sums), options),
-                    ContainsSubstring("1048576 rows of 256 slots take 2197823552 bytes, but a buffer has at most "
-                                      "134217728; take at most 64031 rows"));
+                    ContainsSubstring("1048576 rows of 256 slots take 2214600768 bytes, but a buffer has at most "
+                                      "134217728; take at most 63546 rows"));
 }

@@ -62,8 +62,7 @@ class ProfileBuffer {
   [[nodiscard]] std::vector<std::byte>& bytes() { return bytes_; }
   [[nodiscard]] ProfileLayout const& layout() const { return layout_; }
   [[nodiscard]] std::byte* at(std::int64_t row) {
-    std::size_t const size = sizeof(ProfileRowHeader) + static_cast<std::size_t>(layout_.slots) * sizeof(ProfileSlot);
-    return bytes_.data() + profile_rows_offset(layout_) + static_cast<std::size_t>(row) * size;
+    return bytes_.data() + profile_rows_offset(layout_) + row * profile_row_bytes(layout_);
   }
 
  private:

@@ -161,13 +161,13 @@ std::vector<Row> attention_rows() {
   for (bool const causal : {false, true})
     for (std::int64_t const length : {1024, 4096, 16384})
       add(form_of(64, length, causal), [](Row& row, AttentionForm const& form) {
-        add_tiles<64, 128, 128>(row, form);
         add_tiles<64, 256, 64>(row, form, 4);
+        add_tiles<64, 192, 128>(row, form);
       });
   for (bool const causal : {false, true}) {
     add(form_of(32, 4096, causal), [](Row& row, AttentionForm const& form) {
-      add_tiles<32, 128, 128>(row, form);
       add_tiles<32, 256, 64>(row, form, 4);
+      add_tiles<32, 192, 128>(row, form);
     });
     add(form_of(96, 4096, causal), [](Row& row, AttentionForm const& form) {
       add_tiles<96, 128, 128>(row, form);
@@ -203,7 +203,7 @@ std::vector<Row> attention_rows() {
         add_backward<64, 128, 128, 128, 128>(row, given);
       } else {
         add_backward<128, 64, 64, 64, 64>(row, given);
-        add_backward<128, 64, 128, 128, 64>(row, given);
+        add_backward<128, 64, 128, 128, 128>(row, given);
       }
     });
   }

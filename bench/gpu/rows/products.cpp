@@ -94,7 +94,10 @@ void add_by_columns(std::vector<Row>& rows, std::string const& name, K const& ke
     Row row{"product, " + name, "gpu product " + name, {n, n, n}, {130, 264, 144}};
     row.quick = n == 4096;
     row.make = make_product_of<element_of<T>::value, element_of<Result>::value>;
-    row.sides = {side<T, Result>("tiles of 128 x 256", kernel)};
+    row.sides = {
+        side<T, Result>("tiles of 128 x 256", kernel),
+        side<T, Result>("tiles of 128 x 256, serpentine",
+                        variants("serpentine", variant("serpentine", with({.serpentine = Choice::on}), kernel)))};
     row.codes = {code("product 128x256, " + name, kernel)};
     row.rival = Rival::library;
     rows.push_back(std::move(row));

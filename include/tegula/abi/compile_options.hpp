@@ -47,13 +47,16 @@ struct CompileOptions {
   Choice epilogue = Choice::automatic;
   Choice persistence = Choice::automatic;     ///< persistent CTAs: each takes tile after tile
   Choice specialization = Choice::automatic;  ///< separate warps for copies
-  bool asserts = true;                        ///< false: device_asserts are removed
-  bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
-  bool lines = false;                         ///< true: code names the user's functions and lines, for debuggers
-  ProfileOptions profile = {};                ///< what the kernel records of its course, and how
-  Checks checks = {};                         ///< added to the kernel, whatever `asserts` says
-  std::vector<TensorFacts> facts = {};        ///< one per parameter (scalars: default); checked by the launcher
-  std::string pipeline = {};                  ///< text pipeline in place of the target's own; empty: the target's own
+  /// cuda: a persistent CTA runs the loop of a product backwards in every second tile and finds operands in the L2
+  /// cache; automatic: off. The order of the terms of a sum then follows from tile and grid. Not with `exact`.
+  Choice serpentine = Choice::automatic;
+  bool asserts = true;                  ///< false: device_asserts are removed
+  bool ranges = false;                  ///< true: a GPU checks stated ranges of loaded scalars; the host does
+  bool lines = false;                   ///< true: code names the user's functions and lines, for debuggers
+  ProfileOptions profile = {};          ///< what the kernel records of its course, and how
+  Checks checks = {};                   ///< added to the kernel, whatever `asserts` says
+  std::vector<TensorFacts> facts = {};  ///< one per parameter (scalars: default); checked by the launcher
+  std::string pipeline = {};            ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;
 };
 

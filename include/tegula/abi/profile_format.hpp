@@ -121,9 +121,15 @@ constexpr std::int64_t profile_rows_offset(ProfileLayout const& layout) {
          (profile_groups(layout) == 1 ? 0 : profile_groups(layout) * profile_counter_bytes);
 }
 
+/// Memory takes whole sectors: a row begins with one, and what is stored of it ends with one.
+inline constexpr std::int64_t profile_sector_bytes = 32;
+static_assert(sizeof(ProfileBufferHeader) % profile_sector_bytes == 0 &&
+              profile_counter_bytes % profile_sector_bytes == 0);
+
 /// Gives the bytes of one row, and of the device buffer.
 constexpr std::int64_t profile_row_bytes(ProfileLayout const& layout) {
-  return std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
+  std::int64_t const used = std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
+  return (used + profile_sector_bytes - 1) / profile_sector_bytes * profile_sector_bytes;
 }
 constexpr std::int64_t profile_buffer_bytes(ProfileLayout const& layout) {
   return layout.rows == 0 ? 0 : profile_rows_offset(layout) + layout.rows * profile_row_bytes(layout);

@@ -479,6 +479,19 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
 
+/// Gives the argument of an exponential if it is x * c + m or x * c - m and may be rounded once; else nothing.
+static Registers argument_rounded_once(ir::Op const& power, Emitter& e) {
+  ir::Op const* const sum = power.operand()->defining_op();
+  if (sum == nullptr || !(sum->is<ir::AddOp>() || sum->is<ir::SubOp>()) || !e.approximates(*power.result())) return {};
+  ir::Op const* const product = sum->lhs()->defined_by<ir::MulOp>();
+  if (product == nullptr) return {};
+  Registers result = e.get(*sum->rhs());
+  Registers const &x = e.get(*product->lhs()), &c = e.get(*product->rhs());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = fma(e, x[i], c[i], sum->is<ir::SubOp>() ? e.b.CreateFNeg(result[i]) : result[i]);
+  return result;
+}
+
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(ir::only_raised(*op.result()));
   if (!e.approximates(*op.result()))
@@ -499,6 +512,11 @@ void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(e, *op.result());
+  if (Registers const argument = argument_rounded_once(op, e); !argument.empty()) {
+    Registers result;
+    for (llvm::Value* x : argument) result.push_back(hardware(e, instruction, x));
+    return e.set(*op.result(), std::move(result));
+  }
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {

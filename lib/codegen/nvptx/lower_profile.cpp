@@ -127,8 +127,9 @@ void append(Emitter& e, Log const& log, llvm::Value* tag, llvm::Value* low) {
   b.CreateStore(log.layout.circular ? ptx::copied_here(b, b.CreateAnd(next, e.i32(room - 1))) : next, log.place);
 }
 
-/// Copies this warp's row to the buffer: all lanes, 8 bytes each at a time. The lane that writes knows the row and the
-/// count; it has the min and the max of the warp. All lanes know the count if none was elected for an entry.
+/// Copies this warp's row to the buffer, to the end of a sector: all lanes, 8 bytes each at a time. The lane that
+/// writes knows the row and the count; it has the min and the max of the warp. All lanes know the count if none was
+/// elected for an entry.
 void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const all_lanes = b.getInt32(~0U);
@@ -137,7 +138,9 @@ void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
   ptx::barrier_warp(b);
   llvm::Value* const kept =
       b.CreateSelect(b.CreateICmpULT(written, e.i32(log.layout.slots)), written, e.i32(log.layout.slots));
-  llvm::Value* const words = b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot)));
+  constexpr std::int64_t sector_words = profile_sector_bytes / std::int64_t{sizeof(ProfileSlot)};
+  llvm::Value* const words = b.CreateAnd(
+      b.CreateAdd(kept, e.i32(sizeof(Header) / sizeof(ProfileSlot) + sector_words - 1)), e.i32(-sector_words));
   llvm::Value* const to = row_address(e, log, row_group(e, log), number);
   llvm::Value* const lane = ptx::lane(b);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const copy = e.block("log.copy"),

@@ -134,7 +134,8 @@ class Paths {
       if (!seen.insert(next).second) continue;
       Op const* from = next->defining_op();
       if (from == nullptr && next->owner_block() != nullptr) from = next->owner_block()->parent_op();
-      if (from == nullptr || is_of_tiles(*from)) continue;  // a parameter, or the turn of the cluster
+      if (from == nullptr || is_of_tiles(*from) || bounds_tiles(*next))
+        continue;  // a parameter, or the cluster's turns
       if (from->is<ir::ClusterRankOp>() || from->is<ir::BlockIndexOp>() ||
           (analysis::is_global_read(*from) && !analysis::reads_constant_memory(*from)))
         return false;
@@ -150,6 +151,10 @@ class Paths {
     return true;
   }
   static bool is_of_tiles(Op const& op) { return op.is<ir::ForOp>() && op.as<ir::ForOp>().tiles; }
+  static bool bounds_tiles(Value const& value) {
+    return std::any_of(value.uses().begin(), value.uses().end(),
+                       [](ir::Use const& use) { return is_of_tiles(*use.user); });
+  }
 
   /// Makes boxes small enough that each CTA of the cluster fetches some of them. Gives the number of CTAs; 0: the tile
   /// is too small.
