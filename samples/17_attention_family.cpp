@@ -38,8 +38,10 @@ int main(int argc, char** argv) {
     wrong += report("pages", where, 2, d, [&](auto& run) {
       return check_paged<64, 64, d>(run, 2, 4, 100, {times * 700, 0, times * 130});
     });
-    wrong += report("backward", where, 5, d,
+    wrong += report("causal backward", where, 5, d,
                     [&](auto& run) { return check_backward<64, 128, 128, 64, d>(run, 4, times * 300); });
+    wrong += report("backward", where, 5, d,
+                    [&](auto& run) { return check_backward<64, 128, 128, 64, d, false>(run, 4, times * 300); });
     wrong += report("e4m3", where, 2, d,
                     [&](auto& run) { return check_e4m3<128, 128, d>(run, 4, times * 300, times * 496); });
     return wrong == 0 ? 0 : 1;

@@ -195,8 +195,9 @@ inline constexpr auto attention_delta = kernel("attention_delta", [](in<bf16, 3>
 });
 
 /// Computes the gradients of keys and values of attention_with_lse, a block of keys at a time:
-/// weight p = exp(scale * q . k - lse), dV = p^T dO, dK = scale * ds^T Q, with ds = p * (dO . v - delta).
-template <int BM, int BN, int D>
+/// weight p = exp(scale * q . k - lse), dV = p^T dO, dK = scale * ds^T Q, with ds = p * (dO . v - delta). Without
+/// `causal` each query sees all keys.
+template <int BM, int BN, int D, bool causal = true>
 inline constexpr auto attention_keys_backward =
     kernel("attention_keys_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<bf16, 3> dO, in<float, 2> lse,
                                          in<float, 2> delta, out<bf16, 3> dK, out<bf16, 3> dV, arg<float> scale) {
@@ -205,15 +206,19 @@ inline constexpr auto attention_keys_backward =
       tile v = load(V, shape<BN, D>, g[0], g[1], 0);
       tile key = iota(shape<BN, 1>, axis<0>) + g[1] * BN;
       auto [dk, dv] = loop(
-          range(g[1] * BN / BM, ceil_div(Q.extent(1), BM)),  // earlier queries see none of these keys
+          // Earlier queries see none of these keys.
+          range(g[1] * (causal ? BN : 0) / BM, ceil_div(Q.extent(1), BM)),
           carry(zeros<float>(shape<BN, D>), zeros<float>(shape<BN, D>)),
           [&](auto i, auto dk0, auto dv0) {
             tile q = load(Q, shape<BM, D>, g[0], i, 0);
             tile go = load(dO, shape<BM, D>, g[0], i, 0);
             tile query = iota(shape<1, BM>, axis<1>) + i * BM;
-            tile scores = dot(k, trans(q)), dp = dot(v, trans(go));
-            tile p = exp2(select(key <= query, scores * (scale * log2_of_e), -inf) -
-                          expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
+            tile all = dot(k, trans(q)) * (scale * log2_of_e), dp = dot(v, trans(go));
+            tile scores = [&] {
+              if constexpr (causal) return tile(select(key <= query, all, -inf));
+              if constexpr (!causal) return all;
+            }();
+            tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
             tile dv1 = dot(cast<bf16>(p), go, dv0);
             tile ds = p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>));
             return carry(dot(cast<bf16>(ds), q, dk0), dv1);
@@ -223,8 +228,9 @@ inline constexpr auto attention_keys_backward =
       store(dV, shape<BN, D>, cast<bf16>(dv), g[0], g[1], 0);
     });
 
-/// Computes the gradient of queries of attention_with_lse, a block of queries at a time: dQ = scale * ds K.
-template <int BM, int BN, int D>
+/// Computes the gradient of queries of attention_with_lse, a block of queries at a time: dQ = scale * ds K. Without
+/// `causal` each query sees all keys.
+template <int BM, int BN, int D, bool causal = true>
 inline constexpr auto attention_queries_backward =
     kernel("attention_queries_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<bf16, 3> dO,
                                             in<float, 2> lse, in<float, 2> delta, out<bf16, 3> dQ, arg<float> scale) {
@@ -234,14 +240,21 @@ inline constexpr auto attention_queries_backward =
       tile reference = expand_dims(load(lse, shape<BM>, g[0], g[1]), axis<1>) * log2_of_e;
       tile mean = expand_dims(load(delta, shape<BM>, g[0], g[1]), axis<1>);
       tile query = iota(shape<BM, 1>, axis<0>) + g[1] * BM;
+      auto const blocks = [&] {
+        if constexpr (causal) return ceil_div((g[1] + 1) * BM, BN);
+        if constexpr (!causal) return ceil_div(K.extent(1), BN);
+      }();
       tile dq = loop(
-          ceil_div((g[1] + 1) * BM, BN), zeros<float>(shape<BM, D>),
+          blocks, zeros<float>(shape<BM, D>),
           [&](auto j, auto dq0) {
             tile k = load(K, shape<BN, D>, g[0], j, 0);
             tile key = iota(shape<1, BN>, axis<1>) + j * BN;
-            tile scores = dot(q, trans(k)), dp = dot(go, trans(load(V, shape<BN, D>, g[0], j, 0)));
-            tile p = exp2(select(key <= query, scores * (scale * log2_of_e), -inf) - reference);
-            tile ds = p * (dp - mean);
+            tile all = dot(q, trans(k)) * (scale * log2_of_e), dp = dot(go, trans(load(V, shape<BN, D>, g[0], j, 0)));
+            tile scores = [&] {
+              if constexpr (causal) return tile(select(key <= query, all, -inf));
+              if constexpr (!causal) return tile(mask_outside(all, axis<1>, j, K.extent(1), -inf));
+            }();
+            tile ds = exp2(scores - reference) * (dp - mean);
             return dot(cast<bf16>(ds), k, dq0);
           },
           stages<2>);

@@ -1,4 +1,4 @@
-// Measures the way back of causal attention over [batch * heads, sequence, head dimension] in bf16.
+// Measures the way back of attention over [batch * heads, sequence, head dimension] in bf16.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -21,7 +21,7 @@ class AttentionBackwardWork final : public Workload {
     }
     lse_ = HostTensor(Element::f32, {heads_, form.length});
     for (std::int64_t i = 0; i < lse_.size(); ++i)
-      lse_.set(i, std::log(static_cast<double>(i % form.length + 1)) + 0.5);
+      lse_.set(i, std::log(static_cast<double>(form.causal ? i % form.length + 1 : form.length)) + 0.5);
     HostTensor const delta(Element::f32, lse_.extents());
     upload({{"Q", &q_}, {"K", &k_}, {"V", &v_}, {"O", &o_}, {"dO", &go_}, {"lse", &lse_}, {"delta", &delta}},
            Element::bf16, {3 * heads_, form.length, form.dimension}, one_set);
@@ -32,7 +32,7 @@ class AttentionBackwardWork final : public Workload {
   }
   [[nodiscard]] double work() const override {
     auto const length = static_cast<double>(form_.length);
-    return 5 * 2 * static_cast<double>(form_.dimension * heads_) * length * length * 0.5;
+    return 5 * 2 * static_cast<double>(form_.dimension * heads_) * length * length * (form_.causal ? 0.5 : 1);
   }
 
   [[nodiscard]] Verdict check(HostTensor const& out) const override {
@@ -82,13 +82,15 @@ class AttentionBackwardWork final : public Workload {
   void check_queries(Verdict& part, HostTensor const& out, std::int64_t query) const {
     Sums sums(form_.dimension);
     double const delta = inner(o_, query, go_, query);
-    for (std::int64_t key = query / form_.length * form_.length; key <= query; ++key)
+    std::int64_t const first = query / form_.length * form_.length;
+    for (std::int64_t key = first; key <= (form_.causal ? query : first + form_.length - 1); ++key)
       sums.add(scale_ * of_score(query, key, delta), k_, key);
     sums.compare(part, out, query);
   }
   void check_keys(Verdict& part, HostTensor const& out, std::int64_t key, bool values, std::int64_t row) const {
     Sums sums(form_.dimension);
-    for (std::int64_t query = key; query < (key / form_.length + 1) * form_.length; ++query) {
+    std::int64_t const first = key / form_.length * form_.length;
+    for (std::int64_t query = form_.causal ? key : first; query < first + form_.length; ++query) {
       if (values)
         sums.add(weight(query, key), go_, query);
       else

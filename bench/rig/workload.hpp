@@ -125,7 +125,7 @@ struct AttentionForm {
   bool backward = false;            ///< the gradients of Q, K and V
 };
 std::unique_ptr<Workload> make_attention_of(stream const&, AttentionForm const&, std::uint64_t, bool);
-/// Makes the way back of causal attention in bf16: from Q, K, V, O, dO and lse to the output "gradients", the heads of
+/// Makes the way back of attention in bf16: from Q, K, V, O, dO and lse to the output "gradients", the heads of
 /// dQ, then those of dK, then those of dV. "delta" is scratch. The work is that of five products of all visible pairs.
 std::unique_ptr<Workload> make_attention_backward(stream const&, AttentionForm const&, std::uint64_t, bool);
 /// Makes an attention problem with head dimension 64 or 128.

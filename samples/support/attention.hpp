@@ -238,10 +238,10 @@ Checked check_paged(Run&& run, std::int64_t shared, int group, std::int64_t quer
 }
 
 /// Runs the way back with float64's log-sum-exp: delta, then the gradients of keys and values and of queries.
-template <int KM, int KN, int QM, int QN, int D, class Run>
+template <int KM, int KN, int QM, int QN, int D, bool is_causal = true, class Run>
 Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
   Heads x{heads, tokens, tokens, D};
-  double const pairs = x.expect(causal);
+  double const pairs = x.expect([](auto, auto i, auto j) { return !is_causal || j <= i; });
   std::int64_t const width = D;
   auto const go = random_tensor<bf16>(1, heads, tokens, width);
   auto const lse = Tensor<float, 2>{{heads, tokens}, std::vector<float>(x.lse.begin(), x.lse.end())};
@@ -251,8 +251,10 @@ Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
        dv = unwritten<bf16>(heads, tokens, width);
   Heads const& fixed = x;
   run(attention_delta<64, D>, fixed.o, go, delta);
-  run(attention_keys_backward<KM, KN, D>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dk, dv, x.scale);
-  run(attention_queries_backward<QM, QN, D>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dq, x.scale);
+  run(attention_keys_backward<KM, KN, D, is_causal>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dk, dv,
+      x.scale);
+  run(attention_queries_backward<QM, QN, D, is_causal>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dq,
+      x.scale);
 
   auto const g = exact(go.values);
   std::vector<double> to_q(g.size()), to_k(g.size()), to_v(g.size());
@@ -261,7 +263,7 @@ Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
     for (std::int64_t i = 0; i < tokens; ++i) {
       std::int64_t const row = (h * tokens + i) * width;
       double const mean = inner(g.data() + row, x.expected.data() + row, D);
-      for (std::int64_t j = 0; j <= i; ++j) {
+      for (std::int64_t j = 0; j < (is_causal ? i + 1 : tokens); ++j) {
         std::int64_t const key = (h * tokens + j) * width;
         double const p = std::exp(x.score(h, i, j) - x.lse[static_cast<std::size_t>(h * tokens + i)]);
         double const ds = p * (inner(g.data() + row, x.z.data() + key, D) - mean) * scale;

@@ -42,9 +42,8 @@ TEST_CASE("clusters that share fetches run backwards together, and those that sp
   options.share = 2;
   ir::Module const shared = lowered({64, 16, 32, 2}, options);
   int multicasts = 0;
-  ir::walk(shared.kernel(), [&](ir::Op& op) {
-    multicasts += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0;
-  });
+  ir::walk(shared.kernel(),
+           [&](ir::Op& op) { multicasts += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0; });
   CHECK(multicasts >= 1);
   for (int const trips : {0, 1, 5}) check_on_clusters(shared, 64 * 5, 16 * 2, 32 * trips);
   options = serpentine_options();

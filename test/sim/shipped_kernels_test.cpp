@@ -4,7 +4,6 @@
 #include <array>
 
 #include "../../samples/image_kernels.hpp"
-#include "../../samples/attention_kernels.hpp"
 #include "../../samples/kernels.hpp"
 #include "../../samples/support/report.hpp"
 #include "support/catch.hpp"
@@ -101,34 +100,6 @@ TEST_CASE("the attention sample's kernel gives the same on host, as tiles and wa
     go(samples::attention<128, 128, d>, view(q.data(), heads, queries, d), view(k.data(), heads, keys, d),
        view(v.data(), heads, keys, d), view(o, heads, queries, d), 0.18033688F);  // log2(e) / 8
   });
-}
-
-TEST_CASE("gradients of attention give the same on host, as tiles and warp by warp", "[sim][F27]") {
-  std::int64_t const heads = 1;
-  constexpr int d = 64;
-  for (std::int64_t const tokens : {64, 300}) {
-    auto const size = static_cast<std::size_t>(heads * tokens * d), rows = static_cast<std::size_t>(heads * tokens);
-    auto const q = samples::random_values<bf16>(size), k = samples::random_values<bf16>(size),
-               v = samples::random_values<bf16>(size), go = samples::random_values<bf16>(size);
-    auto const delta = samples::random_values<float>(rows);
-    std::vector<float> const lse(rows, 3.F);
-    auto const of = [&](auto const* data) { return view(data, heads, tokens, d); };
-    auto const of_rows = [&](std::vector<float> const& data) { return view(data.data(), heads, tokens); };
-    std::vector<bf16> other(size);
-    INFO(tokens << " tokens");
-    check<bf16>(size, 1, 4e-3, [&](auto const& run, bf16* y) {
-      run(samples::attention_keys_backward<64, 128, d>, of(q.data()), of(k.data()), of(v.data()), of(go.data()),
-          of_rows(lse), of_rows(delta), view(y, heads, tokens, d), view(other.data(), heads, tokens, d), 0.125F);
-    });
-    check<bf16>(size, 1, 4e-3, [&](auto const& run, bf16* y) {
-      run(samples::attention_keys_backward<64, 128, d>, of(q.data()), of(k.data()), of(v.data()), of(go.data()),
-          of_rows(lse), of_rows(delta), view(other.data(), heads, tokens, d), view(y, heads, tokens, d), 0.125F);
-    });
-    check<bf16>(size, 1, 4e-3, [&](auto const& run, bf16* y) {
-      run(samples::attention_queries_backward<128, 64, d>, of(q.data()), of(k.data()), of(v.data()), of(go.data()),
-          of_rows(lse), of_rows(delta), view(y, heads, tokens, d), 0.125F);
-    });
-  }
 }
 
 TEST_CASE("the image sample's denoiser gives the same on host, as tiles and warp by warp", "[sim][F27]") {

@@ -16,25 +16,31 @@ namespace {
 
 /// Holds the rate that a library gave on an H200 (bench/results).
 struct Peer {
+  char const* work;  ///< name_of
   std::int64_t dimension, length;
-  bool causal;
   char const* name;
-  int rate;  // TFLOP/s
+  int rate;  ///< TFLOP/s
 };
 
 constexpr Peer peers[] = {
-    {128, 1024, false, "cuDNN", 624},
-    {128, 4096, false, "cuDNN", 684},
-    {128, 16384, false, "cuDNN", 700},
-    {128, 1024, true, "cuDNN", 449},
-    {128, 4096, true, "cuDNN", 583},
-    {128, 16384, true, "cuDNN", 643},
-    {64, 1024, false, "FlashAttention-3", 391},
-    {64, 4096, false, "FlashAttention-3", 532},
-    {64, 16384, false, "FlashAttention-3", 597},
-    {64, 1024, true, "FlashAttention-3", 310},
-    {64, 4096, true, "FlashAttention-3", 496},
-    {64, 16384, true, "FlashAttention-3", 578},
+    {"attention", 128, 1024, "cuDNN", 624},
+    {"attention", 128, 4096, "cuDNN", 684},
+    {"attention", 128, 16384, "cuDNN", 700},
+    {"attention, causal", 128, 1024, "cuDNN", 449},
+    {"attention, causal", 128, 4096, "cuDNN", 583},
+    {"attention, causal", 128, 16384, "cuDNN", 643},
+    {"attention", 64, 1024, "FlashAttention-3", 391},
+    {"attention", 64, 4096, "FlashAttention-3", 532},
+    {"attention", 64, 16384, "FlashAttention-3", 597},
+    {"attention, causal", 64, 1024, "FlashAttention-3", 310},
+    {"attention, causal", 64, 4096, "FlashAttention-3", 496},
+    {"attention, causal", 64, 16384, "FlashAttention-3", 578},
+    {"attention, e4m3", 128, 4096, "cuDNN", 976},
+    {"attention, e4m3", 128, 16384, "cuDNN", 1027},
+    {"attention backward", 64, 4096, "cuDNN", 459},
+    {"attention backward", 128, 4096, "cuDNN", 572},
+    {"attention backward, causal", 64, 4096, "cuDNN", 388},
+    {"attention backward, causal", 128, 4096, "cuDNN", 489},
 };
 
 constexpr std::int64_t tokens = 16384;
@@ -48,20 +54,27 @@ AttentionForm form_of(std::int64_t dimension, std::int64_t length, bool causal, 
 
 std::string name_of(AttentionForm const& form) {
   if (form.element == Element::e4m3) return "attention, e4m3";
-  if (form.backward) return "attention backward, causal";
+  if (form.backward) return std::string("attention backward") + (form.causal ? ", causal" : "");
   std::string const groups = form.group == 1 ? "" : fmt::format(", {} heads of queries to one of keys", form.group);
   return "attention" + std::string(form.causal ? ", causal" : "") + groups;
 }
 
+/// Gives the rows that share a table with this one.
+std::string group_of(AttentionForm const& form) {
+  if (form.backward) return "attention, gradients";
+  if (form.element == Element::e4m3) return "attention, e4m3";
+  bool const frequent = form.group == 1 && (form.dimension == 64 || form.dimension == 128);
+  return frequent ? fmt::format("attention, heads of {}{}", form.dimension, form.causal ? ", causal" : "")
+                  : "attention, other heads";
+}
+
 /// Makes a row without sides.
 Row row_of(AttentionForm const& form) {
-  bool const frequent = form.group == 1 && form.element == Element::bf16 && !form.backward &&
-                        (form.dimension == 64 || form.dimension == 128);
-  Row row{frequent ? fmt::format("attention, heads of {}{}", form.dimension, form.causal ? ", causal" : "")
-                   : "attention, other heads",
+  Row row{group_of(form),
           "gpu " + name_of(form),
           {form.batch, form.heads, form.length, form.dimension},
           {1, 8, 130, form.dimension}};
+  bool const frequent = row.group.find("heads of") != std::string::npos;
   row.quick = frequent && form.length == 4096;
   row.make = [form](stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed, bool one_set) {
     AttentionForm here = form;
@@ -71,7 +84,7 @@ Row row_of(AttentionForm const& form) {
     return (form.backward ? make_attention_backward : make_attention_of)(order, here, seed, one_set);
   };
   for (Peer const& peer : peers)
-    if (frequent && peer.dimension == form.dimension && peer.length == form.length && peer.causal == form.causal)
+    if (name_of(form) == peer.work && peer.dimension == form.dimension && peer.length == form.length)
       row.bar = Bar{peer.name, static_cast<double>(peer.rate)};
   return row;
 }
@@ -103,12 +116,12 @@ void add_e4m3(Row& row, AttentionForm const& form) {
 
 /// Adds the way back in three kernels: deltas; gradients of keys and values by blocks of BN keys and queries_at_once
 /// queries; gradients of queries by blocks of BM queries and keys_at_once keys.
-template <int D, int queries_at_once, int BN, int BM, int keys_at_once>
+template <int D, int queries_at_once, int BN, int BM, int keys_at_once, bool causal>
 void add_backward(Row& row, AttentionForm const& form) {
   std::string const tiles = fmt::format("tiles of {} x {}, {} x {}", queries_at_once, BN, BM, keys_at_once);
   auto const& deltas = samples::attention_delta<BM, D>;
-  auto const& keys = samples::attention_keys_backward<queries_at_once, BN, D>;
-  auto const& queries = samples::attention_queries_backward<BM, keys_at_once, D>;
+  auto const& keys = samples::attention_keys_backward<queries_at_once, BN, D, causal>;
+  auto const& queries = samples::attention_queries_backward<BM, keys_at_once, D, causal>;
   float const scale = 1 / std::sqrt(static_cast<float>(D));
   row.sides.push_back({tiles, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
                          auto const of = [&](char const* name) { return work.view<bf16, 3>(set, name); };
@@ -193,20 +206,23 @@ std::vector<Row> attention_rows() {
       add_e4m3<128, 128, 160>(row, given);
     });
   }
-  for (std::int64_t const dimension : {64, 128}) {
-    AttentionForm form = form_of(dimension, 4096, true);
-    form.backward = true;
-    add(form, [&](Row& row, AttentionForm const& given) {
-      if (dimension == 64) {
-        add_backward<64, 64, 128, 128, 64>(row, given);
-        add_backward<64, 64, 64, 64, 64>(row, given);
-        add_backward<64, 128, 128, 128, 128>(row, given);
-      } else {
-        add_backward<128, 64, 64, 64, 64>(row, given);
-        add_backward<128, 64, 128, 128, 128>(row, given);
-      }
-    });
-  }
+  auto const add_gradients = [&]<bool causal>(std::bool_constant<causal>) {
+    for (std::int64_t const dimension : {64, 128}) {
+      AttentionForm form = form_of(dimension, 4096, causal);
+      form.backward = true;
+      add(form, [&](Row& row, AttentionForm const& given) {
+        if (dimension == 64) {
+          add_backward<64, 64, 128, 128, 64, causal>(row, given);
+          add_backward<64, 128, 128, 128, 128, causal>(row, given);
+        } else {
+          add_backward<128, 64, 64, 64, 64, causal>(row, given);
+          add_backward<128, 64, 128, 128, 128, causal>(row, given);
+        }
+      });
+    }
+  };
+  add_gradients(std::false_type());
+  add_gradients(std::true_type());
   return rows;
 }
 

@@ -1,5 +1,6 @@
 #include "transform/tile/serpentine_loops.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,18 @@ bool has_product(ir::Block const& block) {
   return false;
 }
 
+/// Tells whether this pass has turned a loop around.
+bool turns(ir::Loop const& loop) {
+  auto const& uses = loop.counter()->uses();
+  return uses.size() == 2 && std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
+           return use.user->is<ir::SelectOp>() && use.user->operand(1)->defined_by<ir::SubOp>() != nullptr &&
+                  use.user->operand(1)->defining_op()->rhs() == loop.counter();
+         });
+}
+
 /// Explains why the iterations of a loop of products cannot run in any order; empty: they can.
 std::string no_other_order(ir::Loop const& loop) {
+  if (turns(loop)) return "it already turns";
   if (ir::constant_int(*loop.step()) != 1) return "its step is not 1";
   int dots = 0;
   for (Op const& op : loop.body()) {
