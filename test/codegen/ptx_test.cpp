@@ -184,6 +184,36 @@ TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of
   CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 4);
 }
 
+TEST_CASE("the argument of a power of which 16 bits are kept is rounded once", "[ptx]") {
+  auto const kernel = [](std::string const& sum, std::string const& element) {
+    return read_module("tegula-ir 1\n\nkernel @powers(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %c = constant {value = 3 : f32} : tile<64xf32>
+  %a = load %x, %zero : tile<64xf32>
+  %b = load %x, %zero {pad = 1 : f32} : tile<64xf32>
+  %m = mul %a, %c : tile<64xf32>
+  %s = )" + sum + R"( : tile<64xf32>
+  %e = exp2 %s : tile<64xf32>
+  %r = cast %e : tile<64x)" +
+                       element + ">\n  store %y, %r, %zero\n  return\n}\n");
+  };
+  CompileOptions options;  // a thread holds two elements
+  options.target = Target::cuda;
+  auto const fused = [&](ir::Module const& module) {
+    std::string const text = compiler::compile(module, options).image;
+    int found = 0;
+    for (std::size_t at = text.find("fma.rn.f32"); at != std::string::npos; at = text.find("fma.rn.f32", at + 1))
+      ++found;
+    return found;
+  };
+  CHECK(fused(kernel("sub %m, %b", "bf16")) == 2);
+  CHECK(fused(kernel("add %m, %b", "bf16")) == 2);
+  CHECK(fused(kernel("sub %b, %m", "bf16")) == 0);
+  CHECK(fused(kernel("sub %m, %b", "f32")) == 0);
+  options.exact = true;
+  CHECK(fused(kernel("sub %m, %b", "bf16")) == 0);
+}
+
 TEST_CASE("a quotient by a constant plus an exponential takes two instructions of the special units", "[ptx]") {
   auto const kernel = [](std::string const& constant, std::string const& element) {
     return read_module("tegula-ir 1\n\nkernel @raised(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {

@@ -402,6 +402,19 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Pre
   return result;
 }
 
+/// Gives the argument of an exponential if it is x * c + m or x * c - m and may be rounded once; else nothing.
+Registers argument_rounded_once(ir::Op const& power, Emitter& e) {
+  ir::Op const* const sum = power.operand()->defining_op();
+  if (sum == nullptr || !(sum->is<ir::AddOp>() || sum->is<ir::SubOp>()) || !e.approximates(*power.result())) return {};
+  ir::Op const* const product = sum->lhs()->defined_by<ir::MulOp>();
+  if (product == nullptr) return {};
+  Registers result = e.get(*sum->rhs());
+  Registers const &x = e.get(*product->lhs()), &c = e.get(*product->rhs());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = fma(e, x[i], c[i], sum->is<ir::SubOp>() ? e.b.CreateFNeg(result[i]) : result[i]);
+  return result;
+}
+
 }  // namespace
 
 void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -478,19 +491,6 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
 #define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
-
-/// Gives the argument of an exponential if it is x * c + m or x * c - m and may be rounded once; else nothing.
-static Registers argument_rounded_once(ir::Op const& power, Emitter& e) {
-  ir::Op const* const sum = power.operand()->defining_op();
-  if (sum == nullptr || !(sum->is<ir::AddOp>() || sum->is<ir::SubOp>()) || !e.approximates(*power.result())) return {};
-  ir::Op const* const product = sum->lhs()->defined_by<ir::MulOp>();
-  if (product == nullptr) return {};
-  Registers result = e.get(*sum->rhs());
-  Registers const &x = e.get(*product->lhs()), &c = e.get(*product->rhs());
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = fma(e, x[i], c[i], sum->is<ir::SubOp>() ? e.b.CreateFNeg(result[i]) : result[i]);
-  return result;
-}
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(ir::only_raised(*op.result()));
