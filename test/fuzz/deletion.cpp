@@ -2,6 +2,7 @@
 #include "fuzz/deletion.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -251,15 +252,20 @@ class Remover {
     ops_ = test::detail::all_ops(module_);
   }
 
-  Deletions run() {
+  Deletions run(std::chrono::seconds longest) {
     Deletions result;
     if (!ir::has_block_ops(module_.kernel())) {
       result.refused = "it has no block ops";
       return result;
     }
+    auto const begin = std::chrono::steady_clock::now();
     for (Launch const& launch : launches_)
       if (std::string const found = error(case_, module_, launch, Schedules::few); !found.empty())
         throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
+    if (std::chrono::steady_clock::now() - begin > longest) {
+      result.refused = "its launches take too long to be run without each op";
+      return result;
+    }
     auto max = executions_of_a_warp(case_, module_, launches_);
     std::int64_t const enough = uses_of_rings(module_);
     result.module = ir::print(module_);
@@ -440,9 +446,9 @@ class Remover {
 
 }  // namespace
 
-Deletions without_each_op(PipelineCase const& given, Behind const& behind) {
+Deletions without_each_op(PipelineCase const& given, Behind const& behind, std::chrono::seconds longest) {
   try {
-    return Remover(given, behind).run();
+    return Remover(given, behind).run(longest);
   } catch (UserError const& error) {
     Deletions result;
     result.refused = error.what();

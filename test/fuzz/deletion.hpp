@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -68,8 +69,10 @@ struct Deletions {
 ///
 /// An op that is not missed there is tried with each parameter none, small or large alone. A persistent kernel has one
 /// CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for tests, which put
-/// something in.
+/// something in. A kernel whose launches together take more than `longest` is refused: it would be run up to ten times
+/// for each op.
 using Behind = std::function<void(ir::Module&)>;
-Deletions without_each_op(PipelineCase const& given, Behind const& behind = {});
+Deletions without_each_op(PipelineCase const& given, Behind const& behind = {},
+                          std::chrono::seconds longest = std::chrono::hours(1));
 
 }  // namespace tegula::fuzz

@@ -47,8 +47,9 @@ struct Count {
 };
 
 /// Reports each op that is not missed for no reason.
-fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& one) {
-  fuzz::Deletions found = fuzz::without_each_op(one);
+fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& one,
+                           std::chrono::seconds longest = std::chrono::hours(1)) {
+  fuzz::Deletions found = fuzz::without_each_op(one, {}, longest);
   std::printf("%s: %zu ops, %zu executed too rarely, %zu not missed%s\n", name.c_str(), found.ops(), found.rare.size(),
               found.excused.size(), found.refused.empty() ? "" : ", refused");
   for (fuzz::Excused const& each : found.excused)
@@ -74,7 +75,8 @@ void check_random(std::uint64_t part) {
   Count count;
   for (std::uint64_t seed = begin; count.kernels < wanted; ++seed) {
     if ((seed - begin) / kinds % parts != part) continue;
-    auto const found = check_each("seed " + std::to_string(seed), fuzz::random_case(seed, fuzz::Trips::twice_and_more));
+    auto const found = check_each("seed " + std::to_string(seed), fuzz::random_case(seed, fuzz::Trips::twice_and_more),
+                                  std::chrono::seconds(3));
     if (found.refused.empty()) count.add(found);
   }
   std::printf("%s\n", count.str().c_str());
