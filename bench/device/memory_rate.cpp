@@ -299,9 +299,10 @@ class Bench {
 
   template <class T, int N>
   void add_transposes(std::string const& element, std::vector<T> const& given, buffer<T, 1>& a, buffer<T, 1>& c) {
-    std::int64_t const columns = 8192, rows = elements_ / columns;
+    constexpr std::int64_t columns = 8192;
+    std::int64_t const rows = elements_ / columns;
     add(fmt::format("transpose {}, tiles of {}", element, N), 2.0 * sizeof(T) * static_cast<double>(elements_),
-        prepare(transpose<T, N>, rows_of(a, columns), rows_of(c, rows)), [&given_back = c, given, rows, columns] {
+        prepare(transpose<T, N>, rows_of(a, columns), rows_of(c, rows)), [&given_back = c, given, rows] {
           std::vector<T> const found = contents(given_back);
           samples::Comparison all;
           for (std::int64_t i = 0; i < rows * columns; ++i)
