@@ -171,6 +171,8 @@ std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneve
         error = "rows of tiles may differ in their " + std::string(op.info().mnemonic);
     } else if (analysis::runs_once(op) && (op.parent() != &function.body() || op.result_count() > 0)) {
       error = std::string(op.info().mnemonic) + " is not the last of its tile";
+    } else if (analysis::is_global_read(op) && !analysis::reads_constant_memory(op)) {
+      error = "a CTA behind the last row would read what another one writes";
     }
   });
   return error;
