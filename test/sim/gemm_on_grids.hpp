@@ -1,12 +1,16 @@
 // Defines a product on grids of other extents than its own.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
+#include <vector>
 
+#include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/module.hpp"
+#include "support/mutate.hpp"
 
 namespace tegula::test {
 
@@ -39,6 +43,30 @@ inline void check_on_clusters(ir::Module const& module, std::int64_t m, std::int
     CHECK(sweep.clean());
     CHECK(data.wrong() == "");
   }
+}
+
+/// Runs a lowered kernel without each of the ops, then as it is: some of the products shows a fault under some of 20
+/// schedules, and none does with all ops.
+inline void check_each_is_missed(ir::Module const& module, std::vector<Mutation> const& all,
+                                 std::initializer_list<GemmData*> products, sim::block::Options const& run) {
+  sim::block::Options reports = run;
+  reports.max_reports = 1;
+  for (Mutation const& mutation : all) {
+    INFO("without " << mutation.without);
+    CHECK(std::any_of(products.begin(), products.end(), [&](GemmData* inputs) {
+      return sim::block::Simulation(mutation.module.kernel(), inputs->arguments(), reports).sweep(20).bad_runs != 0;
+    }));
+  }
+  for (GemmData* inputs : products)
+    CHECK(sim::block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
+}
+
+/// Counts the copies that arrive in several CTAs.
+inline int multicasts(ir::Module const& module) {
+  int found = 0;
+  ir::walk(module.kernel(),
+           [&](ir::Op& op) { found += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0; });
+  return found;
 }
 
 }  // namespace tegula::test

@@ -41,10 +41,7 @@ TEST_CASE("clusters that share fetches run backwards together, and those that sp
   CompileOptions options = serpentine_options();
   options.share = 2;
   ir::Module const shared = lowered({64, 16, 32, 2}, options);
-  int multicasts = 0;
-  ir::walk(shared.kernel(),
-           [&](ir::Op& op) { multicasts += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0; });
-  CHECK(multicasts >= 1);
+  CHECK(multicasts(shared) >= 1);
   for (int const trips : {0, 1, 5}) check_on_clusters(shared, 64 * 5, 16 * 2, 32 * trips);
   options = serpentine_options();
   options.split = 2;
@@ -71,15 +68,5 @@ TEST_CASE("a product run backwards without any one of its synchronising ops is r
   block::Options run;
   run.grid = sim::Grid{1, 1, 1};
   run.dependent = true;  // whether the kernel still waits for the grid before or not
-  for (Mutation const& mutation : mutations(module)) {
-    auto const bad_runs = [&](GemmData& inputs) {
-      block::Options reports = run;
-      reports.max_reports = 1;
-      return block::Simulation(mutation.module.kernel(), inputs.arguments(), reports).sweep(20).bad_runs;
-    };
-    INFO("without " << mutation.without);
-    CHECK((bad_runs(data) != 0 || bad_runs(no_steps) != 0));
-  }
-  for (GemmData* inputs : {&data, &no_steps})
-    CHECK(block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
+  check_each_is_missed(module, mutations(module), {&data, &no_steps}, run);
 }

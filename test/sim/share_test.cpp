@@ -19,13 +19,6 @@ CompileOptions share_options(int share) {
   return options;
 }
 
-int multicasts(ir::Module const& module) {
-  int found = 0;
-  ir::walk(module.kernel(),
-           [&](ir::Op& op) { found += op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0 ? 1 : 0; });
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("CTAs share fetches at every trip count, with warps for copies and without", "[sim][share]") {
@@ -82,15 +75,5 @@ TEST_CASE("a product of shared fetches without any one of its synchronising ops 
   run.dependent = true;  // whether the kernel still waits for the grid before or not
   auto const all = mutations(module);
   CHECK(all.size() >= 8);
-  for (Mutation const& mutation : all) {
-    auto const bad_runs = [&](GemmData& inputs) {
-      block::Options reports = run;
-      reports.max_reports = 1;
-      return block::Simulation(mutation.module.kernel(), inputs.arguments(), reports).sweep(20).bad_runs;
-    };
-    INFO("without " << mutation.without);
-    CHECK((bad_runs(data) != 0 || bad_runs(no_steps) != 0 || bad_runs(two) != 0));
-  }
-  for (GemmData* inputs : {&data, &no_steps, &two})
-    CHECK(block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
+  check_each_is_missed(module, all, {&data, &no_steps, &two}, run);
 }

@@ -102,16 +102,6 @@ TEST_CASE("a shared product without any one of its synchronising ops is reported
     run.dependent = true;  // whether the kernel still waits for the grid before or not
     auto const all = specialization == Choice::on ? mutations(module) : mutations(module, hands_over);
     CHECK(all.size() >= 8);
-    for (Mutation const& mutation : all) {
-      auto const bad_runs = [&](GemmData& inputs) {
-        block::Options reports = run;
-        reports.max_reports = 1;
-        return block::Simulation(mutation.module.kernel(), inputs.arguments(), reports).sweep(20).bad_runs;
-      };
-      INFO("without " << mutation.without);
-      CHECK((bad_runs(data) != 0 || bad_runs(no_steps) != 0));
-    }
-    for (GemmData* inputs : {&data, &no_steps})
-      CHECK(block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
+    check_each_is_missed(module, all, {&data, &no_steps}, run);
   }
 }

@@ -94,7 +94,6 @@ class Raise {
     placed_.push_back({&dot, first});
 
     Op* at = nullptr;  // the first op that the product passes
-    bool changed = false;
     for (auto i = static_cast<std::size_t>(behind + 1); order[i] != &dot; ++i) {
       if (needed.count(order[i]) == 0) {
         if (at == nullptr) at = order[i];
@@ -102,11 +101,8 @@ class Raise {
         order[i]->move_before(*at);
       }
     }
-    if (at != nullptr) {
-      dot.move_before(*at);
-      changed = true;
-    }
-    return changed;
+    if (at != nullptr) dot.move_before(*at);
+    return at != nullptr;
   }
 
   /// Collects the ops of the block that only give factors, and the place of the last other op that the product needs.
