@@ -25,12 +25,6 @@ auto forward(Tile const& points, Network const& net) {
   return let(carry(h, z));
 }
 
-/// Adds a tile to a tensor of the same shape; other blocks add to it at the same time.
-template <int rows, int columns, class Tensor, class Part>
-void add_to(Tensor const& tensor, Part&& part) {
-  atomic_add(tensor, static_cast<Part&&>(part), iota(shape<rows, 1>, axis<0>), iota(shape<1, columns>, axis<1>));
-}
-
 /// Adds to each gradient what a block's points give: the derivative of the mean cross-entropy.
 constexpr auto gradients = kernel(
     "gradients", [](in<float, 2> x, in<int, 1> labels, Layers<in> net, Layers<inout> gradient, arg<float> scale) {
@@ -42,10 +36,10 @@ constexpr auto gradients = kernel(
       tile hit = cast<float>(iota<int>(shape<1, classes>, axis<1>) == label);
       tile dz = select(label >= 0, (e / sum(e, axis<1>) - hit) * scale, 0);
       tile dh = select(h > 0, dot(dz, trans(load(net.w2, shape<hidden, classes>, 0, 0))), 0);
-      add_to<inputs, hidden>(gradient.w1, dot(trans(points), dh));
-      add_to<1, hidden>(gradient.b1, sum(dh, axis<0>));
-      add_to<hidden, classes>(gradient.w2, dot(trans(h), dz));
-      add_to<1, classes>(gradient.b2, sum(dz, axis<0>));
+      atomic_add(gradient.w1, shape<inputs, hidden>, dot(trans(points), dh), 0, 0);
+      atomic_add(gradient.b1, shape<1, hidden>, sum(dh, axis<0>), 0, 0);
+      atomic_add(gradient.w2, shape<hidden, classes>, dot(trans(h), dz), 0, 0);
+      atomic_add(gradient.b2, shape<1, classes>, sum(dz, axis<0>), 0, 0);
     });
 
 /// Moves weights against their gradient, with momentum, and clears the gradient for the next step.

@@ -6,9 +6,8 @@
 
 namespace tegula::analysis {
 
-target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
+target::TmaTensor tma_tensor(ir::Value const& tensor, std::int64_t multiple, AxisFacts const& facts) {
   constexpr std::int64_t rule_multiple = 16;
-  ir::Value const& tensor = *access.in("tensor");
   ir::ParameterAttributes const& parameter = ir::parameter_of(tensor);
   bool aligned = ir::parameter_of(ir::parameter_behind(tensor)).facts.aligned_16;
   for (ir::Value const* at = &tensor; at->defining_op() != nullptr; at = at->defining_op()->in<ir::SliceOp>("tensor")) {
@@ -21,8 +20,8 @@ target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
   known.rank = tensor.type().rank();
   known.unit_inner = parameter.facts.unit_inner_stride;
   known.address_multiple = known.stride_multiple = aligned ? rule_multiple : bytes(tensor.type().element());
-  std::int64_t const divisor = facts.divisor(*access.all("offsets").back());
-  known.coordinate_multiple = divisor == 0 ? rule_multiple : std::min<std::int64_t>(divisor & -divisor, rule_multiple);
+  known.coordinate_multiple =
+      multiple == 0 ? rule_multiple : std::min<std::int64_t>(multiple & -multiple, rule_multiple);
   return known;
 }
 

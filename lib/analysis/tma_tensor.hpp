@@ -6,7 +6,8 @@
 
 namespace tegula::analysis {
 
-/// Collects the facts of a load's or store's tensor, and of the place where its box begins.
-target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts);
+/// Collects the facts of a tensor, and of boxes that begin at multiples of a number of elements along its last axis; a
+/// multiple of 0 is 0.
+target::TmaTensor tma_tensor(ir::Value const& tensor, std::int64_t multiple, AxisFacts const& facts);
 
 }  // namespace tegula::analysis

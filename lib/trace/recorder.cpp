@@ -417,13 +417,8 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
   Id const source = use(tensor, where);
   impl_->check_epoch(source, written, where, recorded);
   std::vector<Id> operands = {source};
-  for (int i = 0; i < rank; ++i) {
-    int const axis = i - (rank - result.rank());
-    std::int64_t const step = axis < 0 || coordinates[i].in_elements ? 1 : result.shape()[axis];
-    Id const index = index_value(coordinates[i], where);
-    Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
-    operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
-  }
+  for (int i = 0; i < rank; ++i)
+    operands.push_back(box_offset(coordinates[i], i - (rank - result.rank()), result, where));
   ir::LoadOp op = ir::make_op<ir::LoadOp>(impl_->pad_of("load", pad, result.element(), where));
   op.stated_pad = pad.stated && op.pad.bits == 0;
   return impl_->add_read(ir::OpKind::LoadOp, &op, operands, written, result, where);
@@ -463,17 +458,38 @@ Id Recorder::change_op(ir::OpKind kind, void const* attributes, Handle tensor, I
   return id;
 }
 
+void Recorder::change_box_op(ir::OpKind kind, void const* attributes, Handle tensor, Id tile,
+                             Coordinate const* coordinates, int rank, location where) {
+  ir::Type const type = ir::Type(impl_->value(tile).type).with_element(Element::i64);
+  std::vector<Id> indices;
+  for (int i = 0; i < rank; ++i) {
+    int const axis = i - (rank - type.rank());
+    Id const first = box_offset(coordinates[i], axis, type, where);
+    indices.push_back(first);
+    if (axis < 0) continue;
+    Extents shape = type.shape();
+    for (int other = 0; other < shape.size(); ++other)
+      if (other != axis) shape[other] = 1;
+    ir::Type const line = type.with_shape(shape);
+    Id const counted = emit(ir::make_op<ir::IotaOp>(std::int64_t{axis}), {}, line, where);
+    indices.back() = adapt(emit(ir::AddOp{}, {counted, adapt(first, line, where)}, line, where), type, where);
+  }
+  change_op(kind, attributes, tensor, {tile}, {indices.data(), static_cast<int>(indices.size())}, where);
+}
+
+/// Gives the element offset of a box along an axis of its tile; axes before those have elements of their own.
+Id Recorder::box_offset(Coordinate const& coordinate, int axis, ir::Type const& tile, location where) {
+  std::int64_t const step = axis < 0 || coordinate.in_elements ? 1 : tile.shape()[axis];
+  Id const index = index_value(coordinate, where);
+  Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
+  return emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where);
+}
+
 void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where) {
   Id const target = use(tensor, where);
   ir::Type const type = impl_->value(tile).type;
   std::vector<Id> operands = {target, tile};
-  for (int i = 0; i < rank; ++i) {
-    int const axis = i - (rank - type.rank());
-    std::int64_t const step = axis < 0 || coordinates[i].in_elements ? 1 : type.shape()[axis];
-    Id const index = index_value(coordinates[i], where);
-    Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
-    operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
-  }
+  for (int i = 0; i < rank; ++i) operands.push_back(box_offset(coordinates[i], i - (rank - type.rank()), type, where));
   ir::StoreOp const op;
   int const node =
       impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);

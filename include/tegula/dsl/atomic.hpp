@@ -101,12 +101,45 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   }
 };
 
+/// Records an atomic update of the elements of a box, and gives nothing.
+template <ir::AtomicCombine combine, class P, class S, class V, class... Rest>
+class UpdateBox {
+  using facts = TensorElement<P>;
+  using T = typename facts::type;
+  static constexpr bool is_tensor = TensorLike<P>, inout = is_inout<P>, defined = is_arithmetic(element_v<T>);
+  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
+                        index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank,
+                        indices_are = (IndexLike<Rest> && ...);
+  static_assert(is_tensor, "atomics: the first argument is a tensor parameter");
+  static_assert(inout, "atomics: the tensor is read and written: declare it inout");
+  static_assert(defined, "atomics: sums, min and max are of numbers of 16 bits and more");
+  static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
+  static_assert(index_count_fits, "atomics: one index per axis of the tensor is expected");
+  static_assert(indices_are, "atomics: an index of a box is an integer, an index expression or elem(k)");
+
+ public:
+  UpdateBox(P const& tensor, std::remove_reference_t<V>& value, Rest const&... rest, location where) {
+    if constexpr (is_tensor && inout && defined && rank_fits && index_count_fits && indices_are &&
+                  check_value<T, S, V>()) {
+      auto& recorder = trace::Recorder::current("an atomic", where);
+      Coordinates<facts::rank> coordinates;
+      (coordinates.add(rest), ...);
+      trace::Id const id = record_element<T, S>(recorder, value, where);
+      recorder.change_box(ir::make_op<ir::AtomicUpdateOp>(combine), tensor.handle(), id, coordinates.list, facts::rank,
+                          where);
+    }
+  }
+};
+
 }  // namespace detail
 
 // Atomics take (inout tensor, value, indices..., mask(m), order::..., scope::...) and are statements. They give the old
 // elements in a tile of the shape of the tiles of indices. Where no index is a tile, they give a scalar, and the CTA
 // makes the change once. Places outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any
 // order.
+//
+// Sums, min and max also take a box, as store does: (inout tensor, shape<...>, value, indices...). They give nothing.
+// The copy engine makes such changes of the results of products, where it can write the tensor.
 
 /// Adds to elements atomically; f16 and bf16 round after each sum.
 template <class P, class V, class... Rest>
@@ -118,6 +151,15 @@ class atomic_add : public detail::Update<ir::AtomicCombine::add, P, V, Rest...> 
 };
 template <class P, class V, class... Rest>
 atomic_add(P const&, V&&, Rest&&...) -> atomic_add<P, V, Rest...>;
+template <class P, std::int64_t... extents, class V, class... Rest>
+class atomic_add<P, Shape<extents...>, V, Rest...>
+    : public detail::UpdateBox<ir::AtomicCombine::add, P, Shape<extents...>, V, Rest...> {
+ public:
+  atomic_add(P const& tensor, Shape<extents...>, V&& value, Rest... rest, location where = location::current())
+      : detail::UpdateBox<ir::AtomicCombine::add, P, Shape<extents...>, V, Rest...>(tensor, value, rest..., where) {}
+};
+template <class P, std::int64_t... extents, class V, class... Rest>
+atomic_add(P const&, Shape<extents...>, V&&, Rest...) -> atomic_add<P, Shape<extents...>, V, Rest...>;
 
 /// Replaces elements by the min of them and the value; a NaN gives the other.
 template <class P, class V, class... Rest>
@@ -129,6 +171,15 @@ class atomic_min : public detail::Update<ir::AtomicCombine::min, P, V, Rest...> 
 };
 template <class P, class V, class... Rest>
 atomic_min(P const&, V&&, Rest&&...) -> atomic_min<P, V, Rest...>;
+template <class P, std::int64_t... extents, class V, class... Rest>
+class atomic_min<P, Shape<extents...>, V, Rest...>
+    : public detail::UpdateBox<ir::AtomicCombine::min, P, Shape<extents...>, V, Rest...> {
+ public:
+  atomic_min(P const& tensor, Shape<extents...>, V&& value, Rest... rest, location where = location::current())
+      : detail::UpdateBox<ir::AtomicCombine::min, P, Shape<extents...>, V, Rest...>(tensor, value, rest..., where) {}
+};
+template <class P, std::int64_t... extents, class V, class... Rest>
+atomic_min(P const&, Shape<extents...>, V&&, Rest...) -> atomic_min<P, Shape<extents...>, V, Rest...>;
 
 /// Replaces elements by the max of them and the value; a NaN gives the other.
 template <class P, class V, class... Rest>
@@ -140,6 +191,15 @@ class atomic_max : public detail::Update<ir::AtomicCombine::max, P, V, Rest...> 
 };
 template <class P, class V, class... Rest>
 atomic_max(P const&, V&&, Rest&&...) -> atomic_max<P, V, Rest...>;
+template <class P, std::int64_t... extents, class V, class... Rest>
+class atomic_max<P, Shape<extents...>, V, Rest...>
+    : public detail::UpdateBox<ir::AtomicCombine::max, P, Shape<extents...>, V, Rest...> {
+ public:
+  atomic_max(P const& tensor, Shape<extents...>, V&& value, Rest... rest, location where = location::current())
+      : detail::UpdateBox<ir::AtomicCombine::max, P, Shape<extents...>, V, Rest...>(tensor, value, rest..., where) {}
+};
+template <class P, std::int64_t... extents, class V, class... Rest>
+atomic_max(P const&, Shape<extents...>, V&&, Rest...) -> atomic_max<P, Shape<extents...>, V, Rest...>;
 
 /// Replaces elements by their bits that the value has too.
 template <class P, class V, class... Rest>

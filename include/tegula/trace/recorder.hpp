@@ -139,6 +139,12 @@ class Recorder {
     return change_op(ir::kind_of<OpStruct>, &attributes, tensor, values, indices, where);
   }
   void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where);
+  /// Records a change of the elements of a box, one by one: `change` at the places where store would write.
+  template <class OpStruct>
+  void change_box(OpStruct const& attributes, Handle tensor, Id tile, Coordinate const* coordinates, int rank,
+                  location where) {
+    change_box_op(ir::kind_of<OpStruct>, &attributes, tensor, tile, coordinates, rank, where);
+  }
 
   // State the grid and relations.
   /// States the grid; gives one index per extent, the last extent running fastest.
@@ -198,6 +204,9 @@ class Recorder {
   void begin(RegionKind kind);
   Id block_index(int axis, location where);
   Id change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices, location where);
+  void change_box_op(ir::OpKind kind, void const* attributes, Handle tensor, Id tile, Coordinate const* coordinates,
+                     int rank, location where);
+  Id box_offset(Coordinate const& coordinate, int axis, ir::Type const& tile, location where);
   Id emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
   Id emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
 

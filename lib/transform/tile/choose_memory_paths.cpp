@@ -185,7 +185,8 @@ class Paths {
     if (!load.as<ir::LoadOp>().part.empty()) return Finding(finding::part);
     if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result())) return Finding(finding::pad);
     if (tensor.type().element() == Element::boolean) return Finding(finding::no_bool);
-    auto const errors = target::tma_tensor_errors(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
+    auto const known = analysis::tma_tensor(tensor, facts_.divisor(*load.all<ir::LoadOp>("offsets").back()), facts_);
+    auto const errors = target::tma_tensor_errors(known, bytes(tensor.type().element()));
     return errors.empty() ? Finding() : errors.front();
   }
 
