@@ -8,7 +8,8 @@
 //   reductions   of every kind along both axes, softmax, masks by coordinates
 //   functions    that stay or are inlined, call each other, loop, branch, and change a tensor of their caller's
 //   memory       ragged, misaligned, strided tensors of rank 1 to 3, some backwards, some read and written; stores at
-//                every place; offsets below 0 and far outside, constant and from arguments
+//                every place; boxes that blocks and iterations add to; offsets below 0 and far outside, constant and from
+//                arguments
 //   aliases      functions that get one tensor twice
 //   slices       of tensors that are loaded, by bounds that the kernel computes
 //
@@ -114,6 +115,7 @@ class TileKernelGenerator : TileProducts {
         return call(scope);
       case 11:
         if (!functions_of_.empty() && chance(40)) return call(scope);
+        if (chance(20)) return update(scope);
         return chance(60) ? store(scope, any(scope)) : read_and_write(scope);
       case 12:
         return branch(scope);

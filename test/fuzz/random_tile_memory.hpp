@@ -184,6 +184,25 @@ class TileMemory : protected TileWriter {
     std::string const second = moved(as_product ? times("%b0", shape[1]) : "%zero", shape[1]);
     line("store " + target + ", " + value.name + ", " + first + ", " + second);
   }
+  /// Adds a tile to a box of a tensor of its own, atomically. Boxes of other blocks and iterations may be the same
+  /// ones.
+  void update(Scope& scope) {
+    Tile value = chance(50) ? trans(partner(scope, {n_, m_})) : partner(scope, {m_, n_});
+    if (inside_function_ || value.error != 0) return;
+    value = fit(cast(value, Element::f32), small);
+    std::int64_t const places = 1 + pick(2);
+    std::string const target = tensor(Element::f32, {near(places * m_), near(places * n_)}, Direction::inout, 2);
+    Type const type = Type::tile(Element::i64, {m_, n_});
+    auto const along = [&](int axis, std::string const& first) {
+      std::string const counted = define("iota {axis = " + text(axis) + "}", type).name;
+      if (first == "%zero" && chance(70)) return counted;
+      return define("add " + counted + ", " + define("splat " + first, type).name, type).name;
+    };
+    std::string const row = along(0, moved(chance(50) ? times("%b1", m_) : "%zero", m_));
+    std::string const column = along(1, moved(chance(50) ? times("%b0", n_) : "%zero", n_));
+    define("atomic_update " + target + ", " + value.name + ", " + row + ", " + column,
+           Type::tile(Element::f32, {m_, n_}));
+  }
   /// Makes a tensor that the kernel reads and writes at this block's place, and reads again.
   void read_and_write(Scope& scope) {
     if (inside_function_) return;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analysis/call_graph.hpp"
+#include "analysis/box_updates.hpp"
 #include "analysis/index_runs.hpp"
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
@@ -413,8 +414,11 @@ class Assignment {
     // So does a tile that is transposed, unless all of its accesses stay as wide.
     std::int64_t const run = layout->contiguous(std::max(layout->rank() - 1, 0));
     bool const narrower = run == 1 || (square_of(group).axis >= 0 && run < wide_access(group.accesses));
+    // The copy engine updates boxes from products' layouts.
+    bool const own_accesses = std::any_of(group.accesses.begin(), group.accesses.end(),
+                                          [](Op const* access) { return !analysis::updated_box(*access); });
     bool const moves_memory =
-        !group.accesses.empty() && layout->registers() > 1 && narrower && layout->free_bits(layout::Dim::lane) == 0;
+        own_accesses && layout->registers() > 1 && narrower && layout->free_bits(layout::Dim::lane) == 0;
     if (moves_memory || !reaches_shared(group, *layout)) return;
     group.layout = layout;
     derive_from(group);

@@ -1,9 +1,11 @@
 #include "transform/warp/split_stores.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <span>
 
+#include "analysis/box_updates.hpp"
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
 #include "analysis/tma_tensor.hpp"
@@ -28,11 +30,45 @@ using layout::Layout;
 
 constexpr std::int64_t rows_per_warp = 16, rows_per_warpgroup = rows_per_warp * isa::warps_per_group;
 constexpr std::int64_t max_buffers = 2;
+constexpr std::int64_t pattern_rows = 8;         ///< of a swizzle
 constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
 
-/// Describes how a store is cut.
+/// Describes what goes to memory: a store, or an atomic update of a box.
+struct Send {
+  Op* op = nullptr;
+  Value* tensor = nullptr;
+  Value* tile = nullptr;
+  analysis::BoxOffsets offsets;
+  std::optional<ir::Combine> combine;  ///< with what is in memory
+
+  [[nodiscard]] Type const& type() const { return tile->type(); }
+  [[nodiscard]] int element_bytes() const { return bytes(type().element()); }
+};
+
+std::optional<Send> send_of(Op& op) {
+  if (op.is<ir::StoreOp>()) {
+    if (!op.as<ir::StoreOp>().part.empty()) return std::nullopt;
+    analysis::BoxOffsets offsets;
+    for (Value* offset : op.all<ir::StoreOp>("offsets")) offsets.push_back({offset, 0});
+    return Send{&op, op.in<ir::StoreOp>("tensor"), op.in<ir::StoreOp>("tile"), std::move(offsets), {}};
+  }
+  auto offsets = analysis::updated_box(op);
+  if (!offsets) return std::nullopt;
+  auto const& update = op.as<ir::AtomicUpdateOp>();
+  ir::Combine const combine = update.combine == ir::AtomicCombine::add   ? ir::Combine::sum
+                              : update.combine == ir::AtomicCombine::min ? ir::Combine::min
+                                                                         : ir::Combine::max;
+  return Send{&op, op.in<ir::AtomicUpdateOp>("tensor"), op.in<ir::AtomicUpdateOp>("tile"), std::move(*offsets),
+              combine};
+}
+
+/// Describes how a tile is cut. The 64 rows of a product that a warpgroup holds are rows of the tile, or its columns if
+/// the product is transposed.
 struct Cut {
-  Extents chunk;                     ///< rows of one round of the warps, columns of one swizzled row
+  bool transposed = false;
+  Element element = Element::f32;
+  Extents chunk;                     ///< of all warpgroups: what they hold along one axis, a part along the other
+  Extents own;                       ///< of one warpgroup
   Layout const* fragment = nullptr;  ///< of a chunk in registers
   Layout const* memory = nullptr;    ///< of a chunk in shared memory
   Layout const* staging = nullptr;   ///< of all buffers
@@ -40,9 +76,16 @@ struct Cut {
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
   std::int64_t max = max_buffers;
+  bool apart = false;  ///< turns write to places of their own, or add to them
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), max); }
   [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
+  /// Tells whether chunks take the buffers in turn, across tiles too.
+  [[nodiscard]] bool in_turn() const { return apart && chunks() % buffers() == 0; }
+  [[nodiscard]] bool shares_buffers(Cut const& other) const {
+    return in_turn() && other.in_turn() && element == other.element && staging == other.staging &&
+           memory == other.memory && own == other.own;
+  }
 };
 
 class Split {
@@ -54,22 +97,20 @@ class Split {
   }
 
   bool run() {
-    std::vector<std::pair<Op*, Cut>> stores;
     // A copy out would have to end before a release.
     bool orders = false;
     ir::walk(function_,
              [&](Op const& op) { orders = orders || analysis::memory_order(op) != ir::MemoryOrder::relaxed; });
     if (orders) return false;
+    std::deque<Planned> plan;
     ir::walk(function_, [&](Op& op) {
-      Cut cut;
-      if (!op.is<ir::StoreOp>() || !can_be_cut(op, cut)) return;
-      stores.emplace_back(&op, cut);
-      room_ -= cut.bytes(bytes(op.in<ir::StoreOp>("tile")->type().element()));
+      std::optional<Send> send = send_of(op);
+      if (send && can_be_sent(*send)) add(plan, std::move(*send));
     });
-    if (stores.empty()) return false;
+    if (plan.empty()) return false;
     auto const names = NamedBarriers(function_).take(function_.warps / isa::warps_per_group);
     if (!names) return false;
-    for (auto& [store, cut] : stores) rewrite(*store, cut, *names);
+    for (Planned& planned : plan) rewrite(planned, *names);
     ir::Builder end = ir::Builder::before(function_.body().back());
     Op& drain = end.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
     ir::Builder inside(drain.add_block());
@@ -79,14 +120,33 @@ class Split {
   }
 
  private:
+  struct Planned {
+    Send send;
+    Cut cut;
+    Planned const* shares = nullptr;  ///< an earlier one, whose buffers this one takes in turn with it
+    Value* staging = nullptr;
+    bool shared = false;
+  };
+
   /// Gives the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
-  /// stores to places of its own.
-  std::optional<analysis::Level> between_turns(Op const& store) {
-    analysis::Access const& access = accesses_.of(store).front();
+  /// stores to places of its own, or adds to them.
+  std::optional<analysis::Level> between_turns(Send const& send) {
+    if (send.combine) return std::nullopt;
+    analysis::Access const& access = accesses_.of(*send.op).front();
     std::optional<analysis::Level> max;
-    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+    for (Op const* at = send.op->parent_op(); at != nullptr; at = at->parent_op())
       if (at->is<ir::ForOp>()) max = std::max(max, accesses_.relation(access, access, {at}, function_.warps));
     return max;
+  }
+
+  /// Tells whether all accesses to a tensor and to its slices are updates of boxes by one operation.
+  static bool only_updated(Value const& tensor, ir::Combine combine) {
+    return std::all_of(tensor.uses().begin(), tensor.uses().end(), [&](ir::Use const& use) {
+      if (use.user->is<ir::ExtentOp>()) return true;
+      if (use.user->is<ir::SliceOp>()) return only_updated(*use.user->result(), combine);
+      auto const send = send_of(*use.user);
+      return send && send->combine == combine;
+    });
   }
 
   /// Counts the accesses to a tensor and to its slices.
@@ -100,40 +160,93 @@ class Split {
     return count;
   }
 
-  bool can_be_cut(Op const& store, Cut& cut) {
-    Value const& tensor = *store.in<ir::StoreOp>("tensor");
-    Type const& tile = store.in<ir::StoreOp>("tile")->type();
-    ir::ParameterAttributes const& parameter = ir::parameter_of(tensor);
-    bool const alone = accesses_to(ir::parameter_behind(tensor)) == 1 && known_at_start(tensor);
-    if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
-    if (!store.as<ir::StoreOp>().part.empty()) return false;
-    int const size = bytes(tile.element());
-    if (!target::tma_tensor_errors(analysis::tma_tensor(store, facts_), size).empty()) return false;
+  bool can_be_sent(Send const& send) {
+    ir::ParameterAttributes const& parameter = ir::parameter_of(*send.tensor);
+    if (!known_at_start(*send.tensor) || send.type().rank() != 2) return false;
+    bool const alone = send.combine ? only_updated(ir::parameter_behind(*send.tensor), *send.combine)
+                                    : accesses_to(ir::parameter_behind(*send.tensor)) == 1;
+    if (!alone || (!send.combine && parameter.direction != Direction::out)) return false;
+    analysis::BoxOffset const& last = send.offsets.back();
+    std::int64_t const multiple = last.value != nullptr ? facts_.divisor(*last.value) : last.number;
+    auto const known = analysis::tma_tensor(*send.tensor, multiple, facts_);
+    if (!target::tma_tensor_errors(known, send.element_bytes()).empty()) return false;
     // A copy out of shared memory may not begin before the tensor.
-    for (Value const* offset : store.all<ir::StoreOp>("offsets"))
-      if (facts_.facts(*offset).min < 0) return false;
+    for (analysis::BoxOffset const& offset : send.offsets)
+      if ((offset.value != nullptr ? facts_.facts(*offset.value).min : offset.number) < 0) return false;
     // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
     bool const alone_in_group = function_.warps == isa::warps_per_group;
-    if (between_turns(store) > (alone_in_group ? analysis::Level::group : analysis::Level::warpgroup)) return false;
+    return between_turns(send) <= (alone_in_group ? analysis::Level::group : analysis::Level::warpgroup);
+  }
 
+  /// Plans buffers for what can be sent, if its tile can be cut: those of an earlier one, else its own.
+  void add(std::deque<Planned>& plan, Send send) {
+    bool const apart = !between_turns(send);
+    int const size = send.element_bytes();
+    if (std::optional<Cut> const wide = cut_of(send.type(), apart, max_staging))
+      for (Planned& earlier : plan)
+        if (earlier.shares == nullptr && earlier.cut.shares_buffers(*wide)) {
+          earlier.shared = true;
+          plan.push_back({std::move(send), *wide, &earlier});
+          return;
+        }
+    std::optional<Cut> const cut = cut_of(send.type(), apart, room_);
+    if (!cut) return;
+    room_ -= cut->bytes(size);
+    plan.push_back({std::move(send), *cut});
+  }
+
+  /// Cuts a tile that lies as a product of tensor cores does, or as its transpose. Nothing if it does not.
+  std::optional<Cut> cut_of(Type const& tile, bool apart, std::int64_t room) const {
     std::string why;
-    int const warps = function_.warps;
-    if (layout::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return false;
+    int const warps = function_.warps, size = bytes(tile.element());
+    Extents const turned = {tile.shape()[1], tile.shape()[0]};
+    Layout const* const product = layout::wgmma_layout(turned, warps, why);
+    Cut cut;
+    cut.apart = apart;
+    cut.element = tile.element();
+    cut.transposed = product != nullptr && product->transposed({1, 0}) == tile.layout();
+    if (!cut.transposed && layout::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return std::nullopt;
     for (int const swizzle : {128, 64, 32}) {
-      std::int64_t const columns = swizzle / size;
-      if (tile.shape()[1] % columns != 0) continue;
       cut.swizzle = swizzle;
-      cut.chunk = {rows_per_warp * warps, columns};
-      cut.rows = tile.shape()[0] / cut.chunk[0];
-      cut.columns = tile.shape()[1] / columns;
-      cut.fragment = layout::wgmma_layout(cut.chunk, warps, why);
+      if (!(cut.transposed ? cut_columns(cut, tile) : cut_rows(cut, tile))) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room)) continue;
+      if (cut.bytes(size) > room) cut.max = 1;
       cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
-      if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room_)) continue;
-      if (cut.bytes(size) > room_) cut.max = 1;
       cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
-      return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
+      if (cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr) return cut;
+      return std::nullopt;
     }
-    return false;
+    return std::nullopt;
+  }
+
+  /// Takes the rows of one round of the warps, and the columns of a swizzled row.
+  bool cut_rows(Cut& cut, Type const& tile) const {
+    std::string why;
+    std::int64_t const columns = cut.swizzle / bytes(tile.element());
+    if (tile.shape()[1] % columns != 0) return false;
+    cut.chunk = {rows_per_warp * function_.warps, columns};
+    cut.own = {rows_per_warpgroup, columns};
+    cut.rows = tile.shape()[0] / cut.chunk[0];
+    cut.columns = tile.shape()[1] / columns;
+    cut.fragment = layout::wgmma_layout(cut.chunk, function_.warps, why);
+    return true;
+  }
+
+  /// Takes the columns of one round of the warps, and as many rows as let two chunks fit into the staging buffers.
+  bool cut_columns(Cut& cut, Type const& tile) const {
+    std::string why;
+    std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(tile.element());
+    if (rows_per_warpgroup * size % cut.swizzle != 0) return false;
+    std::int64_t rows = tile.shape()[0];
+    while (rows % (2 * pattern_rows) == 0 && max_buffers * rows * columns * size > max_staging) rows /= 2;
+    if (rows % pattern_rows != 0) return false;
+    cut.chunk = {rows, columns};
+    cut.own = {rows, rows_per_warpgroup};
+    cut.rows = tile.shape()[0] / rows;
+    cut.columns = tile.shape()[1] / columns;
+    Layout const* const product = layout::wgmma_layout({columns, rows}, function_.warps, why);
+    cut.fragment = product == nullptr ? nullptr : product->transposed({1, 0});
+    return true;
   }
 
   /// Meets the threads of this warpgroup.
@@ -141,47 +254,53 @@ class Split {
     builder.op(ir::make_op<ir::BarrierOp>(std::int64_t{32} * isa::warps_per_group), {name}, {});
   }
 
-  void rewrite(Op& store, Cut const& cut, std::int64_t first_name) {
-    Value *const tensor = store.in<ir::StoreOp>("tensor"), *const tile = store.in<ir::StoreOp>("tile");
-    std::span<Value* const> const offsets = store.all<ir::StoreOp>("offsets");
+  void rewrite(Planned& planned, std::int64_t first_name) {
+    Send& send = planned.send;
+    Cut const& cut = planned.cut;
+    Op& op = *send.op;
     // Axes of which the tile takes one element each.
-    std::span<Value* const> const leading = offsets.first(offsets.size() - 2);
-    Value *const row_offset = offsets[leading.size()], *const column_offset = offsets.back();
-    Element const element = tile->type().element();
+    std::size_t const leading = send.offsets.size() - 2;
+    Element const element = send.type().element();
     ir::TensorMapOp map_of;
-    for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
-    map_of.box.push_back(rows_per_warpgroup);
-    map_of.box.push_back(cut.chunk[1]);
+    for (std::size_t axis = 0; axis < leading; ++axis) map_of.box.push_back(1);
+    map_of.box.push_back(cut.own[0]);
+    map_of.box.push_back(cut.swizzle / send.element_bytes());
     map_of.swizzle = swizzle_of(cut.swizzle);
-    Value* const map = tensor_map_at_start(function_, *tensor, map_of);
+    Value* const map = tensor_map_at_start(function_, *send.tensor, map_of);
     ir::Builder start = ir::Builder::after(*map->defining_op());
-    Value* const staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
-                                       Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
-    staging->set_name("staging");
+    if (planned.shares == nullptr) {
+      planned.staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
+                                    Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
+      planned.staging->set_name("staging");
+    }
+    Value* const staging = planned.shares == nullptr ? planned.staging : planned.shares->staging;
 
-    ir::Builder builder = ir::Builder::before(store);
-    builder.set_where(store.where());
+    ir::Builder builder = ir::Builder::before(op);
+    builder.set_where(op.where());
     Value* const zero = builder.index(0);
+    std::vector<Value*> offsets;
+    for (analysis::BoxOffset const& offset : send.offsets)
+      offsets.push_back(offset.value != nullptr ? offset.value : builder.index(offset.number));
     Type const view_type = Type::shared(element, cut.chunk, cut.memory);
-    Type const part_type = Type::shared(element, {rows_per_warpgroup, cut.chunk[1]}, cut.memory);
+    Type const own_type = Type::shared(element, cut.own, cut.memory);
     Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
     Value* const group = builder.same(ir::ShrOp{}, {warp, builder.index(2)});
     Value* const name = builder.same(ir::AddOp{}, {group, builder.index(first_name)});
-    Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
-    Value* const first_row = builder.same(ir::AddOp{}, {row_offset, warp_row});
-    bool const apart = !between_turns(store);
+    Value* const of_warp = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
+    Value* const first = builder.same(ir::AddOp{}, {offsets[leading + (cut.transposed ? 1 : 0)], of_warp});
+    bool const shared = planned.shared || planned.shares != nullptr;
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
       ir::ExtractOp part;
       part.offsets = at;
-      Value* const chunk_tile = builder.value(part, {tile}, Type::tile(element, cut.chunk, cut.fragment));
+      Value* const chunk_tile = builder.value(part, {send.tile}, Type::tile(element, cut.chunk, cut.fragment));
       Value* const buffer = builder.index(chunk % cut.buffers());
-      std::int64_t const open = groups_since(store, cut, chunk);
+      std::int64_t const open = shared ? cut.buffers() - 1 : groups_since(op, cut, chunk);
       if (open >= 0) {
         Op& free = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
         ir::Builder lane(free.add_block());
         // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
-        bool const read_only = chunk >= cut.buffers() || apart;
+        bool const read_only = chunk >= cut.buffers() || cut.apart;
         lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
         lane.op(ir::YieldOp{}, {}, {});
         meet(builder, name);
@@ -190,34 +309,39 @@ class Split {
       builder.op(ir::BufferStoreOp{}, {view, chunk_tile}, {});
       builder.op(ir::FenceProxyAsyncOp{}, {}, {});
       meet(builder, name);
-      Op& send = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
-      ir::Builder lane(send.add_block());
-      lane.set_where(store.where());
-      Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);
-      Value* const row = lane.same(ir::AddOp{}, {first_row, lane.index(at[0])});
-      Value* const column = lane.same(ir::AddOp{}, {column_offset, lane.index(at[1])});
+      Op& elected = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
+      ir::Builder lane(elected.add_block());
+      lane.set_where(op.where());
+      Value* const own = cut.transposed ? lane.value(ir::ViewOp{}, {staging, buffer, zero, of_warp}, own_type)
+                                        : lane.value(ir::ViewOp{}, {staging, buffer, of_warp, zero}, own_type);
+      auto const moved = [&](int axis) {
+        Value* const from = (axis == 1) == cut.transposed ? first : offsets[leading + static_cast<std::size_t>(axis)];
+        return lane.same(ir::AddOp{}, {from, lane.index(at[axis])});
+      };
       std::vector<Value*> operands = {map, own};
-      operands.insert(operands.end(), leading.begin(), leading.end());
-      operands.insert(operands.end(), {row, column});
-      lane.op(ir::TmaStoreOp{}, operands, {});
+      operands.insert(operands.end(), offsets.begin(), offsets.end() - 2);
+      operands.insert(operands.end(), {moved(0), moved(1)});
+      if (send.combine)
+        lane.op(ir::make_op<ir::TmaReduceOp>(*send.combine), operands, {});
+      else
+        lane.op(ir::TmaStoreOp{}, operands, {});
       lane.op(ir::BulkCommitOp{}, {}, {});
       lane.op(ir::YieldOp{}, {}, {});
     }
-    store.erase();
+    op.erase();
   }
 
   /// Counts the groups that a lane committed after the one that reads this chunk's buffer now. -1: nothing reads it, or
   /// a wait of this turn has seen to it.
-  static std::int64_t groups_since(Op const& store, Cut const& cut, std::int64_t chunk) {
+  static std::int64_t groups_since(Op const& op, Cut const& cut, std::int64_t chunk) {
     if (chunk >= cut.buffers()) return cut.buffers() - 1;
     bool repeats = false;
-    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
-      repeats = repeats || at->is<ir::ForOp>();
+    for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) repeats = repeats || at->is<ir::ForOp>();
     if (!repeats) return -1;
     std::int64_t before = cut.chunks() - 1;  // the last chunk of the turn before that used this buffer
     while (before % cut.buffers() != chunk) --before;
     for (std::int64_t earlier = 0; earlier < chunk; ++earlier)
-      if (cut.chunks() - 1 - before + earlier >= groups_since(store, cut, earlier)) return -1;
+      if (cut.chunks() - 1 - before + earlier >= groups_since(op, cut, earlier)) return -1;
     return cut.chunks() - 1 - before + chunk;
   }
 

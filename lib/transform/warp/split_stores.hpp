@@ -1,4 +1,4 @@
-// Stores results of products in column chunks, through staging buffers and the TMA engine.
+// Stores results of products, and adds them in memory, in chunks through staging buffers and the TMA engine.
 #pragma once
 
 #include "transform/pass.hpp"
@@ -21,13 +21,18 @@ namespace tegula::transform {
 ///           }
 ///           ... and so on with buffers 1, 0, 1 ...
 ///
+/// An atomic update of a box (analysis::updated_box) goes the same way, as tma_reduce. Its tile may be the transpose of
+/// a product: a chunk has all its columns then, of which each warpgroup sends 64, and a part of its rows. Sends of one
+/// element in chunks of one shape take the same buffers in turn, if each takes all of them and no wait is for an
+/// earlier turn's store to the same place.
+///
 /// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for
 /// another. At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same
 /// place again it waits for those of the previous iteration.
 ///
 /// Stores stay as they are for
 /// - tensors that TMA cannot write;
-/// - tensors that the kernel accesses elsewhere too;
+/// - tensors that the kernel accesses elsewhere too, other than by updates of boxes by the same operation;
 /// - places that may begin before the tensor;
 /// - places where one warpgroup would overwrite another's store of an earlier iteration.
 ///
