@@ -38,9 +38,9 @@ Finding path_of(Value const& tile) {
   return Finding(handed ? finding::rhs_handed : finding::rhs_computed);
 }
 
-/// Explains why no wgmma takes this product, for any number of warps. Empty: one does. The right operand lies where it
-/// was copied, or in this layout.
-Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
+/// Explains why no wgmma takes this product, for any number of warps. Empty: one does. Operands lie where they were
+/// copied, or in these layouts.
+Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr, Layout const* stored_left = nullptr) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
   if (Finding why = no_tensor_core(dot); !why.empty()) return why;
@@ -54,8 +54,8 @@ Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
                        ? view_type(right)
                        : Type::shared(dot.rhs()->type().element(), dot.rhs()->type().shape(), stored_right);
   if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
-  if (left.view == nullptr) return {};
-  Type const lhs = view_type(left);
+  if (left.view == nullptr && stored_left == nullptr) return {};
+  Type const lhs = stored_left == nullptr ? view_type(left) : Type::shared(a.element(), a.shape(), stored_left);
   if (!target::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), target::WgmmaRole::a, why)) return why;
   return {};
 }
@@ -148,6 +148,18 @@ Layout const* stored_right_layout(Op const& dot) {
   for (int const swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = in_rows(tile.shape(), size, swizzle, ignored);
         layout != nullptr && no_wgmma_of(dot, layout).empty())
+      return layout;
+  return nullptr;
+}
+
+Layout const* stored_left_layout(Op const& dot) {
+  Op const* const turned = dot.lhs()->defining_op();
+  if (turned == nullptr || !turned->is<ir::TransOp>() || fetched_operand(*dot.lhs()).view != nullptr) return nullptr;
+  Type const& tile = turned->operand()->type();
+  std::string ignored;
+  for (int const swizzle : {128, 64, 32, 16})
+    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), bytes(tile.element()), swizzle, ignored);
+        layout != nullptr && no_wgmma_of(dot, nullptr, layout->transposed({1, 0})).empty())
       return layout;
   return nullptr;
 }

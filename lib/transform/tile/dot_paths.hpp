@@ -19,6 +19,9 @@ target::Finding no_wgmma(ir::Op const& dot, int warps);
 /// Gives the swizzled layout from which wgmma reads this product's right operand once it is stored to shared memory.
 /// Null: it lies there or could be copied there, or wgmma does not take the product.
 layout::Layout const* stored_right_layout(ir::Op const& dot);
+/// Gives the swizzled layout of a computed tile from which wgmma reads its transpose, this product's left operand, once
+/// it is stored to shared memory. Null: the left operand is another one, or wgmma does not take the product.
+layout::Layout const* stored_left_layout(ir::Op const& dot);
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
 std::string no_mma(ir::Op const& dot, int warps);
 

@@ -1,6 +1,7 @@
 #include "transform/tile/raise_dots.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <vector>
@@ -31,26 +32,64 @@ bool is_computed(ir::Value const& factor, Block const& block) {
                      [&](ir::Value const* operand) { return is_computed(*operand, block); });
 }
 
-/// Tells whether the registers of warpgroups with 64 rows each hold the results of all products at once. With `factors`
-/// they also hold the computed factors of those that run while the last one's are computed.
-bool fit(std::vector<Op*> const& dots, bool factors, TargetInfo const& target) {
+/// Counts the products of this block, one behind the other, from whose results a value follows.
+int products_behind(ir::Value const& value, Block const& block) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || op->parent() != &block) return 0;
+  int most = 0;
+  for (ir::Value const* operand : op->operands()) most = std::max(most, products_behind(*operand, block));
+  return most + (op->is<ir::DotOp>() ? 1 : 0);
+}
+/// Gives the turn of a product: how many others have to be done before it, one behind the other.
+int turn_of(Op const& dot) {
+  return std::max(products_behind(*dot.lhs(), *dot.parent()), products_behind(*dot.rhs(), *dot.parent()));
+}
+
+enum class Start : std::uint8_t {
+  early,     ///< each product as early as its factors are known
+  together,  ///< those of a turn as early as the factors of all are known: no factor waits beside results
+  loaded,    ///< as early as they can, but only those whose factors are loaded
+  none,
+};
+
+/// Decides when products start, by the registers of warpgroups with 64 rows each.
+Start start_of(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t const threads = target.threads_per_group(), register_bytes = sizeof(float);
-  std::int64_t registers = isa::wgmma.extra_registers, groups = 1;
-  auto const take = [&](ir::Type const& tile) {
-    registers += isa::wgmma.rows * tile.shape()[1] * bytes(tile.element()) / (threads * register_bytes);
+  std::int64_t groups = 1;
+  auto const registers_of = [&](ir::Type const& tile) {
     groups = std::max(groups, tile.shape()[0] / isa::wgmma.rows);
+    return isa::wgmma.rows * tile.shape()[1] * bytes(tile.element()) / (threads * register_bytes);
   };
+  struct Turn {
+    std::int64_t results = 0, factors = 0;
+  };
+  std::map<int, Turn> turns;
+  std::int64_t always = isa::wgmma.extra_registers;
+  std::int64_t waiting = 0;  // factors of products that run while the last one's are computed
+  Block const& block = *dots.front()->parent();
   for (Op const* dot : dots) {
-    take(dot->result()->type());
-    if (factors && dot != dots.back() && is_computed(*dot->lhs(), *dot->parent())) take(dot->lhs()->type());
+    Turn& turn = turns[turn_of(*dot)];
+    bool const carried = dot->in<ir::DotOp>("accumulator")->owner_block() == &block;
+    (carried ? always : turn.results) += registers_of(dot->result()->type());
+    if (!is_computed(*dot->lhs(), block)) continue;
+    std::int64_t const factor = registers_of(dot->lhs()->type());
+    turn.factors += factor;
+    if (dot != dots.back()) waiting += factor;
   }
   // A thread has a fourth of the columns of a vector that all rows read, and loads them in about two parts.
   std::int64_t vectors = 0;
-  for (Op const& op : *dots.front()->parent())
+  for (Op const& op : block)
     if (op.is<ir::BroadcastOp>() && is_float(op.result()->type().element()) && op.operand()->type().shape()[0] == 1)
       vectors = std::max(vectors, op.result()->type().shape().product() / op.result()->type().shape()[0] / 8);
-  registers += vectors;
-  return registers <= registers_of_roles(static_cast<int>(groups) * target.warps_per_group, target)[1];
+  std::int64_t results = 0, of_turn = 0;
+  for (auto const& [number, turn] : turns) {
+    results = std::max(results, turn.results + vectors);
+    of_turn = std::max(of_turn, turn.results + turn.factors);
+  }
+  std::int64_t const room = registers_of_roles(static_cast<int>(groups) * target.warps_per_group, target)[1] - always;
+  if (results + waiting <= room) return Start::early;
+  if (std::max(results, of_turn) <= room) return Start::together;
+  return results <= room ? Start::loaded : Start::none;
 }
 
 /// Raises the products of one block, in their order.
@@ -62,11 +101,17 @@ class Raise {
     std::vector<Op*> dots;
     for (Op& op : block_)
       if (op.is<ir::DotOp>()) dots.push_back(&op);
-    if (dots.size() < 2 || !fit(dots, false, target_)) return false;
-    bool const all = fit(dots, true, target_);
+    if (dots.size() < 2) return false;
+    Start const start = start_of(dots, target_);
     bool changed = false;
-    for (Op* dot : dots)
-      if (all || !is_computed(*dot->lhs(), block_)) changed = raise(*dot) || changed;
+    for (Op* dot : dots) {
+      if (start == Start::none || (start == Start::loaded && is_computed(*dot->lhs(), block_))) continue;
+      std::vector<Op*> with = {dot};
+      if (start == Start::together)
+        std::copy_if(dots.begin(), dots.end(), std::back_inserter(with),
+                     [&](Op const* other) { return other != dot && turn_of(*other) == turn_of(*dot); });
+      changed = raise(*dot, with) || changed;
+    }
     return changed;
   }
 
@@ -77,7 +122,8 @@ class Raise {
     Op const* behind;
   };
 
-  bool raise(Op& dot) {
+  /// Moves a product, and what only gives it factors, to where the factors of all of `with` are known.
+  bool raise(Op& dot, std::vector<Op*> const& with) {
     std::map<Op const*, int> places;
     std::vector<Op*> order;
     for (Op& op : block_) {
@@ -89,11 +135,16 @@ class Raise {
     int behind = -1;
     collect(dot, places, needed, behind);
     Op const* const first = behind < 0 ? nullptr : order[static_cast<std::size_t>(behind)];
+    for (Op const* other : with) {
+      std::set<Op const*> ignored;
+      collect(*other, places, ignored, behind);
+    }
     for (Placed const& before : placed_)
       if (place(before.behind) <= place(first)) behind = std::max(behind, place(before.dot));
     placed_.push_back({&dot, first});
 
     Op* at = nullptr;  // the first op that the product passes
+    if (behind >= place(&dot)) return false;
     for (auto i = static_cast<std::size_t>(behind + 1); order[i] != &dot; ++i) {
       if (needed.count(order[i]) == 0) {
         if (at == nullptr) at = order[i];

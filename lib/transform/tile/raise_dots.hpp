@@ -18,6 +18,12 @@ namespace tegula::transform {
 ///           %1 = cast %p                         %0 = cast %ds
 ///           %dv = dot %1, %go, %dv0              %dk = dot %0, %q, %dk0
 ///
+/// By the registers of warpgroups with 64 rows each, products start
+/// - early, as above, if their results and the factors that wait beside them fit;
+/// - together with those that follow from as many others, behind the factors of all, if only the results fit so;
+/// - as above, but only those whose factors are loaded;
+/// - or not before they are written.
+///
 /// A product stays behind the arithmetic of tiles that it needs, and behind those before it that could start no later.
 /// Needs: no-calls. Leaves: no promise.
 PassResult raise_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -1,6 +1,7 @@
 #include "transform/tile/schedule_dots.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "analysis/shared_accesses.hpp"
 #include "ir/builder.hpp"
@@ -27,12 +28,13 @@ using layout::Layout;
 constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
 
 /// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
-/// operand would have to live as long: none then. A right operand in a buffer of its own is written again in the next
+/// operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
 /// iteration: none then either.
 std::optional<Carry> open_carry(Op const& dot) {
-  if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
-  if (Value const* const right = fetched_operand(*dot.rhs()).view; right->defined_by<ir::BufferAllocOp>() != nullptr)
-    return std::nullopt;
+  for (Value const* operand : {dot.lhs(), dot.rhs()}) {
+    Value const* const view = fetched_operand(*operand).view;
+    if (view == nullptr || view->defined_by<ir::BufferAllocOp>() != nullptr) return std::nullopt;
+  }
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
@@ -54,7 +56,7 @@ class Schedule {
     });
     if (dots_.empty()) return false;
     int const asked = function_.warps != 0 ? function_.warps : context_.options.warps;
-    if (asked % context_.target.warps_per_group == 0) store_right_operands();
+    if (asked % context_.target.warps_per_group == 0) store_operands();
     if (function_.warps == 0)
       function_.warps =
           context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
@@ -73,20 +75,30 @@ class Schedule {
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
     for (OpenProducts const& open : open_) wait_for(open);
+    state_open_groups(function_.body());
     return true;
   }
 
  private:
-  /// Stores computed right operands to where wgmma reads them, as long as shared memory holds them beside the rings.
-  void store_right_operands() {
+  /// Stores computed operands to where wgmma reads them, as long as shared memory holds them beside the rings: right
+  /// ones, and left ones that are transposed, since other warps have computed their rows.
+  void store_operands() {
     for (Op* dot : dots_) {
-      Layout const* const layout = stored_right_layout(*dot);
-      std::int64_t const size = dot->rhs()->type().elements() * bytes(dot->rhs()->type().element());
-      if (layout == nullptr || min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size >
-                                   static_cast<std::int64_t>(context_.target.shared))
-        continue;
-      dot->set_operand(dot->position("rhs"), stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
+      if (Layout const* const layout = stored_right_layout(*dot); layout != nullptr && has_room(*dot->rhs()))
+        dot->set_operand(dot->position("rhs"), stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
+      Layout const* const layout = stored_left_layout(*dot);
+      if (layout == nullptr || !has_room(*dot->lhs())) continue;
+      Op& turned = *dot->lhs()->defining_op();
+      Value* const stored = stored_operand(*dot, turned.operand(), layout, widest_swizzle_alignment);
+      ir::Builder builder = ir::Builder::before(*dot);
+      builder.set_where(dot->where());
+      dot->set_operand(dot->position("lhs"), builder.value(turned.as<ir::TransOp>(), {stored}, dot->lhs()->type()));
     }
+  }
+  [[nodiscard]] bool has_room(Value const& operand) const {
+    std::int64_t const size = operand.type().elements() * bytes(operand.type().element());
+    return min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size <=
+           static_cast<std::int64_t>(context_.target.shared);
   }
 
   /// Gives the operand as wgmma takes it.
@@ -266,6 +278,18 @@ class Schedule {
     Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
     ir::replace(*open.dots.back(), builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
     for (std::size_t i = open.dots.size() - 1; i-- > 0;) open.dots[i]->erase();
+  }
+
+  /// Makes waits name no more open groups than earlier ones of their block have left: ptxas reads each wait by itself
+  /// and serialises all products if one seems to leave open what it gives (C7514).
+  static void state_open_groups(ir::Block& block) {
+    std::int64_t open = std::numeric_limits<std::int64_t>::max();
+    for (Op& op : block) {
+      for (int i = 0; i < op.block_count(); ++i) state_open_groups(op.block(i));
+      if (op.block_count() > 0) open = std::numeric_limits<std::int64_t>::max();
+      if (op.is<ir::WgmmaCommitOp>() && open != std::numeric_limits<std::int64_t>::max()) ++open;
+      if (auto* const wait = op.dyn<ir::WgmmaWaitOp>()) open = wait->pending = std::min(wait->pending, open);
+    }
   }
 
   /// Moves the ops that only compute the next value of a product's loop-carried register operand to the loop's end.

@@ -1,5 +1,8 @@
 #include "transform/tile/swap_operands.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "ir/builder.hpp"
@@ -36,12 +39,24 @@ bool worth_it(Op const& dot, TargetInfo const& target) {
   return for_wgmma || (rows % target.mma.rows != 0 && columns % target.mma.rows == 0);
 }
 
+/// Tells whether a product alone keeps the kernel's products in fewer warpgroups, each of which takes 64 rows, and its
+/// transpose does not. What it computes stays in registers or shared memory either way.
+bool limits_warpgroups(Op const& dot, std::vector<Op*> const& dots, TargetInfo const& target) {
+  std::int64_t const block = target.wgmma.rows;
+  std::int64_t rows = 0;
+  for (Op const* other : dots)
+    if (other != &dot) rows = std::gcd(rows, other->lhs()->type().shape()[0]);
+  return no_tensor_core(dot).empty() && bytes(dot.lhs()->type().element()) == 2 && rows % block == 0 && rows > block &&
+         dot.lhs()->type().shape()[0] % rows != 0 && dot.rhs()->type().shape()[1] % rows == 0;
+}
+
 Type transposed(Type const& type) { return Type::tile(type.element(), {type.shape()[1], type.shape()[0]}); }
 
 Value* transpose(ir::Builder& builder, Value* value) {
   Op const* const op = value->defining_op();
   if (op != nullptr && op->is<ir::ConstantOp>())
     return builder.constant(op->as<ir::ConstantOp>().value, transposed(value->type()));
+  if (op != nullptr && op->is<ir::TransOp>()) return op->operand();
   return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {value}, transposed(value->type()));
 }
 
@@ -77,12 +92,15 @@ void rewrite(Op& dot) {
 
 PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
-  std::vector<Op*> dots;
+  std::vector<Op*> dots, swapped;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::DotOp>() && worth_it(op, context.target)) dots.push_back(&op);
+    if (op.is<ir::DotOp>()) dots.push_back(&op);
   });
-  for (Op* dot : dots) rewrite(*dot);
-  return result_of(!dots.empty());
+  std::copy_if(dots.begin(), dots.end(), std::back_inserter(swapped), [&](Op const* dot) {
+    return worth_it(*dot, context.target) || limits_warpgroups(*dot, dots, context.target);
+  });
+  for (Op* dot : swapped) rewrite(*dot);
+  return result_of(!swapped.empty());
 }
 
 }  // namespace tegula::transform

@@ -15,9 +15,12 @@ namespace tegula::transform {
 ///           }                                                                }
 ///                                                                            %s = trans %t : tile<16x128xf32>
 ///
-/// For wgmma both operands must be loads (or their transposes), so that it reads them from shared memory. Each element
-/// is the same sum. Accumulators that the loop carries for this product alone are carried transposed. Needs: no-calls.
-/// Leaves: no promise.
+/// It does so too for a product of 16 bits whose rows alone keep all products in fewer warpgroups, of 64 rows each: the
+/// others' rows are a multiple of 128 or more, and so are its columns.
+///
+/// For wgmma both operands of the first kind must be loads (or their transposes), so that it reads them from shared
+/// memory. Each element is the same sum. Accumulators that the loop carries for this product alone are carried
+/// transposed. Needs: no-calls. Leaves: no promise.
 PassResult swap_operands(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
