@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
                     [&](auto& run) { return check_backward<64, 128, 128, 64, d>(run, 4, times * 300); });
     wrong += report("backward", where, 5, d,
                     [&](auto& run) { return check_backward<64, 128, 128, 64, d, false>(run, 4, times * 300); });
+    wrong += report("backward by sums", where, 5, d,
+                    [&](auto& run) { return check_backward_by_sums<128, 128, d, false>(run, 4, times * 300); });
     wrong += report("e4m3", where, 2, d,
                     [&](auto& run) { return check_e4m3<128, 128, d>(run, 4, times * 300, times * 496); });
     return wrong == 0 ? 0 : 1;

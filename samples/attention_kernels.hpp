@@ -261,4 +261,60 @@ inline constexpr auto attention_queries_backward =
       store(dQ, shape<BM, D>, cast<bf16>(dq * scale), g[0], g[1], 0);
     });
 
+/// Prepares attention_backward: computes delta, as attention_delta does, and clears the sums of dQ.
+template <int BM, int D>
+inline constexpr auto attention_backward_start =
+    kernel("attention_backward_start", [](in<bf16, 3> O, in<bf16, 3> dO, out<float, 2> delta, out<float, 3> sums) {
+      auto g = grid_over(delta, shape<BM>);
+      tile products =
+          cast<float>(load(O, shape<BM, D>, g[0], g[1], 0)) * cast<float>(load(dO, shape<BM, D>, g[0], g[1], 0));
+      store(delta, shape<BM>, squeeze(sum(products, axis<1>), axis<1>), g[0], g[1]);
+      store(sums, shape<BM, D>, 0, g[0], g[1], 0);
+    });
+
+/// Computes the gradients of attention_with_lse, a block of keys at a time: those of keys and values as
+/// attention_keys_backward does. Each block adds its part of dQ / scale to `sums`, in no order, so that the last bits
+/// of dQ differ from run to run.
+template <int BM, int BN, int D, bool causal = true>
+inline constexpr auto attention_backward = kernel("attention_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
+                                                                           in<bf16, 3> dO, in<float, 2> lse,
+                                                                           in<float, 2> delta, inout<float, 3> sums,
+                                                                           out<bf16, 3> dK, out<bf16, 3> dV,
+                                                                           arg<float> scale) {
+  auto g = grid_over(dK, shape<BN, D>);
+  tile k = load(K, shape<BN, D>, g[0], g[1], 0);
+  tile v = load(V, shape<BN, D>, g[0], g[1], 0);
+  tile key = iota(shape<BN, 1>, axis<0>) + g[1] * BN;
+  auto [dk, dv] = loop(
+      // Earlier queries see none of these keys.
+      range(g[1] * (causal ? BN : 0) / BM, ceil_div(Q.extent(1), BM)),
+      carry(zeros<float>(shape<BN, D>), zeros<float>(shape<BN, D>)),
+      [&](auto i, auto dk0, auto dv0) {
+        tile q = load(Q, shape<BM, D>, g[0], i, 0);
+        tile go = load(dO, shape<BM, D>, g[0], i, 0);
+        tile query = iota(shape<1, BM>, axis<1>) + i * BM;
+        tile all = dot(k, trans(q)) * (scale * log2_of_e), dp = dot(v, trans(go));
+        tile scores = [&] {
+          if constexpr (causal) return tile(select(key <= query, all, -inf));
+          if constexpr (!causal) return all;
+        }();
+        tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
+        tile dv1 = dot(cast<bf16>(p), go, dv0);
+        tile ds = cast<bf16>(p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>)));
+        atomic_add(sums, shape<BM, D>, dot(trans(ds), k), g[0], i, 0);
+        return carry(dot(ds, q, dk0), dv1);
+      },
+      stages<2>);
+  store(dK, shape<BN, D>, cast<bf16>(dk * scale), g[0], g[1], 0);
+  store(dV, shape<BN, D>, cast<bf16>(dv), g[0], g[1], 0);
+});
+
+/// Rounds the sums of attention_backward: dQ = scale * sums.
+template <int BM, int D>
+inline constexpr auto attention_backward_end = kernel("attention_backward_end", [](in<float, 3> sums, out<bf16, 3> dQ,
+                                                                                   arg<float> scale) {
+  auto g = grid_over(dQ, shape<BM, D>);
+  store(dQ, shape<BM, D>, cast<bf16>(load(sums, shape<BM, D>, g[0], g[1], 0) * scale), g[0], g[1], 0);
+});
+
 }  // namespace samples

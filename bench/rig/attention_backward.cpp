@@ -22,8 +22,15 @@ class AttentionBackwardWork final : public Workload {
     lse_ = HostTensor(Element::f32, {heads_, form.length});
     for (std::int64_t i = 0; i < lse_.size(); ++i)
       lse_.set(i, std::log(static_cast<double>(form.causal ? i % form.length + 1 : form.length)) + 0.5);
-    HostTensor const delta(Element::f32, lse_.extents());
-    upload({{"Q", &q_}, {"K", &k_}, {"V", &v_}, {"O", &o_}, {"dO", &go_}, {"lse", &lse_}, {"delta", &delta}},
+    HostTensor const delta(Element::f32, lse_.extents()), sums(Element::f32, q_.extents());
+    upload({{"Q", &q_},
+            {"K", &k_},
+            {"V", &v_},
+            {"O", &o_},
+            {"dO", &go_},
+            {"lse", &lse_},
+            {"delta", &delta},
+            {"sums", &sums}},
            Element::bf16, {3 * heads_, form.length, form.dimension}, one_set);
   }
 

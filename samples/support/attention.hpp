@@ -52,12 +52,29 @@ class TimedRun {
 
   template <class Kernel, class... X>
   void operator()(Kernel const& kernel, X&&... arguments) {
-    auto held = std::make_tuple(uploaded(arguments)...);
-    std::apply([&](auto&... on) { seconds_ += best_seconds(order_, prepare(where_, kernel, on...)); }, held);
-    std::apply([&](auto&... on) { (fetch(arguments, on), ...); }, held);
+    run([&](auto const& go) { return best_seconds(order_, go); }, kernel, arguments...);
+  }
+  /// Runs a kernel that adds to its tensors: one launch.
+  template <class Kernel, class... X>
+  void once(Kernel const& kernel, X&&... arguments) {
+    run(
+        [&](auto const& go) {
+          tegula::timer clock(order_);
+          clock.start();
+          go(order_);
+          clock.stop();
+          return clock.seconds();
+        },
+        kernel, arguments...);
   }
 
  private:
+  template <class Time, class Kernel, class... X>
+  void run(Time const& time, Kernel const& kernel, X&... arguments) {
+    auto held = std::make_tuple(uploaded(arguments)...);
+    std::apply([&](auto&... on) { seconds_ += time(prepare(where_, kernel, on...)); }, held);
+    std::apply([&](auto&... on) { (fetch(arguments, on), ...); }, held);
+  }
   template <class T, int rank>
   buffer<T, rank> uploaded(Tensor<T, rank> const& tensor) const {
     return tensor.upload(where_);
@@ -237,24 +254,18 @@ Checked check_paged(Run&& run, std::int64_t shared, int group, std::int64_t quer
   return {compare(o.values, expected, 1, forward_error), pairs};
 }
 
-/// Runs the way back with float64's log-sum-exp: delta, then the gradients of keys and values and of queries.
-template <int KM, int KN, int QM, int QN, int D, bool is_causal = true, class Run>
-Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
+/// Checks the way back with float64's log-sum-exp: `compute(x, go, lse, dq, dk, dv)` runs the kernels.
+template <int D, bool is_causal, class Compute>
+Checked check_gradients(std::int64_t heads, std::int64_t tokens, Compute const& compute) {
   Heads x{heads, tokens, tokens, D};
   double const pairs = x.expect([](auto, auto i, auto j) { return !is_causal || j <= i; });
   std::int64_t const width = D;
   auto const go = random_tensor<bf16>(1, heads, tokens, width);
   auto const lse = Tensor<float, 2>{{heads, tokens}, std::vector<float>(x.lse.begin(), x.lse.end())};
   for (std::size_t i = 0; i < x.expected.size(); ++i) x.o.values[i] = bf16(x.expected[i]);
-  auto delta = unwritten<float>(heads, tokens);
   auto dq = unwritten<bf16>(heads, tokens, width), dk = unwritten<bf16>(heads, tokens, width),
        dv = unwritten<bf16>(heads, tokens, width);
-  Heads const& fixed = x;
-  run(attention_delta<64, D>, fixed.o, go, delta);
-  run(attention_keys_backward<KM, KN, D, is_causal>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dk, dv,
-      x.scale);
-  run(attention_queries_backward<QM, QN, D, is_causal>, fixed.q, fixed.k, fixed.v, go, lse, std::as_const(delta), dq,
-      x.scale);
+  compute(std::as_const(x), go, lse, dq, dk, dv);
 
   auto const g = exact(go.values);
   std::vector<double> to_q(g.size()), to_k(g.size()), to_v(g.size());
@@ -278,6 +289,34 @@ Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
   all.join(compare(dk.values, to_k, 1, 1e-2));
   all.join(compare(dv.values, to_v, 1, 1e-2));
   return {all, pairs};
+}
+
+/// Runs the gradients of keys and values and those of queries.
+template <int KM, int KN, int QM, int QN, int D, bool is_causal = true, class Run>
+Checked check_backward(Run&& run, std::int64_t heads, std::int64_t tokens) {
+  return check_gradients<D, is_causal>(
+      heads, tokens, [&](auto const& x, auto const& go, auto const& lse, auto& dq, auto& dk, auto& dv) {
+        auto delta = unwritten<float>(heads, tokens);
+        run(attention_delta<64, D>, x.o, go, delta);
+        run(attention_keys_backward<KM, KN, D, is_causal>, x.q, x.k, x.v, go, lse, std::as_const(delta), dk, dv,
+            x.scale);
+        run(attention_queries_backward<QM, QN, D, is_causal>, x.q, x.k, x.v, go, lse, std::as_const(delta), dq,
+            x.scale);
+      });
+}
+
+/// Runs all gradients at once, with the sums of those of queries in memory.
+template <int BM, int BN, int D, bool is_causal = true, class Run>
+Checked check_backward_by_sums(Run&& run, std::int64_t heads, std::int64_t tokens) {
+  return check_gradients<D, is_causal>(
+      heads, tokens, [&](auto const& x, auto const& go, auto const& lse, auto& dq, auto& dk, auto& dv) {
+        auto delta = unwritten<float>(heads, tokens);
+        auto sums = unwritten<float>(heads, tokens, std::int64_t{D});
+        run(attention_backward_start<64, D>, x.o, go, delta, sums);
+        run.once(attention_backward<BM, BN, D, is_causal>, x.q, x.k, x.v, go, lse, std::as_const(delta), sums, dk, dv,
+                 x.scale);
+        run(attention_backward_end<64, D>, std::as_const(sums), dq, x.scale);
+      });
 }
 
 /// Numbers are elements times the scale of their tensor.

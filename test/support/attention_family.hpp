@@ -22,6 +22,12 @@ class RunOn {
       timed(kernel, arguments...);
     }
   }
+  template <class Kernel, class... X>
+  void once(Kernel const& kernel, X&&... arguments) const {
+    if (on_ != Executor::device) return (*this)(kernel, arguments...);
+    samples::TimedRun timed{device::best()};
+    timed.once(kernel, arguments...);
+  }
 
  private:
   template <class X>
@@ -56,6 +62,11 @@ void check_attention_family(Executor on) {
           samples::check_backward<queries, wide, wide, 64, d, true>(run, 2, tokens - tokens / 3));
     right("attention backward",
           samples::check_backward<queries, wide, wide, 64, d, false>(run, 2, tokens - tokens / 3));
+    constexpr int rows = d <= 64 ? 128 : 64;
+    right("causal attention backward by sums",
+          samples::check_backward_by_sums<rows, 128, d, true>(run, 2, tokens - tokens / 3));
+    right("attention backward by sums",
+          samples::check_backward_by_sums<rows, 128, d, false>(run, 2, tokens - tokens / 3));
   }
   for (int const window : {1, 70, 400})
     right("window_attention", samples::check_window<wide, wide, d>(run, 2, 300, window));

@@ -145,6 +145,37 @@ void add_backward(Row& row, AttentionForm const& form) {
   row.codes.push_back(code(fmt::format("{}queries, tiles of {} x {}", name, BM, keys_at_once), queries));
 }
 
+/// Adds the way back by blocks of BM queries and BN keys, which adds the parts of dQ in memory.
+template <int D, int BM, int BN, bool causal>
+void add_backward_by_sums(Row& row, AttentionForm const& form) {
+  std::string const tiles = fmt::format("sums in memory, tiles of {} x {}", BM, BN);
+  auto const& start = samples::attention_backward_start<64, D>;
+  auto const& gradients_of = samples::attention_backward<BM, BN, D, causal>;
+  auto const& end = samples::attention_backward_end<64, D>;
+  float const scale = 1 / std::sqrt(static_cast<float>(D));
+  row.sides.push_back(
+      {tiles, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
+         auto const of = [&](char const* name) { return work.view<bf16, 3>(set, name); };
+         auto const gradients = of("gradients");
+         std::int64_t const heads = gradients.extent(0) / 3;
+         auto const part = [&](std::int64_t i) { return gradients.slice(0, i * heads, (i + 1) * heads); };
+         auto const lse = work.view<float, 2>(set, "lse"), delta = work.view<float, 2>(set, "delta");
+         auto const sums = work.view<float, 3>(set, "sums");
+         std::function<void(stream const&)> const steps[] = {
+             prepare(start, of("O"), of("dO"), delta, sums),
+             prepare(gradients_of, of("Q"), of("K"), of("V"), of("dO"), lse, delta, sums, part(1), part(2), scale),
+             prepare(end, sums, part(0), scale)};
+         return [=](stream const& order) {
+           for (auto const& step : steps) step(order);
+         };
+       }});
+  row.sides.back().any_order = true;
+  std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
+  row.codes.push_back(code(name + "deltas and sums", start));
+  row.codes.push_back(code(fmt::format("{}tiles of {} x {}", name, BM, BN), gradients_of));
+  row.codes.push_back(code(name + "rounding", end));
+}
+
 /// Adds blocks of BM queries and BN keys; `stages` replaces the two of the kernel's text.
 template <int D, int BM, int BN>
 void add_tiles(Row& row, AttentionForm const& form, int stages = 2) {
@@ -214,9 +245,11 @@ std::vector<Row> attention_rows() {
         if (dimension == 64) {
           add_backward<64, 64, 128, 128, 64, causal>(row, given);
           add_backward<64, 128, 128, 128, 128, causal>(row, given);
+          add_backward_by_sums<64, 128, 128, causal>(row, given);
         } else {
           add_backward<128, 64, 64, 64, 64, causal>(row, given);
           add_backward<128, 64, 128, 128, 128, causal>(row, given);
+          add_backward_by_sums<128, 64, 128, causal>(row, given);
         }
       });
     }

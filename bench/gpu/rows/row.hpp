@@ -18,6 +18,7 @@ struct Side {
   std::string variant;  ///< in the data, the same at each run
   std::function<std::function<void(stream const&)>(Workload const&, int set)> prepare;
   std::function<std::string(Workload const&)> remark = {};  ///< the kernel that was chosen
+  bool any_order = false;  ///< sums are added up in an order of their own each time: last bits differ
 };
 
 /// Holds a kernel to compile without a device.
