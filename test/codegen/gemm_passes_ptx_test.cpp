@@ -48,6 +48,20 @@ TEST_CASE("products of tiles of many shapes assemble without spills or serialise
   }
 }
 
+TEST_CASE("products whose results threads store themselves assemble without serialised products", "[block-ptx]") {
+  std::string const ptxas = find_ptxas();
+  if (ptxas.empty()) TEGULA_SKIP("ptxas is not installed");
+  for (int const columns : {8, 24, 72, 136, 168}) {  // no multiple of 16: no chunk is a swizzled row
+    std::string text = gemm_text({128, columns, 64, 4});
+    std::string const result = "cast %relu";
+    text.replace(text.find(result), result.size(), "cast %acc");
+    CompiledKernel const compiled = compiler::compile(module_of(text), gemm_options());
+    INFO("tiles of 128x" << columns);
+    REQUIRE(compiled.image.find("cp.async.bulk.tensor.2d.global") == std::string::npos);
+    CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
+  }
+}
+
 TEST_CASE("products of every tensor core element have their own instructions and assemble", "[block-ptx][F27]") {
   std::string const ptxas = find_ptxas();
   struct Case {

@@ -29,7 +29,10 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
   llvm::CallInst* call = b.CreateCall(assembly, arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   if (effect == AsmEffect::convergent || effect == AsmEffect::together) call->addFnAttr(llvm::Attribute::Convergent);
-  if (effect == AsmEffect::pure) call->setDoesNotAccessMemory();
+  if (effect == AsmEffect::pure) {
+    call->setDoesNotAccessMemory();
+    call->addFnAttr(llvm::Attribute::WillReturn);  // so that it moves into the one branch that uses it
+  }
   return call;
 }
 
