@@ -31,6 +31,7 @@ TEST_CASE("the family of attention keeps wgmma and TMA without spills", "[N14]")
   check_facts(paged_attention<64, 64, 64>);
   check_facts(attention_keys_backward<64, 128, 64>);
   check_facts(attention_queries_backward<128, 64, 64>);
+  check_facts(attention_backward<64, 64, 64>);
   check_facts(e4m3_attention<128, 128, 64>);
   // Larger heads: blocks of 64, for one warpgroup.
   check_facts(attention_with_lse<64, 64, 128>);
@@ -40,5 +41,6 @@ TEST_CASE("the family of attention keeps wgmma and TMA without spills", "[N14]")
   check_facts(paged_attention<64, 64, 128>);
   check_facts(attention_keys_backward<32, 64, 128>);
   check_facts(attention_queries_backward<64, 64, 128>);
+  check_facts(attention_backward<32, 128, 128>);
   check_facts(e4m3_attention<64, 64, 128>);
 }

@@ -38,9 +38,13 @@ constexpr Peer peers[] = {
     {"attention, e4m3", 128, 4096, "cuDNN", 976},
     {"attention, e4m3", 128, 16384, "cuDNN", 1027},
     {"attention backward", 64, 4096, "cuDNN", 459},
+    {"attention backward", 128, 1024, "cuDNN", 444},
     {"attention backward", 128, 4096, "cuDNN", 572},
+    {"attention backward", 128, 16384, "cuDNN", 593},
     {"attention backward, causal", 64, 4096, "cuDNN", 388},
+    {"attention backward, causal", 128, 1024, "cuDNN", 319},
     {"attention backward, causal", 128, 4096, "cuDNN", 489},
+    {"attention backward, causal", 128, 16384, "cuDNN", 584},
 };
 
 constexpr std::int64_t tokens = 16384;
@@ -238,21 +242,20 @@ std::vector<Row> attention_rows() {
     });
   }
   auto const add_gradients = [&]<bool causal>(std::bool_constant<causal>) {
-    for (std::int64_t const dimension : {64, 128}) {
-      AttentionForm form = form_of(dimension, 4096, causal);
-      form.backward = true;
-      add(form, [&](Row& row, AttentionForm const& given) {
-        if (dimension == 64) {
-          add_backward<64, 64, 128, 128, 64, causal>(row, given);
-          add_backward<64, 128, 128, 128, 128, causal>(row, given);
-          add_backward_by_sums<64, 128, 128, causal>(row, given);
-        } else {
-          add_backward<128, 64, 64, 64, 64, causal>(row, given);
-          add_backward<128, 64, 128, 128, 128, causal>(row, given);
-          add_backward_by_sums<128, 64, 128, causal>(row, given);
-        }
-      });
-    }
+    for (std::int64_t const dimension : {64, 128})
+      for (std::int64_t const length : {1024, 4096, 16384}) {
+        AttentionForm form = form_of(dimension, length, causal);
+        form.backward = true;
+        add(form, [&](Row& row, AttentionForm const& given) {
+          if (dimension == 64) {
+            add_backward<64, 128, 128, 128, 128, causal>(row, given);
+            add_backward_by_sums<64, 128, 128, causal>(row, given);
+          } else {
+            add_backward<128, 64, 128, 128, 128, causal>(row, given);
+            add_backward_by_sums<128, 64, 128, causal>(row, given);
+          }
+        });
+      }
   };
   add_gradients(std::false_type());
   add_gradients(std::true_type());
