@@ -45,15 +45,15 @@ int turn_of(Op const& dot) {
   return std::max(products_behind(*dot.lhs(), *dot.parent()), products_behind(*dot.rhs(), *dot.parent()));
 }
 
-enum class Start : std::uint8_t {
-  early,     ///< each product as early as its factors are known
-  together,  ///< those of a turn as early as the factors of all are known: no factor waits beside results
-  loaded,    ///< as early as they can, but only those whose factors are loaded
-  none,
+/// Says which products start ahead of arithmetic that they do not need.
+struct Starts {
+  bool early = false;   ///< each as early as its factors are known
+  std::set<int> turns;  ///< else those of these turns, as early as the factors of all of a turn are known
 };
 
-/// Decides when products start, by the registers of warpgroups with 64 rows each.
-Start start_of(std::vector<Op*> const& dots, TargetInfo const& target) {
+/// Decides when products start, by the registers of warpgroups with 64 rows each. Where registers do not hold factors
+/// that wait beside results, the products of a turn start together, if its results and factors fit.
+Starts starts_of(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t const threads = target.threads_per_group(), register_bytes = sizeof(float);
   std::int64_t groups = 1;
   auto const registers_of = [&](ir::Type const& tile) {
@@ -81,15 +81,14 @@ Start start_of(std::vector<Op*> const& dots, TargetInfo const& target) {
   for (Op const& op : block)
     if (op.is<ir::BroadcastOp>() && is_float(op.result()->type().element()) && op.operand()->type().shape()[0] == 1)
       vectors = std::max(vectors, op.result()->type().shape().product() / op.result()->type().shape()[0] / 8);
-  std::int64_t results = 0, of_turn = 0;
-  for (auto const& [number, turn] : turns) {
-    results = std::max(results, turn.results + vectors);
-    of_turn = std::max(of_turn, turn.results + turn.factors);
-  }
   std::int64_t const room = registers_of_roles(static_cast<int>(groups) * target.warps_per_group, target)[1] - always;
-  if (results + waiting <= room) return Start::early;
-  if (std::max(results, of_turn) <= room) return Start::together;
-  return results <= room ? Start::loaded : Start::none;
+  Starts starts{true, {}};
+  for (auto const& [number, turn] : turns) {
+    starts.early = starts.early && turn.results + vectors + waiting <= room;
+    bool const awaited = turn.results > 0;  // in this iteration: the others run beside the wait
+    if (awaited && turn.results + std::max(vectors, turn.factors) <= room) starts.turns.insert(number);
+  }
+  return starts;
 }
 
 /// Raises the products of one block, in their order.
@@ -102,12 +101,12 @@ class Raise {
     for (Op& op : block_)
       if (op.is<ir::DotOp>()) dots.push_back(&op);
     if (dots.size() < 2) return false;
-    Start const start = start_of(dots, target_);
+    Starts const starts = starts_of(dots, target_);
     bool changed = false;
     for (Op* dot : dots) {
-      if (start == Start::none || (start == Start::loaded && is_computed(*dot->lhs(), block_))) continue;
+      if (!starts.early && starts.turns.count(turn_of(*dot)) == 0) continue;
       std::vector<Op*> with = {dot};
-      if (start == Start::together)
+      if (!starts.early)
         std::copy_if(dots.begin(), dots.end(), std::back_inserter(with),
                      [&](Op const* other) { return other != dot && turn_of(*other) == turn_of(*dot); });
       changed = raise(*dot, with) || changed;

@@ -19,9 +19,9 @@ namespace tegula::transform {
 ///           %dv = dot %1, %go, %dv0              %dk = dot %0, %q, %dk0
 ///
 /// By the registers of warpgroups with 64 rows each, products start
-/// - early, as above, if their results and the factors that wait beside them fit;
-/// - together with those that follow from as many others, behind the factors of all, if only the results fit so;
-/// - as above, but only those whose factors are loaded;
+/// - early, as above, if all their results fit, with the factors that wait beside them;
+/// - else together with those that follow from as many others, behind the factors of all, if these results and factors
+///   fit and this iteration uses one of the results;
 /// - or not before they are written.
 ///
 /// A product stays behind the arithmetic of tiles that it needs, and behind those before it that could start no later.
