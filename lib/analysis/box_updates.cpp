@@ -21,10 +21,10 @@ struct Index {
 std::optional<Index> index_along(Value const& tile, std::int64_t axis) {
   Op const* const op = tile.defining_op();
   if (op == nullptr || tile.type().element() != Element::i64) return std::nullopt;
-  if (op->is<ir::IotaOp>())
-    return op->as<ir::IotaOp>().axis == axis ? std::optional(Index{{}, true}) : std::nullopt;
+  if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis == axis ? std::optional(Index{{}, true}) : std::nullopt;
   if (op->is<ir::SplatOp>()) return Index{{op->operand(), 0}, false};
-  if (op->is<ir::ConstantOp>()) return Index{{nullptr, static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits)}, false};
+  if (op->is<ir::ConstantOp>())
+    return Index{{nullptr, static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits)}, false};
   if (op->is<ir::BroadcastOp>()) return index_along(*op->operand(), axis);
   if (!op->is<ir::AddOp>()) return std::nullopt;
   auto const a = index_along(*op->lhs(), axis), b = index_along(*op->rhs(), axis);

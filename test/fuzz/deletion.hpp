@@ -72,7 +72,8 @@ struct Deletions {
 /// something in. A kernel whose launches together take more than `longest` is refused: it would be run up to ten times
 /// for each op.
 using Behind = std::function<void(ir::Module&)>;
+constexpr std::chrono::seconds any_time = std::chrono::hours(1);
 Deletions without_each_op(PipelineCase const& given, Behind const& behind = {},
-                          std::chrono::seconds longest = std::chrono::hours(1));
+                          std::chrono::seconds longest = any_time);
 
 }  // namespace tegula::fuzz

@@ -48,7 +48,7 @@ struct Count {
 
 /// Reports each op that is not missed for no reason.
 fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& one,
-                           std::chrono::seconds longest = std::chrono::hours(1)) {
+                           std::chrono::seconds longest = fuzz::any_time) {
   fuzz::Deletions found = fuzz::without_each_op(one, {}, longest);
   std::printf("%s: %zu ops, %zu executed too rarely, %zu not missed%s\n", name.c_str(), found.ops(), found.rare.size(),
               found.excused.size(), found.refused.empty() ? "" : ", refused");

@@ -1,5 +1,5 @@
-// Tests products that the copy engine adds up in memory, run warp by warp: clean under many schedules, equal to the sum,
-// and reported if any one of the synchronising ops is missing.
+// Tests products that the copy engine adds up in memory, run warp by warp: clean under many schedules, equal to the
+// sum, and reported if any one of the synchronising ops is missing.
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"

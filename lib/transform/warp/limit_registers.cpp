@@ -12,9 +12,6 @@ using ir::Op;
 
 /// Registers with which 32 warps share a multiprocessor. More warps take turns where fewer would do.
 constexpr int usual_registers = 64;
-/// Registers of addresses, predicates and temporaries besides the tiles'.
-constexpr int other_registers = 16;
-
 /// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
 constexpr int max_tile_ops = 64;
 

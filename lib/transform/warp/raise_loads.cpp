@@ -7,6 +7,7 @@
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
 #include "ir/walk.hpp"
+#include "transform/warp/limit_registers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 using ir::Block;
 using ir::Op;
 
-/// Registers of tiles that leave 28 warps to a multiprocessor, with 16 others.
-constexpr int max_pressure = 56;
+/// Registers of tiles that leave 28 warps, of 72 registers a thread, to a multiprocessor.
+constexpr int max_pressure = 72 - other_registers;
 /// Kernels with more loads hold more tiles than that.
 constexpr std::size_t max_loads = 16;
 
