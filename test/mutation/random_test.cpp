@@ -139,8 +139,7 @@ TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][bl
                                               {"main_loop_of_one_iteration", {{one_iteration, 1}}},
                                               {"release_ahead_of_an_exchange", {{analysis_proves, 1}}},
                                               {"release_behind_another_ring", {{others_order, 2}}},
-                                              {"release_of_either_ring", {{each_other_orders, 2}}},
-                                              {"stores_of_two_buffers", {{others_order, 3}, {each_other_orders, 2}}}});
+                                              {"release_of_either_ring", {{each_other_orders, 2}}}});
 }
 
 TEST_CASE("deletion: a duplicated op is found", "[sim][block][N1]") {
