@@ -13,24 +13,36 @@ bool engine_combines(ir::AtomicCombine combine, Element element) {
   return whole && (combine == ir::AtomicCombine::min || combine == ir::AtomicCombine::max);
 }
 
-/// Splits a tile of indices into what all its elements have in common and a count of the tile's axis.
-struct Index {
+/// Gives the number that all elements of a tile are. Nothing if they may differ.
+std::optional<BoxOffset> common_number(Value const& tile) {
+  Op const* op = tile.defining_op();
+  while (op != nullptr && op->is<ir::BroadcastOp>()) op = op->operand()->defining_op();
+  if (op == nullptr) return std::nullopt;
+  if (op->is<ir::SplatOp>()) return BoxOffset{op->operand(), 0};
+  if (!op->is<ir::ConstantOp>()) return std::nullopt;
+  return BoxOffset{nullptr, static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits)};
+}
+
+/// Gives the number from which a tile of indices counts an axis. Nothing if it does not count it.
+std::optional<BoxOffset> first_along(Value const& tile, std::int64_t axis) {
   BoxOffset first;
-  bool counts = false;
-};
-std::optional<Index> index_along(Value const& tile, std::int64_t axis) {
-  Op const* const op = tile.defining_op();
-  if (op == nullptr || tile.type().element() != Element::i64) return std::nullopt;
-  if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis == axis ? std::optional(Index{{}, true}) : std::nullopt;
-  if (op->is<ir::SplatOp>()) return Index{{op->operand(), 0}, false};
-  if (op->is<ir::ConstantOp>())
-    return Index{{nullptr, static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits)}, false};
-  if (op->is<ir::BroadcastOp>()) return index_along(*op->operand(), axis);
-  if (!op->is<ir::AddOp>()) return std::nullopt;
-  auto const a = index_along(*op->lhs(), axis), b = index_along(*op->rhs(), axis);
-  auto const unmoved = [](Index const& index) { return index.first.value == nullptr && index.first.number == 0; };
-  if (!a || !b || a->counts == b->counts || (!unmoved(*a) && !unmoved(*b))) return std::nullopt;
-  return Index{unmoved(*a) ? b->first : a->first, true};
+  Value const* at = &tile;
+  for (Op const* op = at->defining_op(); op != nullptr && at->type().element() == Element::i64; op = at->defining_op()) {
+    if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis == axis ? std::optional(first) : std::nullopt;
+    if (op->is<ir::BroadcastOp>()) {
+      at = op->operand();
+      continue;
+    }
+    if (!op->is<ir::AddOp>()) return std::nullopt;
+    auto const left = common_number(*op->lhs()), right = common_number(*op->rhs());
+    if (left.has_value() == right.has_value()) return std::nullopt;
+    BoxOffset const more = left ? *left : *right;
+    at = left ? op->rhs() : op->lhs();
+    if (more.is_zero()) continue;
+    if (!first.is_zero()) return std::nullopt;
+    first = more;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -54,9 +66,9 @@ std::optional<BoxOffsets> updated_box(Op const& op) {
       continue;
     }
     if (!indices[i]->type().is_tile()) return std::nullopt;
-    auto const index = index_along(*indices[i], axis);
-    if (!index || !index->counts) return std::nullopt;
-    offsets.push_back(index->first);
+    auto const first = first_along(*indices[i], axis);
+    if (!first) return std::nullopt;
+    offsets.push_back(*first);
   }
   return offsets;
 }

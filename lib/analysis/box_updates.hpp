@@ -12,6 +12,7 @@ namespace tegula::analysis {
 struct BoxOffset {
   ir::Value* value = nullptr;
   std::int64_t number = 0;
+  [[nodiscard]] bool is_zero() const { return value == nullptr && number == 0; }
 };
 using BoxOffsets = std::vector<BoxOffset>;
 

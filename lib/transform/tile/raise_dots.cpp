@@ -32,17 +32,23 @@ bool is_computed(ir::Value const& factor, Block const& block) {
                      [&](ir::Value const* operand) { return is_computed(*operand, block); });
 }
 
-/// Counts the products of this block, one behind the other, from whose results a value follows.
-int products_behind(ir::Value const& value, Block const& block) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || op->parent() != &block) return 0;
-  int most = 0;
-  for (ir::Value const* operand : op->operands()) most = std::max(most, products_behind(*operand, block));
-  return most + (op->is<ir::DotOp>() ? 1 : 0);
-}
-/// Gives the turn of a product: how many others have to be done before it, one behind the other.
-int turn_of(Op const& dot) {
-  return std::max(products_behind(*dot.lhs(), *dot.parent()), products_behind(*dot.rhs(), *dot.parent()));
+using Turns = std::map<Op const*, int>;
+
+/// Gives the turn of each product of a block: how many others have to be done before it, one behind the other.
+Turns turns_of(Block const& block) {
+  Turns turns, behind;  // of products; for each op, the products in a row that end with it
+  auto const known = [&](ir::Value const& value) {
+    auto const found = behind.find(value.defining_op());
+    return found == behind.end() ? 0 : found->second;
+  };
+  for (Op const& op : block) {
+    int most = 0;
+    for (ir::Value const* operand : op.operands()) most = std::max(most, known(*operand));
+    bool const is_dot = op.is<ir::DotOp>();
+    if (is_dot) turns.emplace(&op, std::max(known(*op.lhs()), known(*op.rhs())));
+    behind.emplace(&op, most + (is_dot ? 1 : 0));
+  }
+  return turns;
 }
 
 /// Says which products start ahead of arithmetic that they do not need.
@@ -53,7 +59,7 @@ struct Starts {
 
 /// Decides when products start, by the registers of warpgroups with 64 rows each. Where registers do not hold factors
 /// that wait beside results, the products of a turn start together, if its results and factors fit.
-Starts starts_of(std::vector<Op*> const& dots, TargetInfo const& target) {
+Starts starts_of(std::vector<Op*> const& dots, Turns const& turn_of, TargetInfo const& target) {
   std::int64_t const threads = target.threads_per_group(), register_bytes = sizeof(float);
   std::int64_t groups = 1;
   auto const registers_of = [&](ir::Type const& tile) {
@@ -68,7 +74,7 @@ Starts starts_of(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t waiting = 0;  // factors of products that run while the last one's are computed
   Block const& block = *dots.front()->parent();
   for (Op const* dot : dots) {
-    Turn& turn = turns[turn_of(*dot)];
+    Turn& turn = turns[turn_of.at(dot)];
     bool const carried = dot->in<ir::DotOp>("accumulator")->owner_block() == &block;
     (carried ? always : turn.results) += registers_of(dot->result()->type());
     if (!is_computed(*dot->lhs(), block)) continue;
@@ -101,14 +107,15 @@ class Raise {
     for (Op& op : block_)
       if (op.is<ir::DotOp>()) dots.push_back(&op);
     if (dots.size() < 2) return false;
-    Starts const starts = starts_of(dots, target_);
+    Turns const turns = turns_of(block_);
+    Starts const starts = starts_of(dots, turns, target_);
     bool changed = false;
     for (Op* dot : dots) {
-      if (!starts.early && starts.turns.count(turn_of(*dot)) == 0) continue;
-      std::vector<Op*> with = {dot};
+      if (!starts.early && starts.turns.count(turns.at(dot)) == 0) continue;
+      std::vector<Op*> with;
       if (!starts.early)
         std::copy_if(dots.begin(), dots.end(), std::back_inserter(with),
-                     [&](Op const* other) { return other != dot && turn_of(*other) == turn_of(*dot); });
+                     [&](Op const* other) { return turns.at(other) == turns.at(dot); });
       changed = raise(*dot, with) || changed;
     }
     return changed;
@@ -121,7 +128,7 @@ class Raise {
     Op const* behind;
   };
 
-  /// Moves a product, and what only gives it factors, to where the factors of all of `with` are known.
+  /// Moves a product, and what only gives it factors, to where its factors and those of all of `with` are known.
   bool raise(Op& dot, std::vector<Op*> const& with) {
     std::map<Op const*, int> places;
     std::vector<Op*> order;
