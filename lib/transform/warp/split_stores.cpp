@@ -102,10 +102,9 @@ class Split {
     ir::walk(function_,
              [&](Op const& op) { orders = orders || analysis::memory_order(op) != ir::MemoryOrder::relaxed; });
     if (orders) return false;
-    std::deque<Planned> plan;
+    std::vector<Planned> plan;
     ir::walk(function_, [&](Op& op) {
-      std::optional<Send> send = send_of(op);
-      if (send && can_be_sent(*send)) add(plan, std::move(*send));
+      if (std::optional<Send> send = send_of(op)) add(plan, std::move(*send));
     });
     if (plan.empty()) return false;
     auto const names = NamedBarriers(function_).take(function_.warps / isa::warps_per_group);
@@ -120,12 +119,16 @@ class Split {
   }
 
  private:
+  /// Holds the buffers that sends in such chunks take in turn.
+  struct Staging {
+    Cut cut;
+    Value* buffers = nullptr;  ///< once the first of them is written
+    int sends = 1;
+  };
   struct Planned {
     Send send;
     Cut cut;
-    Planned const* shares = nullptr;  ///< an earlier one, whose buffers this one takes in turn with it
-    Value* staging = nullptr;
-    bool shared = false;
+    Staging* staging;
   };
 
   /// Gives the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
@@ -173,26 +176,27 @@ class Split {
     // A copy out of shared memory may not begin before the tensor.
     for (analysis::BoxOffset const& offset : send.offsets)
       if ((offset.value != nullptr ? facts_.facts(*offset.value).min : offset.number) < 0) return false;
-    // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
-    bool const alone_in_group = function_.warps == isa::warps_per_group;
-    return between_turns(send) <= (alone_in_group ? analysis::Level::group : analysis::Level::warpgroup);
+    return true;
   }
 
   /// Plans buffers for what can be sent, if its tile can be cut: those of an earlier one, else its own.
-  void add(std::deque<Planned>& plan, Send send) {
-    bool const apart = !between_turns(send);
-    int const size = send.element_bytes();
-    if (std::optional<Cut> const wide = cut_of(send.type(), apart, max_staging))
-      for (Planned& earlier : plan)
-        if (earlier.shares == nullptr && earlier.cut.shares_buffers(*wide)) {
-          earlier.shared = true;
+  void add(std::vector<Planned>& plan, Send send) {
+    if (!can_be_sent(send)) return;
+    // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
+    auto const turns = between_turns(send);
+    if (turns > (function_.warps == isa::warps_per_group ? analysis::Level::group : analysis::Level::warpgroup)) return;
+    if (std::optional<Cut> const wide = cut_of(send.type(), !turns, max_staging))
+      for (Staging& earlier : stagings_)
+        if (earlier.cut.shares_buffers(*wide)) {
+          ++earlier.sends;
           plan.push_back({std::move(send), *wide, &earlier});
           return;
         }
-    std::optional<Cut> const cut = cut_of(send.type(), apart, room_);
+    std::optional<Cut> const cut = cut_of(send.type(), !turns, room_);
     if (!cut) return;
-    room_ -= cut->bytes(size);
-    plan.push_back({std::move(send), *cut});
+    room_ -= cut->bytes(send.element_bytes());
+    stagings_.push_back({*cut});
+    plan.push_back({std::move(send), *cut, &stagings_.back()});
   }
 
   /// Cuts a tile that lies as a product of tensor cores does, or as its transpose. Nothing if it does not.
@@ -268,12 +272,12 @@ class Split {
     map_of.swizzle = swizzle_of(cut.swizzle);
     Value* const map = tensor_map_at_start(function_, *send.tensor, map_of);
     ir::Builder start = ir::Builder::after(*map->defining_op());
-    if (planned.shares == nullptr) {
-      planned.staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
-                                    Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
-      planned.staging->set_name("staging");
+    Value*& staging = planned.staging->buffers;
+    if (staging == nullptr) {
+      staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
+                            Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
+      staging->set_name("staging");
     }
-    Value* const staging = planned.shares == nullptr ? planned.staging : planned.shares->staging;
 
     ir::Builder builder = ir::Builder::before(op);
     builder.set_where(op.where());
@@ -288,7 +292,7 @@ class Split {
     Value* const name = builder.same(ir::AddOp{}, {group, builder.index(first_name)});
     Value* const of_warp = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
     Value* const first = builder.same(ir::AddOp{}, {offsets[leading + (cut.transposed ? 1 : 0)], of_warp});
-    bool const shared = planned.shared || planned.shares != nullptr;
+    bool const shared = planned.staging->sends > 1;
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
       ir::ExtractOp part;
@@ -348,6 +352,7 @@ class Split {
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
   analysis::SharedAccesses accesses_;
+  std::deque<Staging> stagings_;
   std::int64_t room_ = 0;  ///< bytes that the smallest rings leave
 };
 
