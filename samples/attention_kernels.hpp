@@ -184,48 +184,62 @@ inline constexpr auto e4m3_attention = kernel("e4m3_attention", [](in<e4m3, 3> Q
   store(O, shape<BM, D>, cast<bf16>(all.sums / all.total * value_scale), g[0], g[1], 0);
 });
 
-/// Computes delta (head, token) = sum over D of O * dO, which both kernels of gradients read.
-template <int BM, int D>
-inline constexpr auto attention_delta = kernel("attention_delta", [](in<bf16, 3> O, in<bf16, 3> dO,
-                                                                     out<float, 2> delta) {
-  auto g = grid_over(delta, shape<BM>);
+/// Stores delta (head, token) = sum over D of O * dO of a block of queries, which all gradients need.
+template <int BM, int D, class In, class Out, class Grid>
+void store_delta(In const& O, In const& dO, Out const& delta, Grid const& g) {
   tile products =
       cast<float>(load(O, shape<BM, D>, g[0], g[1], 0)) * cast<float>(load(dO, shape<BM, D>, g[0], g[1], 0));
   store(delta, shape<BM>, squeeze(sum(products, axis<1>), axis<1>), g[0], g[1]);
-});
+}
 
-/// Computes the gradients of keys and values of attention_with_lse, a block of keys at a time:
-/// weight p = exp(scale * q . k - lse), dV = p^T dO, dK = scale * ds^T Q, with ds = p * (dO . v - delta). Without
-/// `causal` each query sees all keys.
+/// Computes delta, which both kernels of gradients read.
+template <int BM, int D>
+inline constexpr auto attention_delta =
+    kernel("attention_delta", [](in<bf16, 3> O, in<bf16, 3> dO, out<float, 2> delta) {
+      store_delta<BM, D>(O, dO, delta, grid_over(delta, shape<BM>));
+    });
+
+/// Computes and stores the gradients of keys and values for a block of keys: weight p = exp(scale * q . k - lse),
+/// dV = p^T dO, dK = scale * ds^T Q, with ds = p * (dO . v - delta). Without `causal` each query sees all keys.
+/// `use(ds, k, i, head)` takes the gradients of scores, (key, query), of each block of queries i.
+template <int BM, int BN, int D, bool causal, class Use>
+void keys_backward(in<bf16, 3> const& Q, in<bf16, 3> const& K, in<bf16, 3> const& V, in<bf16, 3> const& dO,
+                   in<float, 2> const& lse, in<float, 2> const& delta, out<bf16, 3> const& dK, out<bf16, 3> const& dV,
+                   arg<float> const& scale, Use const& use) {
+  auto g = grid_over(dK, shape<BN, D>);
+  tile k = load(K, shape<BN, D>, g[0], g[1], 0);
+  tile v = load(V, shape<BN, D>, g[0], g[1], 0);
+  tile key = iota(shape<BN, 1>, axis<0>) + g[1] * BN;
+  auto [dk, dv] = loop(
+      // Earlier queries see none of these keys.
+      range(g[1] * (causal ? BN : 0) / BM, ceil_div(Q.extent(1), BM)),
+      carry(zeros<float>(shape<BN, D>), zeros<float>(shape<BN, D>)),
+      [&](auto i, auto dk0, auto dv0) {
+        tile q = load(Q, shape<BM, D>, g[0], i, 0);
+        tile go = load(dO, shape<BM, D>, g[0], i, 0);
+        tile query = iota(shape<1, BM>, axis<1>) + i * BM;
+        tile all = dot(k, trans(q)) * (scale * log2_of_e), dp = dot(v, trans(go));
+        tile scores = [&] {
+          if constexpr (causal) return tile(select(key <= query, all, -inf));
+          if constexpr (!causal) return all;
+        }();
+        tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
+        tile dv1 = dot(cast<bf16>(p), go, dv0);
+        tile ds = cast<bf16>(p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>)));
+        use(ds, k, i, g[0]);
+        return carry(dot(ds, q, dk0), dv1);
+      },
+      stages<2>);
+  store(dK, shape<BN, D>, cast<bf16>(dk * scale), g[0], g[1], 0);
+  store(dV, shape<BN, D>, cast<bf16>(dv), g[0], g[1], 0);
+}
+
+/// Computes the gradients of keys and values of attention_with_lse, a block of keys at a time.
 template <int BM, int BN, int D, bool causal = true>
 inline constexpr auto attention_keys_backward =
     kernel("attention_keys_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<bf16, 3> dO, in<float, 2> lse,
                                          in<float, 2> delta, out<bf16, 3> dK, out<bf16, 3> dV, arg<float> scale) {
-      auto g = grid_over(dK, shape<BN, D>);
-      tile k = load(K, shape<BN, D>, g[0], g[1], 0);
-      tile v = load(V, shape<BN, D>, g[0], g[1], 0);
-      tile key = iota(shape<BN, 1>, axis<0>) + g[1] * BN;
-      auto [dk, dv] = loop(
-          // Earlier queries see none of these keys.
-          range(g[1] * (causal ? BN : 0) / BM, ceil_div(Q.extent(1), BM)),
-          carry(zeros<float>(shape<BN, D>), zeros<float>(shape<BN, D>)),
-          [&](auto i, auto dk0, auto dv0) {
-            tile q = load(Q, shape<BM, D>, g[0], i, 0);
-            tile go = load(dO, shape<BM, D>, g[0], i, 0);
-            tile query = iota(shape<1, BM>, axis<1>) + i * BM;
-            tile all = dot(k, trans(q)) * (scale * log2_of_e), dp = dot(v, trans(go));
-            tile scores = [&] {
-              if constexpr (causal) return tile(select(key <= query, all, -inf));
-              if constexpr (!causal) return all;
-            }();
-            tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
-            tile dv1 = dot(cast<bf16>(p), go, dv0);
-            tile ds = p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>));
-            return carry(dot(cast<bf16>(ds), q, dk0), dv1);
-          },
-          stages<2>);
-      store(dK, shape<BN, D>, cast<bf16>(dk * scale), g[0], g[1], 0);
-      store(dV, shape<BN, D>, cast<bf16>(dv), g[0], g[1], 0);
+      keys_backward<BM, BN, D, causal>(Q, K, V, dO, lse, delta, dK, dV, scale, [](auto const&...) {});
     });
 
 /// Computes the gradient of queries of attention_with_lse, a block of queries at a time: dQ = scale * ds K. Without
@@ -266,48 +280,22 @@ template <int BM, int D>
 inline constexpr auto attention_backward_start =
     kernel("attention_backward_start", [](in<bf16, 3> O, in<bf16, 3> dO, out<float, 2> delta, out<float, 3> sums) {
       auto g = grid_over(delta, shape<BM>);
-      tile products =
-          cast<float>(load(O, shape<BM, D>, g[0], g[1], 0)) * cast<float>(load(dO, shape<BM, D>, g[0], g[1], 0));
-      store(delta, shape<BM>, squeeze(sum(products, axis<1>), axis<1>), g[0], g[1]);
+      store_delta<BM, D>(O, dO, delta, g);
       store(sums, shape<BM, D>, 0, g[0], g[1], 0);
     });
 
-/// Computes the gradients of attention_with_lse, a block of keys at a time: those of keys and values as
-/// attention_keys_backward does. Each block adds its part of dQ / scale to `sums`, in no order, so that the last bits
-/// of dQ differ from run to run.
+/// Computes the gradients of attention_with_lse, a block of keys at a time. Each block adds its part of dQ / scale to
+/// `sums`, in no order, so that the last bits of dQ differ from run to run.
 template <int BM, int BN, int D, bool causal = true>
-inline constexpr auto attention_backward = kernel("attention_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
-                                                                           in<bf16, 3> dO, in<float, 2> lse,
-                                                                           in<float, 2> delta, inout<float, 3> sums,
-                                                                           out<bf16, 3> dK, out<bf16, 3> dV,
-                                                                           arg<float> scale) {
-  auto g = grid_over(dK, shape<BN, D>);
-  tile k = load(K, shape<BN, D>, g[0], g[1], 0);
-  tile v = load(V, shape<BN, D>, g[0], g[1], 0);
-  tile key = iota(shape<BN, 1>, axis<0>) + g[1] * BN;
-  auto [dk, dv] = loop(
-      // Earlier queries see none of these keys.
-      range(g[1] * (causal ? BN : 0) / BM, ceil_div(Q.extent(1), BM)),
-      carry(zeros<float>(shape<BN, D>), zeros<float>(shape<BN, D>)),
-      [&](auto i, auto dk0, auto dv0) {
-        tile q = load(Q, shape<BM, D>, g[0], i, 0);
-        tile go = load(dO, shape<BM, D>, g[0], i, 0);
-        tile query = iota(shape<1, BM>, axis<1>) + i * BM;
-        tile all = dot(k, trans(q)) * (scale * log2_of_e), dp = dot(v, trans(go));
-        tile scores = [&] {
-          if constexpr (causal) return tile(select(key <= query, all, -inf));
-          if constexpr (!causal) return all;
-        }();
-        tile p = exp2(scores - expand_dims(load(lse, shape<BM>, g[0], i), axis<0>) * log2_of_e);
-        tile dv1 = dot(cast<bf16>(p), go, dv0);
-        tile ds = cast<bf16>(p * (dp - expand_dims(load(delta, shape<BM>, g[0], i), axis<0>)));
-        atomic_add(sums, shape<BM, D>, dot(trans(ds), k), g[0], i, 0);
-        return carry(dot(ds, q, dk0), dv1);
-      },
-      stages<2>);
-  store(dK, shape<BN, D>, cast<bf16>(dk * scale), g[0], g[1], 0);
-  store(dV, shape<BN, D>, cast<bf16>(dv), g[0], g[1], 0);
-});
+inline constexpr auto attention_backward =
+    kernel("attention_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<bf16, 3> dO, in<float, 2> lse,
+                                    in<float, 2> delta, inout<float, 3> sums, out<bf16, 3> dK, out<bf16, 3> dV,
+                                    arg<float> scale) {
+      keys_backward<BM, BN, D, causal>(Q, K, V, dO, lse, delta, dK, dV, scale,
+                                       [&](auto const& ds, auto const& k, auto const& i, auto const& head) {
+                                         atomic_add(sums, shape<BM, D>, dot(trans(ds), k), head, i, 0);
+                                       });
+    });
 
 /// Rounds the sums of attention_backward: dQ = scale * sums.
 template <int BM, int D>
