@@ -122,31 +122,59 @@ void add_e4m3(Row& row, AttentionForm const& form) {
   row.codes.push_back(code(fmt::format("{}, d {}, {}", name_of(form), D, tiles), kernel));
 }
 
+/// Holds the tensors of a way back.
+struct BackwardTensors {
+  BackwardTensors(Workload const& work, int set)
+      : Q(work.view<bf16, 3>(set, "Q")),
+        K(work.view<bf16, 3>(set, "K")),
+        V(work.view<bf16, 3>(set, "V")),
+        O(work.view<bf16, 3>(set, "O")),
+        dO(work.view<bf16, 3>(set, "dO")),
+        dQ(part(work, set, 0)),
+        dK(part(work, set, 1)),
+        dV(part(work, set, 2)),
+        lse(work.view<float, 2>(set, "lse")),
+        delta(work.view<float, 2>(set, "delta")),
+        sums(work.view<float, 3>(set, "sums")) {}
+  tensor_view<bf16, 3> Q, K, V, O, dO, dQ, dK, dV;
+  tensor_view<float, 2> lse, delta;
+  tensor_view<float, 3> sums;
+
+ private:
+  static tensor_view<bf16, 3> part(Workload const& work, int set, std::int64_t i) {
+    auto const all = work.view<bf16, 3>(set, "gradients");
+    std::int64_t const heads = all.extent(0) / 3;
+    return all.slice(0, i * heads, (i + 1) * heads);
+  }
+};
+
+using Steps = std::vector<std::function<void(stream const&)>>;
+
+/// Adds a way back in several kernels; `prepare_all(tensors)` gives their Steps.
+template <class PrepareAll>
+void add_backward_side(Row& row, std::string const& variant, PrepareAll const& prepare_all) {
+  row.sides.push_back({variant, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
+                         return [steps = prepare_all(BackwardTensors(work, set))](stream const& order) {
+                           for (auto const& step : steps) step(order);
+                         };
+                       }});
+}
+
 /// Adds the way back in three kernels: deltas; gradients of keys and values by blocks of BN keys and queries_at_once
 /// queries; gradients of queries by blocks of BM queries and keys_at_once keys.
 template <int D, int queries_at_once, int BN, int BM, int keys_at_once, bool causal>
 void add_backward(Row& row, AttentionForm const& form) {
-  std::string const tiles = fmt::format("tiles of {} x {}, {} x {}", queries_at_once, BN, BM, keys_at_once);
   auto const& deltas = samples::attention_delta<BM, D>;
   auto const& keys = samples::attention_keys_backward<queries_at_once, BN, D, causal>;
   auto const& queries = samples::attention_queries_backward<BM, keys_at_once, D, causal>;
   float const scale = 1 / std::sqrt(static_cast<float>(D));
-  row.sides.push_back({tiles, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
-                         auto const of = [&](char const* name) { return work.view<bf16, 3>(set, name); };
-                         auto const gradients = of("gradients");
-                         std::int64_t const heads = gradients.extent(0) / 3;
-                         auto const part = [&](std::int64_t i) {
-                           return gradients.slice(0, i * heads, (i + 1) * heads);
-                         };
-                         auto const lse = work.view<float, 2>(set, "lse"), delta = work.view<float, 2>(set, "delta");
-                         std::function<void(stream const&)> const steps[] = {
-                             prepare(deltas, of("O"), of("dO"), delta),
-                             prepare(keys, of("Q"), of("K"), of("V"), of("dO"), lse, delta, part(1), part(2), scale),
-                             prepare(queries, of("Q"), of("K"), of("V"), of("dO"), lse, delta, part(0), scale)};
-                         return [=](stream const& order) {
-                           for (auto const& step : steps) step(order);
-                         };
-                       }});
+  add_backward_side(row, fmt::format("tiles of {} x {}, {} x {}", queries_at_once, BN, BM, keys_at_once),
+                    [=](BackwardTensors const& of) {
+                      return Steps{
+                          prepare(deltas, of.O, of.dO, of.delta),
+                          prepare(keys, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dK, of.dV, scale),
+                          prepare(queries, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dQ, scale)};
+                    });
   std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
   row.codes.push_back(code(name + "deltas", deltas));
   row.codes.push_back(code(fmt::format("{}keys, tiles of {} x {}", name, queries_at_once, BN), keys));
@@ -156,31 +184,20 @@ void add_backward(Row& row, AttentionForm const& form) {
 /// Adds the way back by blocks of BM queries and BN keys, which adds the parts of dQ in memory.
 template <int D, int BM, int BN, bool causal>
 void add_backward_by_sums(Row& row, AttentionForm const& form) {
-  std::string const tiles = fmt::format("sums in memory, tiles of {} x {}", BM, BN);
   auto const& start = samples::attention_backward_start<64, D>;
-  auto const& gradients_of = samples::attention_backward<BM, BN, D, causal>;
+  auto const& gradients = samples::attention_backward<BM, BN, D, causal>;
   auto const& end = samples::attention_backward_end<64, D>;
   float const scale = 1 / std::sqrt(static_cast<float>(D));
-  row.sides.push_back(
-      {tiles, [=](Workload const& work, int set) -> std::function<void(stream const&)> {
-         auto const of = [&](char const* name) { return work.view<bf16, 3>(set, name); };
-         auto const gradients = of("gradients");
-         std::int64_t const heads = gradients.extent(0) / 3;
-         auto const part = [&](std::int64_t i) { return gradients.slice(0, i * heads, (i + 1) * heads); };
-         auto const lse = work.view<float, 2>(set, "lse"), delta = work.view<float, 2>(set, "delta");
-         auto const sums = work.view<float, 3>(set, "sums");
-         std::function<void(stream const&)> const steps[] = {
-             prepare(start, of("O"), of("dO"), delta, sums),
-             prepare(gradients_of, of("Q"), of("K"), of("V"), of("dO"), lse, delta, sums, part(1), part(2), scale),
-             prepare(end, sums, part(0), scale)};
-         return [=](stream const& order) {
-           for (auto const& step : steps) step(order);
-         };
-       }});
+  add_backward_side(
+      row, fmt::format("sums in memory, tiles of {} x {}", BM, BN), [=](BackwardTensors const& of) {
+        return Steps{prepare(start, of.O, of.dO, of.delta, of.sums),
+                     prepare(gradients, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.sums, of.dK, of.dV, scale),
+                     prepare(end, of.sums, of.dQ, scale)};
+      });
   row.sides.back().any_order = true;
   std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
   row.codes.push_back(code(name + "deltas and sums", start));
-  row.codes.push_back(code(fmt::format("{}tiles of {} x {}", name, BM, BN), gradients_of));
+  row.codes.push_back(code(fmt::format("{}tiles of {} x {}", name, BM, BN), gradients));
   row.codes.push_back(code(name + "rounding", end));
 }
 

@@ -49,6 +49,7 @@ std::string spread(std::vector<double> const& values) {
 struct Table::Checked {
   Verdict verdict;
   HostTensor out;
+  bool any_order = false;  ///< of the side
 };
 
 void Table::wrong(std::string const& name, std::string const& problem) {
@@ -64,6 +65,7 @@ bool Table::verify(Row const& row, Side const& side, Workload& work, Checked& re
     order_.synchronize();
     result.out = work.result(0);
     result.verdict = work.check(result.out);
+    result.any_order = side.any_order;
   } catch (std::exception const& error) {
     wrong(name, error.what());
     return false;
@@ -135,14 +137,12 @@ void Table::time_sides(Row const& row) {
   std::vector<Candidate> candidates = rivals(row, *work);
   std::size_t const others = candidates.size();
   std::vector<Checked> checked;
-  std::vector<bool> any_order;
   for (Side const& side : row.sides) {
     Checked result;
     if (!verify(row, side, *work, result)) continue;
     std::string& remark = result.verdict.remark;
     if (side.remark) remark = fmt::format("{}{}{}", side.remark(*work), remark.empty() ? "" : "; ", remark);
     checked.push_back(std::move(result));
-    any_order.push_back(side.any_order);
     candidates.push_back(candidate_of(side, *work, order_));
   }
   if (checked.empty()) return;
@@ -162,7 +162,7 @@ void Table::time_sides(Row const& row) {
     candidates[i].launch(last);
     order_.synchronize();
     HostTensor const again = work->result(last);
-    if (any_order[i - others]) {
+    if (checked[i - others].any_order) {
       if (!work->check(again).right())
         wrong(fmt::format("{}, {}, {}", row.kernel, work->shape(), timed[i].name), "wrong when run again");
     } else if (auto const different = again.count_different(checked[i - others].out); different != 0)
