@@ -47,17 +47,18 @@ inline void check_on_clusters(ir::Module const& module, std::int64_t m, std::int
 
 /// Runs a lowered kernel without each of the ops, then as it is: some of the products shows a fault under some of 20
 /// schedules, and none does with all ops.
-inline void check_each_is_missed(ir::Module const& module, std::vector<Mutation> const& all,
-                                 std::initializer_list<GemmData*> products, sim::block::Options const& run) {
+template <class Data>
+void check_each_is_missed(ir::Module const& module, std::vector<Mutation> const& all,
+                          std::initializer_list<Data*> products, sim::block::Options const& run) {
   sim::block::Options reports = run;
   reports.max_reports = 1;
   for (Mutation const& mutation : all) {
     INFO("without " << mutation.without);
-    CHECK(std::any_of(products.begin(), products.end(), [&](GemmData* inputs) {
+    CHECK(std::any_of(products.begin(), products.end(), [&](Data* inputs) {
       return sim::block::Simulation(mutation.module.kernel(), inputs->arguments(), reports).sweep(20).bad_runs != 0;
     }));
   }
-  for (GemmData* inputs : products)
+  for (Data* inputs : products)
     CHECK(sim::block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
 }
 

@@ -99,13 +99,7 @@ TEST_CASE("sums in memory without any one of the synchronising ops are reported"
     Sums sums(turned, 16 * 5), no_steps(turned, 0);
     block::Options run;
     run.dependent = true;
-    block::Options reports = run;
-    reports.max_reports = 1;
-    for (Mutation const& mutation : mutations(module)) {
-      INFO((turned ? "transposed, " : "") << "without " << mutation.without);
-      CHECK((block::Simulation(mutation.module.kernel(), sums.arguments(), reports).sweep(20).bad_runs != 0 ||
-             block::Simulation(mutation.module.kernel(), no_steps.arguments(), reports).sweep(20).bad_runs != 0));
-    }
-    CHECK(block::Simulation(module.kernel(), sums.arguments(), run).sweep(20).clean());
+    INFO((turned ? "transposed" : "as it lies"));
+    check_each_is_missed(module, mutations(module), {&sums, &no_steps}, run);
   }
 }
