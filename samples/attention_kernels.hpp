@@ -194,10 +194,10 @@ void store_delta(In const& O, In const& dO, Out const& delta, Grid const& g) {
 
 /// Computes delta, which both kernels of gradients read.
 template <int BM, int D>
-inline constexpr auto attention_delta =
-    kernel("attention_delta", [](in<bf16, 3> O, in<bf16, 3> dO, out<float, 2> delta) {
-      store_delta<BM, D>(O, dO, delta, grid_over(delta, shape<BM>));
-    });
+inline constexpr auto attention_delta = kernel("attention_delta",
+                                               [](in<bf16, 3> O, in<bf16, 3> dO, out<float, 2> delta) {
+                                                 store_delta<BM, D>(O, dO, delta, grid_over(delta, shape<BM>));
+                                               });
 
 /// Computes and stores the gradients of keys and values for a block of keys: weight p = exp(scale * q . k - lse),
 /// dV = p^T dO, dK = scale * ds^T Q, with ds = p * (dO . v - delta). Without `causal` each query sees all keys.
@@ -287,15 +287,16 @@ inline constexpr auto attention_backward_start =
 /// Computes the gradients of attention_with_lse, a block of keys at a time. Each block adds its part of dQ / scale to
 /// `sums`, in no order, so that the last bits of dQ differ from run to run.
 template <int BM, int BN, int D, bool causal = true>
-inline constexpr auto attention_backward =
-    kernel("attention_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<bf16, 3> dO, in<float, 2> lse,
-                                    in<float, 2> delta, inout<float, 3> sums, out<bf16, 3> dK, out<bf16, 3> dV,
-                                    arg<float> scale) {
-      keys_backward<BM, BN, D, causal>(Q, K, V, dO, lse, delta, dK, dV, scale,
-                                       [&](auto const& ds, auto const& k, auto const& i, auto const& head) {
-                                         atomic_add(sums, shape<BM, D>, dot(trans(ds), k), head, i, 0);
-                                       });
-    });
+inline constexpr auto attention_backward = kernel("attention_backward", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
+                                                                           in<bf16, 3> dO, in<float, 2> lse,
+                                                                           in<float, 2> delta, inout<float, 3> sums,
+                                                                           out<bf16, 3> dK, out<bf16, 3> dV,
+                                                                           arg<float> scale) {
+  keys_backward<BM, BN, D, causal>(Q, K, V, dO, lse, delta, dK, dV, scale,
+                                   [&](auto const& ds, auto const& k, auto const& i, auto const& head) {
+                                     atomic_add(sums, shape<BM, D>, dot(trans(ds), k), head, i, 0);
+                                   });
+});
 
 /// Rounds the sums of attention_backward: dQ = scale * sums.
 template <int BM, int D>

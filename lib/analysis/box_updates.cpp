@@ -27,7 +27,8 @@ std::optional<BoxOffset> common_number(Value const& tile) {
 std::optional<BoxOffset> first_along(Value const& tile, std::int64_t axis) {
   BoxOffset first;
   Value const* at = &tile;
-  for (Op const* op = at->defining_op(); op != nullptr && at->type().element() == Element::i64; op = at->defining_op()) {
+  for (Op const* op = at->defining_op(); op != nullptr && at->type().element() == Element::i64;
+       op = at->defining_op()) {
     if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis == axis ? std::optional(first) : std::nullopt;
     if (op->is<ir::BroadcastOp>()) {
       at = op->operand();

@@ -84,12 +84,14 @@ std::string masks(int length) {
                      "  %s = select %seen, %f, %no : tile<64x64xf16>\n",
                  "%s");
 }
-std::string weights(int length) {
+std::string weights(int length, std::string const& op) {
   return product("%p", "",
-                 "  %t = dot %f, %g, %none : tile<64x64xf32>\n" + chain(length, "%t", "w", "tile<64x64xf32>", "max") +
+                 "  %t = dot %f, %g, %none : tile<64x64xf32>\n" + chain(length, "%t", "w", "tile<64x64xf32>", op) +
                      "  %w = cast " + last("w", length) + " : tile<64x64xf16>\n",
                  "%w");
 }
+std::string equal_weights(int length) { return weights(length, "max"); }
+std::string doubled_weights(int length) { return weights(length, "add"); }
 
 /// Loads of a loop whose copies run so many iterations ahead in the warps that read them.
 std::string stages(int count) {
@@ -252,7 +254,8 @@ TEST_CASE("compile time grows in proportion to the length of a kernel") {
                             {"offsets in a loop", offsets_in_loop, 250, true},
                             {"bounds of a loop with a product", bounds, 250, false},
                             {"masks", masks, 250, false},
-                            {"weights between two products", weights, 250, false},
+                            {"weights between two products", equal_weights, 250, false},
+                            {"doubled weights between two products", doubled_weights, 100, false},
                             // Each copy is compared with all others.
                             {"stages", stages, 32, false, true, 4},
                             {"nested loops", nested, 12, false, true, 8},

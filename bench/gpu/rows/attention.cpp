@@ -170,10 +170,9 @@ void add_backward(Row& row, AttentionForm const& form) {
   float const scale = 1 / std::sqrt(static_cast<float>(D));
   add_backward_side(row, fmt::format("tiles of {} x {}, {} x {}", queries_at_once, BN, BM, keys_at_once),
                     [=](BackwardTensors const& of) {
-                      return Steps{
-                          prepare(deltas, of.O, of.dO, of.delta),
-                          prepare(keys, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dK, of.dV, scale),
-                          prepare(queries, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dQ, scale)};
+                      return Steps{prepare(deltas, of.O, of.dO, of.delta),
+                                   prepare(keys, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dK, of.dV, scale),
+                                   prepare(queries, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.dQ, scale)};
                     });
   std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
   row.codes.push_back(code(name + "deltas", deltas));
@@ -188,12 +187,11 @@ void add_backward_by_sums(Row& row, AttentionForm const& form) {
   auto const& gradients = samples::attention_backward<BM, BN, D, causal>;
   auto const& end = samples::attention_backward_end<64, D>;
   float const scale = 1 / std::sqrt(static_cast<float>(D));
-  add_backward_side(
-      row, fmt::format("sums in memory, tiles of {} x {}", BM, BN), [=](BackwardTensors const& of) {
-        return Steps{prepare(start, of.O, of.dO, of.delta, of.sums),
-                     prepare(gradients, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.sums, of.dK, of.dV, scale),
-                     prepare(end, of.sums, of.dQ, scale)};
-      });
+  add_backward_side(row, fmt::format("sums in memory, tiles of {} x {}", BM, BN), [=](BackwardTensors const& of) {
+    return Steps{prepare(start, of.O, of.dO, of.delta, of.sums),
+                 prepare(gradients, of.Q, of.K, of.V, of.dO, of.lse, of.delta, of.sums, of.dK, of.dV, scale),
+                 prepare(end, of.sums, of.dQ, scale)};
+  });
   row.sides.back().any_order = true;
   std::string const name = fmt::format("{}, d {}, ", name_of(form), D);
   row.codes.push_back(code(name + "deltas and sums", start));
