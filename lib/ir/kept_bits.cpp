@@ -70,6 +70,7 @@ bool keeps_16_bits(Value const& value, bool exponentials, int depth = max_depth)
       Element const to = op.result()->type().element();
       return is_float(to) && bytes(to) <= 2;
     }
+    if (op.is<FastTanhOp>()) return true;  // has no more itself
     if (op.is<YieldOp>() && op.parent_op()->is<IfOp>())
       return keeps_16_bits(*op.parent_op()->result(use.index), exponentials, depth - 1);
     if (exponentials && (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>()))
@@ -82,6 +83,6 @@ bool keeps_16_bits(Value const& value, bool exponentials, int depth = max_depth)
 
 bool only_16_bits_kept(Value const& value) { return keeps_16_bits(value, false); }
 
-bool only_16_bits_of_quotient_kept(Value const& value) { return keeps_16_bits(value, true); }
+bool only_16_bits_of_argument_kept(Value const& value) { return keeps_16_bits(value, true); }
 
 }  // namespace tegula::ir

@@ -23,12 +23,13 @@ std::optional<RaisedSum> raised_sum(Op const& op);
 /// Tells whether every use of a float adds it to such a constant.
 bool only_raised(Value const& value);
 
-/// Tells whether every use of a float rounds it to a float of 16 bits or fewer. Products, quotients, roots, signs,
-/// selections, branches, broadcasts, and sums that cannot cancel may stand between: they keep its relative error.
+/// Tells whether every use of a float rounds it to a float of 16 bits or fewer, or is fast_tanh. Products, quotients,
+/// roots, signs, selections, branches, broadcasts, and sums that cannot cancel may stand between: they keep its
+/// relative error.
 bool only_16_bits_kept(Value const& value);
 
-/// Tells the same of a quotient, which may also be the argument of an exponential of which 16 bits are kept. An error
-/// of 2^-22 in an argument of at most 128 is one of 2^-15 in the exponential.
-bool only_16_bits_of_quotient_kept(Value const& value);
+/// Tells the same of a float that may also be in the argument of an exponential of which 16 bits are kept. An error of
+/// 2^-22 in an argument of at most 128 is one of 2^-15 in the exponential.
+bool only_16_bits_of_argument_kept(Value const& value);
 
 }  // namespace tegula::ir

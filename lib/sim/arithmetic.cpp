@@ -166,6 +166,7 @@ using namespace std;  // NOLINT(google-build-using-namespace): each row's functi
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double exp10(double x) { return std::pow(10.0, x); }
+double fast_tanh(double x) { return std::tanh(x); }
 }  // namespace c_library
 
 /// Computes an elementary function: the expansion, or the C library's double under Precision::float64.

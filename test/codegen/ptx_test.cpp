@@ -184,16 +184,18 @@ TEST_CASE("a quotient of which 16 bits are kept has 22 bits, others and those of
   CHECK(count(kernel("bf16", product + cast), "div.rn.f32") == 4);
 }
 
-TEST_CASE("the argument of a power of which 16 bits are kept is rounded once", "[ptx]") {
-  auto const kernel = [](std::string const& sum, std::string const& element) {
+TEST_CASE("a sum of a product is rounded once where 16 bits of it are kept", "[ptx]") {
+  auto const kernel = [](std::string const& sum, std::string const& element, std::string const& function = "exp2") {
     return read_module("tegula-ir 1\n\nkernel @powers(%x: in tensor<?xf32>, %y: out tensor<?x" + element + R"(>) {
   %zero = constant {value = 0 : i64} : i64
   %c = constant {value = 3 : f32} : tile<64xf32>
   %a = load %x, %zero : tile<64xf32>
   %b = load %x, %zero {pad = 1 : f32} : tile<64xf32>
+  %d = load %x, %zero {pad = 2 : f32} : tile<64xf32>
   %m = mul %a, %c : tile<64xf32>
+  %ab = mul %a, %b : tile<64xf32>
   %s = )" + sum + R"( : tile<64xf32>
-  %e = exp2 %s : tile<64xf32>
+  %e = )" + function + R"( %s : tile<64xf32>
   %r = cast %e : tile<64x)" +
                        element + ">\n  store %y, %r, %zero\n  return\n}\n");
   };
@@ -208,10 +210,36 @@ TEST_CASE("the argument of a power of which 16 bits are kept is rounded once", "
   };
   CHECK(fused(kernel("sub %m, %b", "bf16")) == 2);
   CHECK(fused(kernel("add %m, %b", "bf16")) == 2);
-  CHECK(fused(kernel("sub %b, %m", "bf16")) == 0);
+  CHECK(fused(kernel("sub %b, %m", "bf16")) == 2);
+  CHECK(fused(kernel("add %ab, %a", "bf16")) == 2);
+  CHECK(fused(kernel("add %ab, %d", "bf16")) == 0);  // three values would live up to the sum
   CHECK(fused(kernel("sub %m, %b", "f32")) == 0);
+  CHECK(fused(kernel("sub %m, %b", "bf16", "neg")) == 2);
+  CHECK(fused(kernel("sub %m, %b", "f32", "neg")) == 0);
+  CHECK(fused(kernel("sub %m, %b", "bf16", "log")) == fused(kernel("sub %a, %b", "bf16", "log")));
+  CHECK(fused(kernel("sub %m, %b", "f32", "fast_tanh")) == 2);  // has 11 bits itself
   options.exact = true;
+  CHECK(fused(kernel("sub %m, %b", "f32", "fast_tanh")) == 0);
   CHECK(fused(kernel("sub %m, %b", "bf16")) == 0);
+}
+
+TEST_CASE("fast_tanh takes one instruction on the GPU, of f64 it is tanh", "[ptx]") {
+  auto const kernel = [](std::string const& element) {
+    return read_module(
+        "tegula-ir 1\n\nkernel @hyperbolic(%x: in tensor<?x" + element + ">, %y: out tensor<?x" + element +
+        R"(>) {
+  %zero = constant {value = 0 : i64} : i64
+  %a = load %x, %zero : tile<64x)" +
+        element + ">\n  %t = fast_tanh %a : tile<64x" + element + ">\n  store %y, %t, %zero\n  return\n}\n");
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  for (bool const exact : {false, true}) {
+    options.exact = exact;
+    for (char const* element : {"f32", "bf16", "f16"})
+      CHECK_THAT(compiler::compile(kernel(element), options).image, test::ContainsSubstring("tanh.approx.f32"));
+    CHECK(compiler::compile(kernel("f64"), options).image.find("tanh.approx") == std::string::npos);
+  }
 }
 
 TEST_CASE("a quotient by a constant plus an exponential takes two instructions of the special units", "[ptx]") {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tegula::test {
@@ -12,6 +13,7 @@ struct ElementaryRow {
   bool expanded;                      ///< else every target has an exact instruction
   double bound_f32, bound_f64;        ///< in ulp
   long double (*exact)(long double);  ///< the C library's
+  bool coarse = false;                ///< on a GPU, with an error of 2^-11 of the result
 };
 
 namespace c_library {
@@ -19,14 +21,18 @@ using namespace std;  // NOLINT(google-build-using-namespace): each row's functi
 inline double roundeven(double x) { return std::nearbyint(x); }
 inline long double rsqrt(long double x) { return 1 / std::sqrt(x); }
 inline long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
+inline long double fast_tanh(long double x) { return std::tanh(x); }
 inline long double exp10(long double x) { return std::pow(10.0L, x); }
 }  // namespace c_library
+
+/// Compares the word of a row that says how a device computes it.
+consteval bool is_coarse(std::string_view device) { return device == "coarse"; }
 
 inline constexpr ElementaryRow elementary_rows[] = {
 #define TEGULA_EXACT(op, name, intrinsic) \
   {#name, false, 0.5, 0.5, [](long double x) -> long double { return c_library::intrinsic(static_cast<double>(x)); }},
 #define TEGULA_EXPANDED(op, name, device, f32, f64) \
-  {#name, true, f32, f64, [](long double x) -> long double { return c_library::name(x); }},
+  {#name, true, f32, f64, [](long double x) -> long double { return c_library::name(x); }, is_coarse(#device)},
 #include "tegula/math/elementary.def"
 };
 

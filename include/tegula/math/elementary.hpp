@@ -333,6 +333,15 @@ constexpr V tanh_f64(V x) {
   V const power = exp_f64(limited + limited);
   return detail::signed_f64(x, detail::tanh_from(limited, power, detail::tanh_f64_terms));
 }
+/// The CPU computes tanh for it.
+template <class V>
+constexpr V fast_tanh_f32(V x) {
+  return tanh_f32(x);
+}
+template <class V>
+constexpr V fast_tanh_f64(V x) {
+  return tanh_f64(x);
+}
 
 /// Gives 1 from 4 on (f64: 6).
 template <class V>

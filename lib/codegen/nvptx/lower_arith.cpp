@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -247,6 +248,43 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   return to == Element::f64 ? b.CreateFPExt(wide, b.getDoubleTy()) : e.narrow(wide, to);
 }
 
+/// Counts the different values among three that are no constants.
+int registers_of(std::array<ir::Value const*, 3> values) {
+  std::sort(values.begin(), values.end());
+  auto const end = std::unique(values.begin(), values.end());
+  return static_cast<int>(
+      std::count_if(values.begin(), end, [](ir::Value const* value) { return !ir::constant_of(*value); }));
+}
+
+/// Gives x * y + z or x * y - z or z - x * y, rounded once, if the op is such a sum and may be; else nothing. A product
+/// that others use stands beside it anyway. Of three different values none could end before the sum: layernorm with
+/// factors and summands of its columns spills then.
+Registers contracted(ir::Op const& sum, Emitter& e) {
+  if (!e.contracts(*sum.result())) return {};
+  bool const is_difference = sum.is<ir::SubOp>();
+  for (bool const on_left : {true, false}) {
+    ir::Op const* const product = (on_left ? sum.lhs() : sum.rhs())->defined_by<ir::MulOp>();
+    ir::Value const& other = on_left ? *sum.rhs() : *sum.lhs();
+    if (product == nullptr || product->result()->uses().size() > 1 ||
+        registers_of({product->lhs(), product->rhs(), &other}) > 2)
+      continue;
+    Registers result = e.get(other);
+    Registers const &x = e.get(*product->lhs()), &y = e.get(*product->rhs());
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      llvm::Value* const z = is_difference && on_left ? e.b.CreateFNeg(result[i]) : result[i];
+      result[i] = fma(e, is_difference && !on_left ? e.b.CreateFNeg(x[i]) : x[i], y[i], z);
+    }
+    return result;
+  }
+  return {};
+}
+
+/// Lowers a sum or a difference, of floats by `on_float`.
+void sum(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
+  if (Registers result = contracted(op, e); !result.empty()) return e.set(*op.result(), std::move(result));
+  binary(op, e, on_float, on_integer);
+}
+
 }  // namespace
 
 void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -256,12 +294,12 @@ void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::AddOp const&, ir::Op const& op, Emitter& e) {
-  binary(
+  sum(
       op, e, [&](auto* x, auto* y) { return e.b.CreateFAdd(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateAdd(x, y); });
 }
 void lower(ir::SubOp const&, ir::Op const& op, Emitter& e) {
-  binary(
+  sum(
       op, e, [&](auto* x, auto* y) { return e.b.CreateFSub(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateSub(x, y); });
 }
@@ -402,19 +440,6 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Pre
   return result;
 }
 
-/// Gives the argument of an exponential if it is x * c + m or x * c - m and may be rounded once; else nothing.
-Registers argument_rounded_once(ir::Op const& power, Emitter& e) {
-  ir::Op const* const sum = power.operand()->defining_op();
-  if (sum == nullptr || !(sum->is<ir::AddOp>() || sum->is<ir::SubOp>()) || !e.approximates(*power.result())) return {};
-  ir::Op const* const product = sum->lhs()->defined_by<ir::MulOp>();
-  if (product == nullptr) return {};
-  Registers result = e.get(*sum->rhs());
-  Registers const &x = e.get(*product->lhs()), &c = e.get(*product->rhs());
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = fma(e, x[i], c[i], sum->is<ir::SubOp>() ? e.b.CreateFNeg(result[i]) : result[i]);
-  return result;
-}
-
 }  // namespace
 
 void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -486,6 +511,7 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #define TEGULA_EXACT(struct_name, name, intrinsic) \
   void lower(ir::struct_name const&, ir::Op const& op, Emitter& e) { exact(op, e, llvm::Intrinsic::intrinsic); }
 #define TEGULA_LOWER_native(struct_name)  // below
+#define TEGULA_LOWER_coarse(struct_name)  // below
 #define TEGULA_LOWER_expansion(struct_name) \
   void lower(ir::struct_name const&, ir::Op const& op, Emitter&) { refuse_unexpanded(op); }
 #define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
@@ -512,11 +538,6 @@ void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(e, *op.result());
-  if (Registers const argument = argument_rounded_once(op, e); !argument.empty()) {
-    Registers result;
-    for (llvm::Value* x : argument) result.push_back(hardware(e, instruction, x));
-    return e.set(*op.result(), std::move(result));
-  }
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
@@ -530,6 +551,9 @@ void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
           return approximate ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
         }),
         not_defined);
+}
+void lower(ir::FastTanhOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only([&](auto* x) { return hardware(e, "tanh.approx.f32", x); }), not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
   if (e.approximates(*op.result()))

@@ -252,7 +252,7 @@ Value* rewritten(Op& op) {
 
 /// Tells whether the row of the function says so.
 bool is_native_on_device(OpKind kind) {
-  constexpr bool native = true, expansion = false;
+  constexpr bool native = true, coarse = true, expansion = false;
   switch (kind) {
 #define TEGULA_EXPANDED(op, name, device, ...) \
   case OpKind::op:                             \

@@ -28,6 +28,8 @@ int mpfr_rsqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
   return result;
 }
 
+int mpfr_fast_tanh(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) { return mpfr_tanh(to, x, mode); }
+
 int mpfr_sigmoid(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
   mpfr_t power;
   mpfr_init2(power, 400);
