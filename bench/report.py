@@ -121,7 +121,7 @@ SECTIONS = [
      "`./dev bench gpu`: kernels in C++ by the public launcher, beside the best of cuBLASLt's heuristic. The product is "
      "that of `samples/tuned_products.hpp`; its tiles are chosen by the tuned table, or by the model of the cost alone. "
      "Products of less than 5 GFLOP run as CUDA graphs of 64 launches, both sides."),
-    ("Table on a GPU: product with bias and GELU", ["gpu product gelu"],
+    ("Table on a GPU: product with bias and GELU", ["gpu product gelu", "gpu product gelu by fast_tanh"],
      "tanh-GELU of product and bias in the same kernel, beside the plain product with the same tiles. cuBLASLt's own "
      "epilogue, in another program of the same call, reaches 1.008, 0.973 and 0.932 of its product."),
     ("Table on a GPU: products of other elements", ["gpu product tf32", "gpu product e4m3", "gpu product i8"],
@@ -345,6 +345,7 @@ def plots(lines, latest):
              for text, kernel, variant, rival in [
                  ("bf16, tuned table", "bf16", "tuned table", library), ("bf16, cost model", "bf16", "cost model", library),
                  ("bias and GELU, to plain", "gelu", "fused", "plain product"),
+                 ("the same by fast_tanh", "gelu by fast_tanh", "fused", "plain product"),
                  *[(element, element, "tiles of 128 x 256", library) for element in ("tf32", "e4m3", "i8")]]]
     steps = [(("causal " if "causal" in kernel else "") + length, steps_of(lines, kernel, shape))
              for kernel in ("attention", "attention_causal") for length, shape in SEQUENCES]

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 #include <numbers>
+#include <optional>
 #include <stdexcept>
 
 #include "rig/workload.hpp"
@@ -17,7 +18,7 @@ namespace {
 class ProductWork final : public Workload {
  public:
   ProductWork(stream const& order, ProductForm const& form, std::vector<std::int64_t> const& extents,
-              std::uint64_t seed, bool one_set, bool gelu = false)
+              std::uint64_t seed, bool one_set, std::optional<Gelu> gelu = {})
       : Workload(order, "C"),
         form_(form),
         gelu_(gelu),
@@ -144,8 +145,10 @@ class ProductWork final : public Workload {
     if (form_.factors == Element::i8) return part.compare(out, place, sum, 0.5);
     double kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);
     if (gelu_) {
-      sum = tanh_gelu(sum + bias_.at(place % n_));
+      double const x = sum + bias_.at(place % n_);
+      sum = tanh_gelu(x);
       kept = 1.2 * kept + 1e-5;  // its slope is at most 1.13; exponentials of f32
+      if (*gelu_ == Gelu::fast_tanh) kept += std::ldexp(std::abs(x), -12);
     }
     part.compare(out, place, sum, std::ldexp(std::abs(sum), -1 - info(form_.result).mantissa) + kept + 1e-30);
   }
@@ -158,7 +161,7 @@ class ProductWork final : public Workload {
   }
 
   ProductForm form_;
-  bool gelu_;
+  std::optional<Gelu> gelu_;
   std::int64_t m_, n_, k_;
   std::uint64_t seed_;
   HostTensor a_, b_, bias_;
@@ -172,10 +175,15 @@ std::unique_ptr<Workload> make_product(stream const& order, std::vector<std::int
   return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set);
 }
 
+template <Gelu by>
 std::unique_ptr<Workload> make_gelu_product(stream const& order, std::vector<std::int64_t> const& extents,
                                             std::uint64_t seed, bool one_set) {
-  return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set, true);
+  return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set, by);
 }
+template std::unique_ptr<Workload> make_gelu_product<Gelu::exponential>(stream const&, std::vector<std::int64_t> const&,
+                                                                        std::uint64_t, bool);
+template std::unique_ptr<Workload> make_gelu_product<Gelu::fast_tanh>(stream const&, std::vector<std::int64_t> const&,
+                                                                      std::uint64_t, bool);
 
 double tanh_gelu(double x) {
   return x / (1 + std::exp(-2 * std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x)));

@@ -109,7 +109,10 @@ template <Element factors, Element result>
 std::unique_ptr<Workload> make_product_of(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+/// Says what a kernel computes the GELU by; fast_tanh is allowed the error of its instruction.
+enum class Gelu : std::uint8_t { exponential, fast_tanh };
 /// Makes C = gelu(A * B + bias) in bf16, with f32 biases of the columns, called "bias".
+template <Gelu by>
 std::unique_ptr<Workload> make_gelu_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 
 /// Computes the GELU by tanh in float64.

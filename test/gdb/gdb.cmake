@@ -10,8 +10,12 @@ macro(find_gdb)
   set(ENV{DEBUGINFOD_URLS} "")
 endmacro()
 
-# Ends the script where gdb may not trace programs.
+# Ends the script where gdb may not trace programs, or knows too little of the CPU's registers to call their functions.
 macro(skip_if_untraced output errors)
+  if("${output}${errors}" MATCHES "Couldn't write extended state status")
+    message("skipped: gdb cannot call a program's functions on this CPU: it could not write the extended state")
+    return()
+  endif()
   if("${errors}" MATCHES "ptrace|not permitted" OR "${output}" MATCHES "Could not trace|not permitted")
     message("skipped: gdb may not trace programs here: ${errors}")
     return()

@@ -13,6 +13,14 @@ inline constexpr auto bias_gelu = [](auto value, auto bias) {
   return x / (1.F + exp(-2.F * u));
 };
 
+/// Computes tanh-GELU by the instruction of tanh.
+inline constexpr auto bias_fast_gelu = [](auto value, auto bias) {
+  tile x = value + bias;
+  tile u = x * (0.7978845608F + 0.0356774081F * (x * x));
+  tile half = 0.5F * x;
+  return half + half * fast_tanh(u);
+};
+
 /// Multiplies by B that is stored N x K, as tensor cores read all elements but those of 16 bits.
 template <class T, class Sum, class Result, int BM, int BN, int BK, auto... precision>
 inline constexpr auto product_by_columns = kernel("product_by_columns", [](in<T, 2> A, in<T, 2> B, out<Result, 2> C) {

@@ -71,17 +71,19 @@ void add_bf16(std::vector<Row>& rows) {
   }
 }
 
-void add_gelu(std::vector<Row>& rows) {
-  auto const fused = samples::gemm<128, 256, 64>(bias_gelu);
+/// Adds a product whose results pass through `epilogue`.
+template <Gelu by, class F>
+void add_gelu(std::vector<Row>& rows, std::string const& name, F epilogue) {
+  auto const fused = samples::gemm<128, 256, 64>(epilogue);
   for (std::int64_t const n : {8192, 4096, 2048}) {
-    Row row{"product, bias and GELU, bf16", "gpu product gelu", {n, n, n}, {130, 264, 72}};
+    Row row{"product, bias and GELU, bf16", "gpu product " + name, {n, n, n}, {130, 264, 72}};
     row.quick = n == 4096;
-    row.make = make_gelu_product;
+    row.make = make_gelu_product<by>;
     row.sides = {{"fused", [fused](Workload const& work, int set) {
                     return prepare(fused, work.view<bf16, 2>(set, "A"), work.view<bf16, 2>(set, "B"),
                                    work.view<float, 1>(set, "bias"), work.view<bf16, 2>(set, "C"));
                   }}};
-    row.codes = {code("product 128x256, bias and GELU", fused)};
+    row.codes = {code("product 128x256, bias and " + name, fused)};
     row.rival = Rival::plain;
     row.plain = side<bf16>("plain product", samples::product<128, 256, 64>);
     rows.push_back(std::move(row));
@@ -109,7 +111,8 @@ void add_by_columns(std::vector<Row>& rows, std::string const& name, K const& ke
 std::vector<Row> product_rows() {
   std::vector<Row> rows;
   add_bf16(rows);
-  add_gelu(rows);
+  add_gelu<Gelu::exponential>(rows, "gelu", bias_gelu);
+  add_gelu<Gelu::fast_tanh>(rows, "gelu by fast_tanh", bias_fast_gelu);
   add_by_columns<float, float>(rows, "tf32", product_by_columns<float, float, float, 128, 256, 32, tf32>);
   add_by_columns<e4m3, bf16>(rows, "e4m3", product_by_columns<e4m3, float, bf16, 128, 256, 128>);
   add_by_columns<std::int8_t, std::int32_t>(rows, "i8",
