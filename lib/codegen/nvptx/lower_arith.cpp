@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
@@ -248,17 +249,23 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   return to == Element::f64 ? b.CreateFPExt(wide, b.getDoubleTy()) : e.narrow(wide, to);
 }
 
-/// Counts the different values among three that are no constants.
-int registers_of(std::array<ir::Value const*, 3> values) {
+/// True for a value of one element, or of a few that many registers repeat: constants, scalars, elements of rows.
+bool repeats(Registers const& value) {
+  std::set<llvm::Value*> const different(value.begin(), value.end());
+  return different.size() == 1 || different.size() * 4 <= value.size();
+}
+
+/// Counts the different values among three that are in registers of their own.
+int whole_values(std::array<ir::Value const*, 3> values, Emitter& e) {
   std::sort(values.begin(), values.end());
   auto const end = std::unique(values.begin(), values.end());
   return static_cast<int>(
-      std::count_if(values.begin(), end, [](ir::Value const* value) { return !ir::constant_of(*value); }));
+      std::count_if(values.begin(), end, [&](ir::Value const* value) { return !repeats(e.get(*value)); }));
 }
 
 /// Gives x * y + z or x * y - z or z - x * y, rounded once, if the op is such a sum and may be; else nothing. A product
-/// that others use stands beside it anyway. Of three different values none could end before the sum: layernorm with
-/// factors and summands of its columns spills then.
+/// that others use stands beside it anyway. Of three whole values none could end before the sum: layernorm with factors
+/// and summands of its columns spills then.
 Registers contracted(ir::Op const& sum, Emitter& e) {
   if (!e.contracts(*sum.result())) return {};
   bool const is_difference = sum.is<ir::SubOp>();
@@ -266,7 +273,7 @@ Registers contracted(ir::Op const& sum, Emitter& e) {
     ir::Op const* const product = (on_left ? sum.lhs() : sum.rhs())->defined_by<ir::MulOp>();
     ir::Value const& other = on_left ? *sum.rhs() : *sum.lhs();
     if (product == nullptr || product->result()->uses().size() > 1 ||
-        registers_of({product->lhs(), product->rhs(), &other}) > 2)
+        whole_values({product->lhs(), product->rhs(), &other}, e) > 2)
       continue;
     Registers result = e.get(other);
     Registers const &x = e.get(*product->lhs()), &y = e.get(*product->rhs());
