@@ -3,7 +3,8 @@
 
 #include <tegula/tegula.hpp>
 
-#include "tuned/product.sm_90a.hpp"
+#include "tuned/product.h100.hpp"
+#include "tuned/product.h200.hpp"
 
 namespace samples {
 
@@ -36,6 +37,6 @@ inline auto const product_variants = variants(
     variant("128x256, 3 stages, serpentine", with({.stages = 3, .serpentine = Choice::on}), product<128, 256, 64>),
     variant("128x256, shared, serpentine", with({.share = 2, .serpentine = Choice::on}), product<128, 256, 64>));
 
-inline auto const products = product_variants.tuned(product_sm_90a);
+inline auto const products = product_variants.tuned(product_h200).tuned(product_h100);
 
 }  // namespace samples

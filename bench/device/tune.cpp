@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -29,17 +30,25 @@ constexpr Problem problems[] = {{8192, 8192, 8192}, {4096, 4096, 4096}, {2048, 2
                                 {1024, 16384, 512}, {2048, 8192, 2048}};
 constexpr Problem small_problems[] = {{256, 256, 256}, {64, 512, 128}};
 
+/// Gives the second word of a device's name in small letters: "h200" of "NVIDIA H200".
+std::string model_of(std::string const& name) {
+  std::string result;
+  for (std::size_t at = name.find(' ') + 1; at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;
+       ++at)
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(name[at])));
+  return result.empty() ? "device" : result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Tunes the products of the samples");
-  std::string log, table, symbol = "product_sm_90a";
+  std::string log, tables;
   std::vector<std::int64_t> extents;
   double max_seconds = 30;
   bool on_host = false, verbose = false;
   app.add_option("--log", log, "results of earlier runs, which are not measured again; new ones are added");
-  app.add_option("--table", table, "write the table to this header");
-  app.add_option("--symbol", symbol, "name of the table");
+  app.add_option("--tables", tables, "folder for the table, product.<model>.hpp, of a name such as product_h200");
   app.add_option("--extents", extents, "M, N and K of each problem, in place of the list")->delimiter(',');
   app.add_option("--max-seconds", max_seconds, "for each problem")->check(CLI::PositiveNumber);
   app.add_flag("--host", on_host, "tune for the host");
@@ -93,8 +102,9 @@ int main(int argc, char** argv) {
     if (count > 0)
       fmt::print("model beside measurement: geometric mean {:.3f}, worst {:.3f} of {}\n", std::exp(logs / count), worst,
                  count);
-    if (!table.empty())
-      fmt::print("{} problems in {}\n", write_tuned_table(log, "product", where, table, symbol), table);
+    if (tables.empty()) return 0;
+    std::string const model = model_of(where.name()), table = fmt::format("{}/product.{}.hpp", tables, model);
+    fmt::print("{} problems in {}\n", write_tuned_table(log, "product", where, table, "product_" + model), table);
     return 0;
   });
 }

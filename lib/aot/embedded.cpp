@@ -87,8 +87,8 @@ bool serves(Configuration const& configuration, std::span<Argument const> argume
 Configuration const* tuned_configuration(KernelTable const& table, std::span<Argument const> arguments, device where) {
   if (table.tuned_count == 0) return nullptr;
   std::vector<std::int64_t> const problem = runtime::problem_of(arguments);
-  for (TunedTable const* tuned : std::span(table.tuned, static_cast<std::size_t>(table.tuned_count))) {
-    if (!runtime::serves(*tuned, where)) continue;
+  for (TunedTable const* const tuned : runtime::serving(
+           std::span(table.tuned, static_cast<std::size_t>(table.tuned_count)), runtime::tuned_place(where))) {
     runtime::TunedRow const row = runtime::find_row(*tuned, problem, std::numeric_limits<double>::infinity());
     if (row.choice == nullptr) continue;
     for (Configuration const& configuration : std::span(table.configurations, static_cast<std::size_t>(table.count)))

@@ -39,9 +39,8 @@ constexpr double near_factor = 2;
 std::string text_of(Problem const& problem) { return fmt::format("{}", fmt::join(problem, ", ")); }
 
 std::optional<VariantChoice> by_table(KernelRef const& kernels, Problem const& problem, device where) {
-  for (TunedTable const* table : kernels.tables) {
-    if (table == nullptr) break;
-    if (!runtime::serves(*table, where) || std::string_view(table->kernel) != kernels.name) continue;
+  for (TunedTable const* const table : runtime::serving(kernels.tables, runtime::tuned_place(where))) {
+    if (std::string_view(table->kernel) != kernels.name) continue;
     runtime::TunedRow const row = runtime::find_row(*table, problem, near_factor);
     if (row.choice == nullptr) continue;
     std::vector<std::string> const labels = labels_of(kernels);

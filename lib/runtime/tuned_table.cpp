@@ -18,8 +18,20 @@ std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
   return problem;
 }
 
-bool serves(TunedTable const& table, device where) {
-  return table.architecture == where.architecture() && (where.is_cuda() || table.device == where.name());
+TunedPlace tuned_place(device where) { return {where.architecture(), where.name(), where.is_cuda()}; }
+
+std::vector<TunedTable const*> serving(std::span<TunedTable const* const> tables, TunedPlace const& place) {
+  std::vector<TunedTable const*> result, others;
+  for (TunedTable const* const table : tables) {
+    if (table == nullptr) break;
+    if (table->architecture != place.architecture) continue;
+    if (table->device == place.model)
+      result.push_back(table);
+    else if (place.is_cuda)
+      others.push_back(table);
+  }
+  result.insert(result.end(), others.begin(), others.end());
+  return result;
 }
 
 TunedRow find_row(TunedTable const& table, std::span<std::int64_t const> problem, double max_factor) {

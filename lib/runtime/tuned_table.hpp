@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tegula/abi/tuned_table.hpp"
@@ -15,8 +16,16 @@ namespace tegula::runtime {
 /// order of the parameters.
 std::vector<std::int64_t> problem_of(std::span<Argument const> arguments);
 
-/// Tells whether a table was measured on such a device: of its architecture, or, on a host, on its model of CPU.
-bool serves(TunedTable const& table, device where);
+/// Names what tables are measured on.
+struct TunedPlace {
+  std::string architecture, model;
+  bool is_cuda = false;
+};
+TunedPlace tuned_place(device where);
+
+/// Gives the tables that serve a place: those measured on its model, then, of GPUs, others of its architecture. A null
+/// ends the list.
+std::vector<TunedTable const*> serving(std::span<TunedTable const* const> tables, TunedPlace const& place);
 
 /// Names the row of a problem.
 struct TunedRow {

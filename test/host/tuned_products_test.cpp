@@ -6,6 +6,7 @@
 
 #include "../../samples/tuned_products.hpp"
 #include "jit/choose.hpp"
+#include "runtime/tuned_table.hpp"
 #include "support/catch.hpp"
 #include "support/matrix_argument.hpp"
 #include "tegula/target/target_info.hpp"
@@ -16,9 +17,10 @@ using namespace tegula;
 using tegula::test::matrix_argument;
 
 TEST_CASE("the model's choices of products take at most a tenth more time than the measured ones", "[N15]") {
-  // What bench/device/tune.cpp measured on an H200, every kernel at every problem.
+  // What bench/device/tune.cpp measured, every kernel at every problem.
+  std::string const model = GENERATE("h200", "h100");
   std::vector<tuning::LogEntry> const log =
-      tuning::read_log(std::string(TEGULA_TEST_DIR) + "/data/products_h200.jsonl");
+      tuning::read_log(std::string(TEGULA_TEST_DIR) + "/data/products_" + model + ".jsonl");
   REQUIRE(log.size() == 26);
   jit::KernelRef const kernels = jit::reference(samples::product_variants);
   double logs = 0;
@@ -40,13 +42,24 @@ TEST_CASE("the model's choices of products take at most a tenth more time than t
     logs += std::log(timed(found.label) / best);
   }
   double const mean = std::exp(logs / static_cast<double>(log.size()));
-  INFO(mean);
+  INFO(model << ": " << mean);
   CHECK(mean < 1.10);
 }
 
-TEST_CASE("the shipped table names kernels of the sample, and decides for its device", "[N15]") {
-  std::vector<std::string> const labels = jit::labels_of(jit::reference(samples::products));
-  REQUIRE(product_sm_90a.count == 26);
-  for (int i = 0; i < product_sm_90a.count; ++i)
-    CHECK(std::ranges::find(labels, product_sm_90a.choices[i].label) != labels.end());
+TEST_CASE("the shipped tables name kernels of the sample, and each decides for its device", "[N15]") {
+  jit::KernelRef const kernels = jit::reference(samples::products);
+  std::vector<std::string> const labels = jit::labels_of(kernels);
+  for (TunedTable const* const table : {&product_h200, &product_h100}) {
+    INFO(table->device);
+    REQUIRE(table->count == 26);
+    for (int i = 0; i < table->count; ++i) CHECK(std::ranges::find(labels, table->choices[i].label) != labels.end());
+    std::vector<TunedTable const*> const found =
+        runtime::serving(kernels.tables, {table->architecture, table->device, true});
+    REQUIRE(found.size() == 2);
+    CHECK(found[0] == table);
+  }
+  using Tables = std::vector<TunedTable const*>;
+  CHECK(runtime::serving(kernels.tables, {"sm_90a", "another GPU", true}) == Tables{&product_h200, &product_h100});
+  CHECK(runtime::serving(kernels.tables, {"sm_100a", "NVIDIA H200", true}).empty());
+  CHECK(runtime::serving(kernels.tables, {"sm_90a", "another CPU", false}).empty());
 }

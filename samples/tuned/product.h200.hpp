@@ -5,7 +5,7 @@
 #include "tegula/abi/tuned_table.hpp"
 
 // clang-format off
-inline constexpr tegula::TunedChoice product_sm_90a_choices[] = {
+inline constexpr tegula::TunedChoice product_h200_choices[] = {
     {{1, 4096, 4096, 4096, 1, 4096}, "16x64, 8 stages", 9.655e-06},
     {{1, 8192, 8192, 8192, 1, 8192}, "16x64, 8 stages", 3.179e-05},
     {{16, 4096, 4096, 4096, 16, 4096}, "16x64, 8 stages", 9.629e-06},
@@ -35,12 +35,12 @@ inline constexpr tegula::TunedChoice product_sm_90a_choices[] = {
 };
 // clang-format on
 
-inline constexpr tegula::TunedTable product_sm_90a = {
+inline constexpr tegula::TunedTable product_h200 = {
     .kernel = "product",
     .architecture = "sm_90a",
     .device = "NVIDIA H200",
     .compiler = "0.1.0 c06b112eba43, LLVM 22.1.8",
     .numbers = 6,
-    .choices = product_sm_90a_choices,
+    .choices = product_h200_choices,
     .count = 26,
 };
