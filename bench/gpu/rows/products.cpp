@@ -1,4 +1,6 @@
 // Lists the products of the table.
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -12,9 +14,9 @@ namespace {
 using Extents = std::vector<std::int64_t>;
 
 template <class T, class Result = T, class K>
-Side side(std::string variant, K const& kernel) {
-  return {std::move(variant), [kernel](Workload const& work, int set) {
-            return prepare(kernel, work.view<T, 2>(set, "A"), work.view<T, 2>(set, "B"),
+Side side(std::string variant, K const& kernel, CompileOptions const& options = {}) {
+  return {std::move(variant), [kernel, options](Workload const& work, int set) {
+            return prepare(with(options), kernel, work.view<T, 2>(set, "A"), work.view<T, 2>(set, "B"),
                            work.view<Result, 2>(set, "C"));
           }};
 }
@@ -96,10 +98,13 @@ void add_by_columns(std::vector<Row>& rows, std::string const& name, K const& ke
     Row row{"product, " + name, "gpu product " + name, {n, n, n}, {130, 264, 144}};
     row.quick = n == 4096;
     row.make = make_product_of<element_of<T>::value, element_of<Result>::value>;
-    row.sides = {
-        side<T, Result>("tiles of 128 x 256", kernel),
-        side<T, Result>("tiles of 128 x 256, serpentine",
-                        variants("serpentine", variant("serpentine", with({.serpentine = Choice::on}), kernel)))};
+    auto const add_side = [&](char const* label, CompileOptions const& options) {
+      row.sides.push_back(side<T, Result>(fmt::format("tiles of 128 x 256{}", label), kernel, options));
+    };
+    add_side("", {});
+    add_side(", serpentine", {.serpentine = Choice::on});
+    add_side(", serpentine, three stages", {.stages = 3, .serpentine = Choice::on});
+    add_side(", serpentine, shared", {.share = 2, .serpentine = Choice::on});
     row.codes = {code("product 128x256, " + name, kernel)};
     row.rival = Rival::library;
     rows.push_back(std::move(row));
