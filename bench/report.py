@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes bench/RESULTS.md, its plots and the figures of the first page from bench/results/*.jsonl.
+"""Makes bench/RESULTS.md, its plots and the figures of the first page from bench/results/*.jsonl; and RESULTS_H100.md
+from the lines of that machine.
 
     bench/report.py            writes them
     bench/report.py --check    fails if one of them is not what the data gives
@@ -122,8 +123,9 @@ SECTIONS = [
      "that of `samples/tuned_products.hpp`; its tiles are chosen by the tuned table, or by the model of the cost alone. "
      "Products of less than 5 GFLOP run as CUDA graphs of 64 launches, both sides."),
     ("Table on a GPU: product with bias and GELU", ["gpu product gelu", "gpu product gelu by fast_tanh"],
-     "tanh-GELU of product and bias in the same kernel, beside the plain product with the same tiles. cuBLASLt's own "
-     "epilogue, in another program of the same call, reaches 1.008, 0.973 and 0.932 of its product."),
+     "tanh-GELU of product and bias in the same kernel, beside the plain product with the same tiles; by `exp`, or by "
+     "`fast_tanh`. cuBLASLt's own epilogue ran in another program of the same call. On an H200 it reaches 1.008, 0.973 "
+     "and 0.932 of its product."),
     ("Table on a GPU: products of other elements", ["gpu product tf32", "gpu product e4m3", "gpu product i8"],
      "B stored N x K, tiles of 128 x 256, beside the best of cuBLASLt's heuristic. Results are f32, bf16 and i32."),
     ("Table on a GPU: attention", ["gpu attention", "gpu attention, causal",
@@ -373,8 +375,30 @@ def first_page(latest):
     return "\n".join(out) + "\n"
 
 
+H100_PAGE = """\
+# Measured rates, NVIDIA H100
+
+`bench/report.py` makes this page from the data of this machine in `bench/results/`. [RESULTS.md](RESULTS.md) has the
+method, the commands and the figures of an H200, whose memory is faster.
+"""
+
+
+def h100_page(lines):
+    """The page of the table on a GPU, as an H100 gives it."""
+    latest = list({key(line): line for line in lines}.values())
+    body = H100_PAGE.splitlines() + [""]
+    for title, kernels, text in SECTIONS:
+        if kernels[0].startswith("gpu "):
+            topic = title.removeprefix("Table on a GPU: ")
+            body += section(topic[0].upper() + topic[1:], kernels, text, lines, latest)
+    return "\n".join(body)
+
+
 def main():
-    lines = read_lines()
+    every = read_lines()
+    lines, of_h100 = [], []
+    for line in every:
+        (of_h100 if "H100" in (line["machine"] or "") else lines).append(line)
     latest = list({key(line): line for line in lines}.values())
     pages = {RESULTS / name: text for name, text in plots(lines, latest).items()}
     body = METHOD.splitlines() + ["", "![products](results/products.svg)", "", "![attention](results/attention.svg)", ""]
@@ -384,6 +408,7 @@ def main():
         body += section(title, kernels, text, lines, latest)
     body += passes_section(lines)
     pages[ROOT / "bench" / "RESULTS.md"] = "\n".join(body)
+    pages[ROOT / "bench" / "RESULTS_H100.md"] = h100_page(of_h100)
     readme = (ROOT / "README.md").read_text()
     begin, end = "<!-- bench/report.py writes this table -->\n", "<!-- end -->"
     before, rest = readme.split(begin)
