@@ -264,15 +264,15 @@ int whole_values(std::array<ir::Value const*, 3> values, Emitter& e) {
 }
 
 /// Gives x * y + z or x * y - z or z - x * y, rounded once, if the op is such a sum and may be; else nothing. A product
-/// that others use stands beside it anyway. Of three whole values none could end before the sum: layernorm with factors
-/// and summands of its columns spills then.
+/// that others use stands beside it anyway, and its factors would live up to a sum in another block. Of three whole
+/// values none could end before the sum: layernorm with factors and summands of its columns spills then.
 Registers contracted(ir::Op const& sum, Emitter& e) {
   if (!e.contracts(*sum.result())) return {};
   bool const is_difference = sum.is<ir::SubOp>();
   for (bool const on_left : {true, false}) {
     ir::Op const* const product = (on_left ? sum.lhs() : sum.rhs())->defined_by<ir::MulOp>();
     ir::Value const& other = on_left ? *sum.rhs() : *sum.lhs();
-    if (product == nullptr || product->result()->uses().size() > 1 ||
+    if (product == nullptr || product->parent() != sum.parent() || product->result()->uses().size() > 1 ||
         whole_values({product->lhs(), product->rhs(), &other}, e) > 2)
       continue;
     Registers result = e.get(other);
