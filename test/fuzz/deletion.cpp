@@ -280,17 +280,27 @@ class Remover {
       else
         quiet.push_back(&mutation);
     }
+    std::set<ir::Op const*> unsettled;
+    std::vector<std::pair<ir::Op const*, std::string>> commits;  // each by the wait that it is for
     for (test::Mutation const* mutation : quiet) {
-      std::string const op = text_of(*mutation, max[ops_[mutation->number]]);
+      ir::Op const& which = *ops_[mutation->number];
+      std::string const op = text_of(*mutation, max[&which]);
       auto reason = reason_of(*mutation, quiet);
       if (!reason && between_iterations_that_no_launch_has(*mutation, max)) reason = Reason::one_iteration;
-      if (reason)
+      if (reason) {
         result.excused.push_back({*reason, op});
-      else if (reported(mutation->module, Schedules::sweep) || reported_specially(mutation->module))
+      } else if (reported(mutation->module, Schedules::sweep) || reported_specially(mutation->module)) {
         ++result.reported;
-      else
-        (exact(*ops_[mutation->number]) ? result.silent : result.unsettled).push_back(op);
+      } else if (which.is<ir::WgmmaCommitOp>()) {
+        commits.emplace_back(wait_behind(which), op);
+      } else if (exact(which)) {
+        result.silent.push_back(op);
+      } else {
+        unsettled.insert(&which);
+        result.unsettled.push_back(op);
+      }
     }
+    for (auto const& [wait, op] : commits) (unsettled.contains(wait) ? result.unsettled : result.silent).push_back(op);
     return result;
   }
 
@@ -402,6 +412,13 @@ class Remover {
     return is_of_warpgroup(op) || op.is<ir::FenceProxyAsyncOp>() || op.is<ir::WarpBarrierOp>() ||
            op.is<ir::WgmmaFenceOp>() || op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>() ||
            op.is<ir::WgmmaWaitOp>() || op.is<ir::WgmmaCommitOp>();
+  }
+
+  /// Gives the next wait for products of the block; null where there is none.
+  static ir::Op const* wait_behind(ir::Op const& commit) {
+    ir::Op const* result = next_of(commit);
+    while (result != nullptr && !result->is<ir::WgmmaWaitOp>()) result = next_of(*result);
+    return result;
   }
 
   static bool exact(ir::Op const& op) {

@@ -52,7 +52,8 @@ struct Deletions {
   std::vector<Excused> excused;     ///< those without which it does not, for a reason
   std::vector<std::string> silent;  ///< those without which it does not, for none
   /// Lists the same, of kinds that passes also insert for paths or phases that no launch here has. They are barriers,
-  /// warp barriers, proxy fences and waits for products. No launch at hand tells whether they are needed.
+  /// warp barriers, proxy fences and waits for products, with the commits for these. No launch at hand tells whether
+  /// they are needed.
   std::vector<std::string> unsettled;
   std::string module;  ///< the text that they stand in
 

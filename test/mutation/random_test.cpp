@@ -142,6 +142,16 @@ TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][bl
                                               {"release_of_either_ring", {{each_other_orders, 2}}}});
 }
 
+TEST_CASE("deletion: a commit is as needed as the wait behind it", "[sim][block][N1]") {
+  std::string const file = std::string(TEGULA_TEST_DIR) + "/mutation/unsettled/commit_of_a_wait.tir";
+  auto const unsettled = check_each("commit_of_a_wait", fuzz::read_case(test::read_file(file))).unsettled;
+  for (std::string const op : {"wgmma_wait", "wgmma_commit"}) {
+    INFO(op);
+    CHECK(std::any_of(unsettled.begin(), unsettled.end(),
+                      [&](std::string const& each) { return each.find(op) != std::string::npos; }));
+  }
+}
+
 TEST_CASE("deletion: a duplicated op is found", "[sim][block][N1]") {
   for (std::string const name : {"wait_in_inner_loop", "last_products_of_kept_ring"}) {
     INFO(name);
