@@ -1,7 +1,10 @@
 #include "runtime/tuned_table.hpp"
 
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "tegula/support/element.hpp"
 
@@ -18,7 +21,17 @@ std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
   return problem;
 }
 
-TunedPlace tuned_place(device where) { return {where.architecture(), where.name(), where.is_cuda()}; }
+TunedPlace const& tuned_place(device where) {
+  // Never destroyed: objects of static duration may launch while they end.
+  static auto* const mutex = new std::mutex;
+  static auto* const known = new std::map<std::pair<DeviceKind, int>, TunedPlace>;
+  std::lock_guard const lock(*mutex);
+  std::pair const key(where.kind(), where.number());
+  auto at = known->find(key);
+  if (at == known->end())
+    at = known->emplace(key, TunedPlace{where.architecture(), where.name(), where.is_cuda()}).first;
+  return at->second;
+}
 
 std::vector<TunedTable const*> serving(std::span<TunedTable const* const> tables, TunedPlace const& place) {
   std::vector<TunedTable const*> result, others;

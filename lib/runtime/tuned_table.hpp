@@ -21,7 +21,8 @@ struct TunedPlace {
   std::string architecture, model;
   bool is_cuda = false;
 };
-TunedPlace tuned_place(device where);
+/// Asks a device once for its names: a host reads a file for them.
+TunedPlace const& tuned_place(device where);
 
 /// Gives the tables that serve a place: those measured on its model, then, of GPUs, others of its architecture. A null
 /// ends the list.

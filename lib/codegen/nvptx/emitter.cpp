@@ -80,11 +80,9 @@ bool Emitter::approximates(ir::Value const& value) const {
   return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_kept(value);
 }
 
-bool Emitter::approximates_quotient(ir::Value const& quotient) const {
-  return !exact_ && quotient.type().element() == Element::f32 && ir::only_16_bits_of_argument_kept(quotient);
+bool Emitter::approximates_argument(ir::Value const& value) const {
+  return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_of_argument_kept(value);
 }
-
-bool Emitter::contracts(ir::Value const& sum) const { return approximates_quotient(sum); }
 
 llvm::Function& Emitter::emit_kernel() {
   first_launch_slot_ = 0;

@@ -95,10 +95,9 @@ class Emitter {
   [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
   /// Tells whether an exponential or a sigmoid may keep 16 bits alone.
   [[nodiscard]] bool approximates(ir::Value const& value) const;
-  /// Tells whether a quotient may be off by two units in the last place of f32.
-  [[nodiscard]] bool approximates_quotient(ir::Value const& quotient) const;
-  /// Tells whether a product need not be rounded ahead of this sum.
-  [[nodiscard]] bool contracts(ir::Value const& sum) const;
+  /// Tells whether a quotient may be off by two units in the last place of f32, or a sum may meet a product that is not
+  /// rounded.
+  [[nodiscard]] bool approximates_argument(ir::Value const& value) const;
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.

@@ -267,13 +267,12 @@ int whole_values(std::array<ir::Value const*, 3> values, Emitter& e) {
 /// that others use stands beside it anyway, and its factors would live up to a sum in another block. Of three whole
 /// values none could end before the sum: layernorm with factors and summands of its columns spills then.
 Registers contracted(ir::Op const& sum, Emitter& e) {
-  if (!e.contracts(*sum.result())) return {};
   bool const is_difference = sum.is<ir::SubOp>();
   for (bool const on_left : {true, false}) {
     ir::Op const* const product = (on_left ? sum.lhs() : sum.rhs())->defined_by<ir::MulOp>();
     ir::Value const& other = on_left ? *sum.rhs() : *sum.lhs();
     if (product == nullptr || product->parent() != sum.parent() || product->result()->uses().size() > 1 ||
-        whole_values({product->lhs(), product->rhs(), &other}, e) > 2)
+        whole_values({product->lhs(), product->rhs(), &other}, e) > 2 || !e.approximates_argument(*sum.result()))
       continue;
     Registers result = e.get(other);
     Registers const &x = e.get(*product->lhs()), &y = e.get(*product->rhs());
@@ -316,7 +315,7 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
 void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates_quotient(*op.result());
+  bool const approximate = e.approximates_argument(*op.result());
   ir::Op const* const divisor = op.rhs()->defining_op();
   if (auto const sum = approximate && divisor != nullptr ? ir::raised_sum(*divisor) : std::nullopt) {
     Registers const &lhs = e.get(*op.lhs()), &raised = e.get(*sum->raised);
