@@ -133,8 +133,8 @@ SECTIONS = [
                                    "gpu attention backward", "gpu attention backward, causal"],
      "bf16 unless stated, 16 Ki tokens. Sizes are batch x heads x sequence x head dimension. The way back takes three "
      "kernels; its rate counts five products of the visible pairs. cuDNN's rates "
-     "of e4m3 and of the way back are from other programs on the same day; the sections above have the rates of cuDNN "
-     "and FlashAttention-3 for the rest. cuDNN's e4m3 attention gives e4m3, with an error of 0.04; Tegula's gives bf16, "
+     "are from other programs on the same day; the sections on attention in RESULTS.md have those of FlashAttention-3. "
+     "cuDNN's e4m3 attention gives e4m3, with an error of 0.04; Tegula's gives bf16, "
      "with 0.026."),
     ("Table on a GPU: kernels that the memory limits",
      ["gpu " + name for name in ("rmsnorm bf16", "rmsnorm f32", "layernorm bf16", "softmax f32", "row sums f32",
@@ -347,7 +347,6 @@ def plots(lines, latest):
              for text, kernel, variant, rival in [
                  ("bf16, tuned table", "bf16", "tuned table", library), ("bf16, cost model", "bf16", "cost model", library),
                  ("bias and GELU, to plain", "gelu", "fused", "plain product"),
-                 ("the same by fast_tanh", "gelu by fast_tanh", "fused", "plain product"),
                  *[(element, element, "tiles of 128 x 256", library) for element in ("tf32", "e4m3", "i8")]]]
     steps = [(("causal " if "causal" in kernel else "") + length, steps_of(lines, kernel, shape))
              for kernel in ("attention", "attention_causal") for length, shape in SEQUENCES]
