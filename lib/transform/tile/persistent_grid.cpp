@@ -48,19 +48,48 @@ bool slices_at_start(ir::Function& function) {
   return found;
 }
 
-/// Finds the axes of the grid that any of the values follows from.
-std::set<std::int64_t> axes_behind(std::vector<Value const*> open) {
-  std::set<std::int64_t> axes;
-  std::set<Value const*> seen;
+/// Finds the ops that any of the values follows from.
+std::unordered_set<Op const*> ops_behind(std::vector<Value const*> open) {
+  std::unordered_set<Op const*> ops;
   while (!open.empty()) {
-    Value const* const next = open.back();
+    Op const* const op = open.back()->defining_op();
     open.pop_back();
-    Op const* const op = next->defining_op();
-    if (op == nullptr || !seen.insert(next).second) continue;
-    if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
+    if (op == nullptr || !ops.insert(op).second) continue;
     open.insert(open.end(), op->operands().begin(), op->operands().end());
   }
+  return ops;
+}
+
+/// Finds the axes of the grid that any of the values follows from.
+std::set<std::int64_t> axes_behind(std::vector<Value const*> values) {
+  std::set<std::int64_t> axes;
+  for (Op const* op : ops_behind(std::move(values)))
+    if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
   return axes;
+}
+
+std::vector<ir::Loop> product_loops(ir::Function& function) {
+  std::vector<ir::Loop> loops;
+  ir::walk(function, [&](Op& op) {
+    Op* const around = op.parent_op();
+    if (op.is<ir::DotOp>() && around != nullptr && around->is<ir::ForOp>()) loops.emplace_back(*around);
+  });
+  return loops;
+}
+
+std::vector<Value const*> bounds_of(std::vector<ir::Loop> const& loops) {
+  std::vector<Value const*> bounds;
+  for (ir::Loop const& loop : loops) bounds.insert(bounds.end(), {loop.lower(), loop.upper(), loop.step()});
+  return bounds;
+}
+
+/// Tells whether memory says how much work a tile is (lengths of sequences). Then no order deals it evenly, but the GPU
+/// does, which gives a multiprocessor its next CTA when it is free.
+bool work_from_memory(ir::Function& function) {
+  auto const ops = ops_behind(bounds_of(product_loops(function)));
+  return std::any_of(ops.begin(), ops.end(), [](Op const* op) {
+    return analysis::is_global_read(*op) && !axes_behind({op->operands().begin(), op->operands().end()}).empty();
+  });
 }
 
 /// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
@@ -118,15 +147,8 @@ struct Uneven {
 
 /// Gives the axis that says how long loops with products are; nothing: none, or several.
 std::optional<Uneven> uneven_axis(ir::Function& function) {
-  std::vector<Value const*> bounds;
-  std::vector<ir::Loop> loops;
-  ir::walk(function, [&](Op& op) {
-    Op* const around = op.parent_op();
-    if (!op.is<ir::DotOp>() || around == nullptr || !around->is<ir::ForOp>()) return;
-    ir::Loop const& loop = loops.emplace_back(*around);
-    bounds.insert(bounds.end(), {loop.lower(), loop.upper(), loop.step()});
-  });
-  std::set<std::int64_t> const axes = axes_behind(std::move(bounds));
+  std::vector<ir::Loop> const loops = product_loops(function);
+  std::set<std::int64_t> const axes = axes_behind(bounds_of(loops));
   if (axes.size() != 1) return std::nullopt;
   Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
   ir::ValueMemo<Slope> slopes;
@@ -498,7 +520,7 @@ class Persistence {
 bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   if (options.persistence == Choice::on) return true;
-  return product_in_loop(function) && !slices_at_start(function);
+  return product_in_loop(function) && !slices_at_start(function) && !work_from_memory(function);
 }
 
 namespace {

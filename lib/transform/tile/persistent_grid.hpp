@@ -5,11 +5,11 @@
 
 namespace tegula::transform {
 
-/// Tells whether a kernel is persistent. It is if one of these holds:
-/// - the options say so;
-/// - it has products in loops;
-/// - all its CTAs read the same tiles, at least half as large as those of their own (the scales of a normalisation). A
-///   persistent CTA keeps these in registers.
+/// Tells whether a kernel is persistent. It is if the options say so. By itself it is if it has products in loops, but
+/// not if one of these holds:
+/// - CTAs build descriptors of slices when they begin;
+/// - memory says how long a tile's loop with products is (lengths of sequences). No order of tiles is known then to
+///   deal the work evenly. The GPU gives a multiprocessor its next CTA when it is free.
 bool is_persistent(ir::Function& function, CompileOptions const& options);
 
 /// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
