@@ -165,30 +165,37 @@ std::vector<int> other_warps(int asked, TargetInfo const& target) {
   return result;
 }
 
-/// Runs the passes with the asked or chosen number of warps, or the nearest that fits. Where none does, tensors count
-/// as unaligned: what goes through pointers needs fewer buffers and accumulators. If all fail, the first one is the
-/// result.
-ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
+/// Runs the passes with the asked or chosen number of warps, or the nearest that fits. If none does, the first one is
+/// the result.
+Attempt attempt_with_other_warps(ir::Module const& module, CompileOptions const& options) {
   Attempt first = attempt(module, options);
-  if (first.fits) return std::move(first.lowered);
+  if (first.fits) return first;
   int const asked = options.warps != 0 ? options.warps : first.lowered.kernel().warps;
-  CompileOptions other = options;
   std::vector<int> numbers = other_warps(asked, target::gpu_target(options));
   if (options.warps != 0) numbers.push_back(0);
-  auto const first_that_fits = [&]() -> std::optional<ir::Module> {
-    for (int const warps : numbers) {
-      other.warps = warps;
-      if (Attempt next = attempt(module, other); next.fits) return std::move(next.lowered);
-    }
-    return std::nullopt;
-  };
-  if (std::optional<ir::Module> found = first_that_fits()) return *std::move(found);
+  CompileOptions other = options;
+  for (int const warps : numbers) {
+    other.warps = warps;
+    if (Attempt next = attempt(module, other); next.fits) return next;
+  }
+  return first;
+}
+
+/// Gives the options for tensors that count as unaligned; nothing: they do already.
+std::optional<CompileOptions> as_unaligned(CompileOptions options) {
   bool aligned = false;
-  for (TensorFacts& facts : other.facts) aligned = std::exchange(facts.aligned_16, false) || aligned;
-  numbers = {options.warps};
-  if (options.warps != 0) numbers.push_back(0);
-  if (aligned && !states_stages(module))
-    if (std::optional<ir::Module> found = first_that_fits()) return *std::move(found);
+  for (TensorFacts& facts : options.facts) aligned = std::exchange(facts.aligned_16, false) || aligned;
+  if (!aligned) return std::nullopt;
+  return options;
+}
+
+/// Runs the passes so that the kernel fits. Where no number of warps does, tensors count as unaligned: what goes
+/// through pointers needs fewer buffers and accumulators. If all fail, the first one is the result.
+ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
+  Attempt first = attempt_with_other_warps(module, options);
+  if (first.fits) return std::move(first.lowered);
+  if (auto const other = as_unaligned(options); other && !states_stages(module))
+    if (Attempt next = attempt_with_other_warps(module, *other); next.fits) return std::move(next.lowered);
   if (first.refusal != nullptr) std::rethrow_exception(first.refusal);
   return std::move(first.lowered);
 }

@@ -83,6 +83,19 @@ TEST_CASE("stages of an option are a wish, unless they are exact") {
   CHECK_THAT(refusal(module, options), ContainsSubstring("stages of 49152 bytes"));
 }
 
+TEST_CASE("tensors that count as unaligned get another number of warps too", "[B1]") {
+  for (bool const trans_b : {false, true}) {
+    GemmShape shape;
+    shape.m = 248, shape.n = 256, shape.k = 64, shape.stages = 3, shape.trans_b = trans_b;
+    ir::Module const module = gemm_module(shape);
+    CompileOptions const aligned = gemm_options();
+    CompileOptions unaligned = gemm_options();
+    unaligned.facts.assign(4, {true, false});
+    CHECK(refusal(module, unaligned).empty());
+    CHECK(refusal(module, aligned).empty());
+  }
+}
+
 TEST_CASE("products of drawn extents: what runs unaligned runs aligned, with any number of warps", "[B1]") {
   std::string const seed = [] {
     char const* const set = std::getenv("TEGULA_FUZZ_SEED");
