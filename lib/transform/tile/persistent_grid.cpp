@@ -32,13 +32,16 @@ constexpr std::int64_t row_ctas = 2;
 /// Rows on their way to each of them.
 constexpr std::int64_t row_stages = 4;
 
-bool product_in_loop(ir::Function& function) {
-  bool found = false;
+/// Finds the loops around products. How often they run is the work of a tile.
+std::vector<ir::Loop> product_loops(ir::Function& function) {
+  std::vector<ir::Loop> loops;
+  std::unordered_set<Op const*> seen;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::DotOp>())
-      for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) found = found || at->is<ir::ForOp>();
+    if (!op.is<ir::DotOp>()) return;
+    for (Op* at = op.parent_op(); at != nullptr; at = at->parent_op())
+      if (at->is<ir::ForOp>() && seen.insert(at).second) loops.emplace_back(*at);
   });
-  return found;
+  return loops;
 }
 
 /// Tells whether a CTA builds descriptors of slices when it begins. In a loop over tiles their bounds would change.
@@ -68,15 +71,6 @@ std::set<std::int64_t> axes_behind(std::vector<Value const*> values) {
   return axes;
 }
 
-std::vector<ir::Loop> product_loops(ir::Function& function) {
-  std::vector<ir::Loop> loops;
-  ir::walk(function, [&](Op& op) {
-    Op* const around = op.parent_op();
-    if (op.is<ir::DotOp>() && around != nullptr && around->is<ir::ForOp>()) loops.emplace_back(*around);
-  });
-  return loops;
-}
-
 std::vector<Value const*> bounds_of(std::vector<ir::Loop> const& loops) {
   std::vector<Value const*> bounds;
   for (ir::Loop const& loop : loops) bounds.insert(bounds.end(), {loop.lower(), loop.upper(), loop.step()});
@@ -85,8 +79,8 @@ std::vector<Value const*> bounds_of(std::vector<ir::Loop> const& loops) {
 
 /// Tells whether memory says how much work a tile is (lengths of sequences). Then no order deals it evenly, but the GPU
 /// does, which gives a multiprocessor its next CTA when it is free.
-bool work_from_memory(ir::Function& function) {
-  auto const ops = ops_behind(bounds_of(product_loops(function)));
+bool work_from_memory(std::vector<ir::Loop> const& loops) {
+  auto const ops = ops_behind(bounds_of(loops));
   return std::any_of(ops.begin(), ops.end(), [](Op const* op) {
     return analysis::is_global_read(*op) && !axes_behind({op->operands().begin(), op->operands().end()}).empty();
   });
@@ -520,7 +514,8 @@ class Persistence {
 bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   if (options.persistence == Choice::on) return true;
-  return product_in_loop(function) && !slices_at_start(function) && !work_from_memory(function);
+  std::vector<ir::Loop> const loops = product_loops(function);
+  return !loops.empty() && !slices_at_start(function) && !work_from_memory(loops);
 }
 
 namespace {
