@@ -35,7 +35,8 @@ inline auto const product_variants = variants(
     variant("16x64, 6 stages, split 2", with({.stages = 6, .split = 2}), product<16, 64, 128>),
     variant("128x256, serpentine", with({.serpentine = Choice::on}), product<128, 256, 64>),
     variant("128x256, 3 stages, serpentine", with({.stages = 3, .serpentine = Choice::on}), product<128, 256, 64>),
-    variant("128x256, shared, serpentine", with({.share = 2, .serpentine = Choice::on}), product<128, 256, 64>));
+    variant("128x256, shared, serpentine", with({.share = 2, .serpentine = Choice::on}), product<128, 256, 64>),
+    variant("192x160, serpentine", with({.serpentine = Choice::on}), product<192, 160, 64>));
 
 inline auto const products = product_variants.tuned(product_h200).tuned(product_h100);
 
