@@ -56,7 +56,7 @@ void Hazards::start() {
   context_ = {warps_, nullptr, 1};
 }
 
-std::optional<Hazard> Hazards::first() {
+std::optional<Hazard> Hazards::first() & {
   start();
   State state;
   block(function_.body(), state);
@@ -71,7 +71,7 @@ void Hazards::close_all(Close const& close) {
   close_ = nullptr;
 }
 
-std::optional<MissingFence> Hazards::first_without_fence() {
+std::optional<MissingFence> Hazards::first_without_fence() & {
   start();
   proxies_ = true;
   State state;

@@ -62,8 +62,9 @@ class Hazards {
  public:
   Hazards(ir::Function const& function, Uniformity const& uniformity, Uniformity const& replica_uniformity);
 
-  /// Finds the first hazard in the order of the text that a barrier can close.
-  std::optional<Hazard> first();
+  /// Finds the first hazard in the order of the text that a barrier can close. It names accesses which this object
+  /// holds.
+  std::optional<Hazard> first() &;
   /// Lets `close` put a barrier before the op that each hazard names, and goes on from there, until none is left or it
   /// returns null.
   using Close = std::function<ir::Op const*(Hazard const&)>;
@@ -73,7 +74,7 @@ class Hazards {
   /// Finds the first access through the asynchronous proxy, in the order of the text, that lacks a fence. Such an
   /// access follows an ordinary one of the same bytes. In a ring between partitions, finds the first release without a
   /// fence.
-  std::optional<MissingFence> first_without_fence();
+  std::optional<MissingFence> first_without_fence() &;
   /// Summarises the accesses that the function leaves to its callers, in its own shared memory and parameters. Requires
   /// that its own hazards are closed.
   CallSummary summary();

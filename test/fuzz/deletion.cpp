@@ -339,7 +339,8 @@ class Remover {
                                              std::map<ir::Op const*, std::int64_t>& executions) const {
     if (!test::is_barrier(*ops_[mutation.number])) return false;
     analysis::Uniformity const uniformity(mutation.module), replicas(mutation.module, true);
-    auto const found = analysis::Hazards(mutation.module.kernel(), uniformity, replicas).first();
+    analysis::Hazards hazards(mutation.module.kernel(), uniformity, replicas);
+    auto const found = hazards.first();
     if (!found) return false;
     auto const left = test::detail::all_ops(mutation.module);
     auto const as_given = [&](ir::Op const* op) {

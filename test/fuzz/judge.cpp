@@ -14,6 +14,7 @@
 #include "sim/block/simulate.hpp"
 #include "sim/compare.hpp"
 #include "support/host_tensor.hpp"
+#include "support/only_wraps.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -204,14 +205,8 @@ class Judge {
     return error_of(ordered);
   }
 
-  /// Arithmetic on tiles of i64 may wrap. Passes make scalar arithmetic of it where all elements are equal. The
-  /// simulator reports scalars that wrap, since it takes them for indices. Then the values decide.
-  static bool only_wraps(sim::Result const& result) {
-    return std::all_of(result.reports.begin(), result.reports.end(),
-                       [](sim::Report const& report) { return report.kind == sim::ReportKind::index_overflow; });
-  }
   static bool only_wraps_in(sim::block::Result const& result) {
-    return result.reports.empty() && only_wraps(result.values);
+    return result.reports.empty() && test::only_wraps(result.values);
   }
 
   /// Describes a difference between module and kernel. Empty: there is none.
@@ -223,7 +218,7 @@ class Judge {
           return {};
         case Level::tiles: {
           auto const result = sim::run(module.kernel(), found.views(), grid_of<sim::Options>(module));
-          return only_wraps(result) ? found.difference(expected_, one_) : result.str();
+          return test::only_wraps(result) ? found.difference(expected_, one_) : result.str();
         }
         case Level::warps:
           return in_warps(module, found);
