@@ -46,7 +46,7 @@ struct Arguments {
   int schedules = 1;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double minutes = 0;  ///< 0: no limit
-  double seconds_per_kernel = 300;
+  double seconds_per_kernel = test::sanitized ? 1500 : 300;
   bool print = false;
   bool keep_going = false;
   bool no_shrinking = false;
