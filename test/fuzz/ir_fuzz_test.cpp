@@ -164,7 +164,7 @@ TEST_CASE("fuzz: random kernels are well-formed, and their text reads back") {
 
 TEST_CASE("fuzz: damaged text is refused with a place, or parses to IR that prints and reads back") {
   int refused = 0, kept = 0;
-  for_each_seed(2000, [&](std::uint64_t seed) {
+  for_each_seed(4000, [&](std::uint64_t seed) {
     Random random(seed);
     std::string const text = mutated(ir::print(RandomKernel(seed % 64).module, {random.chance(30)}), random);
     INFO(text);
@@ -193,7 +193,7 @@ TEST_CASE("fuzz: damaged text is refused with a place, or parses to IR that prin
     }
   });
   CHECK(refused > 100);
-  CHECK(kept > 0);
+  CHECK(kept > 5);
 }
 
 TEST_CASE("fuzz: random pipelines keep the simulator's result") {
