@@ -156,10 +156,8 @@ inline constexpr auto scans = kernel("scans", [](in<T, sizeof...(extents)> x, ou
 template <class T, int along, std::int64_t... extents>
 void check_scan(Executor on, std::vector<double> const& special = {}) {
   constexpr int rank = sizeof...(extents);
-  std::vector<std::int64_t> shape = {extents...};
-  shape[0] *= 2;  // two blocks, so that the lines along axis 0 are parted
-  std::array<std::int64_t, rank> all{};
-  std::copy(shape.begin(), shape.end(), all.begin());
+  std::array<std::int64_t, rank> all = {extents...};
+  all[0] *= 2;  // two blocks, so that the lines along axis 0 are parted
   Array<T, rank> x(all), sums(all), products(all), maxima(all), minima(all), more(all);
   for (T& value : x.values) value = draw_element<T>();
   for (double value : special)
