@@ -101,7 +101,7 @@ void check(K const& kernel, Rest... rest) {
     on_stack_of(small_stack, work);
     double const seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     INFO(task << ": " << seconds << " s");
-    if (!test::sanitized) CHECK(seconds < 15);  // 2 to 6 on machines of two cores
+    if (!test::sanitized) CHECK(seconds < 15);  // 5.6 on the slowest machine seen
   };
   in_time("host", [&] { launch(host_stream(), kernel, x, host, rest...); });
   in_time("tiles", [&] { CHECK(simulate(kernel, x, tiles, rest...).clean); });

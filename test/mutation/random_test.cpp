@@ -65,7 +65,7 @@ fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& on
 
 /// Bounds kernels with unsettled ops: one in so many, or two of a small run. Ops of one kernel count once, because most
 /// are unsettled for one cause.
-constexpr std::size_t kernels_per_unsettled = 25, unsettled_of_few = 3;
+constexpr std::size_t kernels_per_unsettled = 25, unsettled_of_few = 2;
 constexpr std::uint64_t parts = 4, kinds = 8;  // see random_case for the kinds
 
 /// Draws eight seeds of 32, for kernels of all kinds, until enough of them pass the pipeline.
