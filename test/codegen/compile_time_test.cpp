@@ -4,9 +4,8 @@
 
 #include "compiler/compile.hpp"
 #include "support/gemm_kernel.hpp"
-#include "support/growth.hpp"
+#include "support/processor_time.hpp"
 #include "support/module.hpp"
-#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -228,8 +227,6 @@ std::string rings(int count) {
   return dense(text + "  yield " + last("s", count) + "\n  }\n" + stored("%r"));
 }
 
-constexpr double slowness = sanitized ? 20 : 1;
-
 /// Processor seconds, the least of some runs.
 double seconds(Kind const& kind, int length, int runs = 3) {
   ir::Module const module = module_of(kind.text(length));
@@ -290,7 +287,7 @@ TEST_CASE("a box filter of 15 x 15 compiles within a second, a chain of 20000 ti
     Kind const box = {"box filter", box_filter, 15, true, true, 0, target};
     Kind const tiles = {"chain of tiles", tile_chain, 20000, true, true, 0, target};
     INFO((target == Target::host ? "host" : "cuda"));
-    CHECK(seconds(box, box.length, 1) < 1 * slowness);
-    CHECK(seconds(tiles, tiles.length, 1) < 5 * slowness);
+    CHECK(in_time(seconds(box, box.length, 1), 1));
+    CHECK(in_time(seconds(tiles, tiles.length, 1), 5));
   }
 }

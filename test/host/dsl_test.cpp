@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/growth.hpp"
+#include "support/processor_time.hpp"
 #include "support/small_stack.hpp"
 #include "tegula/tegula.hpp"
 

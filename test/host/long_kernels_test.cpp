@@ -1,10 +1,9 @@
 // Kernels of 20 000 ops: on the host, in both simulators and through the cuda pipeline, on a small stack and in
 // seconds.
-#include <ctime>
 
 #include "launch_support.hpp"
 #include "support/catch.hpp"
-#include "support/sanitized.hpp"
+#include "support/processor_time.hpp"
 #include "support/small_stack.hpp"
 #include "tegula/tegula.hpp"
 
@@ -97,11 +96,9 @@ void check(K const& kernel, Rest... rest) {
   std::vector<float> x(200), host(130, -1), tiles(130, -1), warps(130, -1);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   auto const in_time = [&](char const* task, auto const& work) {
-    std::clock_t const start = std::clock();
-    on_stack_of(small_stack, work);
-    double const seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    double const seconds = test::processor_seconds([&] { on_stack_of(small_stack, work); });
     INFO(task << ": " << seconds << " s");
-    if (!test::sanitized) CHECK(seconds < 15);  // 5.6 on the slowest machine seen
+    CHECK(test::in_time(seconds, 5));
   };
   in_time("host", [&] { launch(host_stream(), kernel, x, host, rest...); });
   in_time("tiles", [&] { CHECK(simulate(kernel, x, tiles, rest...).clean); });

@@ -1,8 +1,6 @@
 #include "compiler/compile.hpp"
 
-#include <algorithm>
 #include <unistd.h>
-#include <ctime>
 
 #include <filesystem>
 
@@ -11,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/options.hpp"
-#include "support/sanitized.hpp"
+#include "support/processor_time.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -138,13 +136,9 @@ TEST_CASE("compile: passes take under 10 ms for each kernel of the golden tests"
   for (char const* name : {"vadd", "softmax", "gemm", "attention"}) {
     INFO(name);
     ir::Module const module = kernel_named(name);
-    double best = 1e9;
-    for (int i = 0; i < 5; ++i) {
-      std::clock_t const start = std::clock();
-      compiler::lower(module, for_target(Target::host));
-      best = std::min(best, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-    }
-    CHECK(best < (test::sanitized ? 100 : 10));
+    double const best = test::processor_seconds([&] { compiler::lower(module, for_target(Target::host)); }, 5);
+    INFO(best << " s");
+    CHECK(test::in_time(best, 0.01));
   }
 }
 

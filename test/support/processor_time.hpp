@@ -1,4 +1,5 @@
-// Measures processor time, and compares that of some work with that of twice as much.
+// Measures processor time: compares that of some work with that of twice as much, or with a limit that grows with the
+// slowness of the machine and of the build.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace tegula::test {
 
 /// Processor seconds of `work()`, the least of some runs.
 template <class Work>
-double processor_seconds(Work const& work, int runs) {
+double processor_seconds(Work const& work, int runs = 1) {
   double best = 1e9;
   for (int i = 0; i < runs; ++i) {
     std::clock_t const start = std::clock();
@@ -17,6 +18,13 @@ double processor_seconds(Work const& work, int runs) {
   }
   return best;
 }
+
+/// Processor seconds of fixed work of the kind that compilers do: strings, hash tables, small blocks of memory.
+double yardstick_seconds();
+
+/// True if `seconds` of processor time, measured just before, are less than `limit`. A limit counts for the preset dev
+/// on a machine where the yardstick takes 0.1 s; where it takes longer, so may the work.
+bool in_time(double seconds, double limit);
 
 struct Growth {
   double once, twice;  ///< seconds
