@@ -128,10 +128,14 @@ Affine const& Affines::of(Value const& value) {
   auto const found = sums_.find(&value);
   if (found != sums_.end()) return found->second;
   Affine sum = compute(value);
-  bool small = sum.fits && Checked(sum.constant).within(greatest_number);
-  for (auto const& [term, factor] : sum.terms) small = small && Checked(factor).within(greatest_number);
-  if (!small) sum = {0, {{&value, 1}}};
+  if (!small(sum)) sum = {0, {{&value, 1}}};
   return sums_[&value] = std::move(sum);
+}
+
+bool Affines::small(Affine const& sum) {
+  return sum.fits && Checked(sum.constant).within(greatest_number) &&
+         std::all_of(sum.terms.begin(), sum.terms.end(),
+                     [](auto const& term) { return Checked(term.second).within(greatest_number); });
 }
 
 Affine Affines::compute(Value const& value) {

@@ -51,6 +51,8 @@ class Affines {
   /// Gives the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few such
   /// sums fit, each multiplied by the number of a tile's elements.
   Affine const& of(ir::Value const& value);
+  /// Tells whether the numbers of a sum are that small.
+  static bool small(Affine const& sum);
   /// Gives a sum without an outer remainder, mask, select that wraps, or widening of an i32; nothing if there is none.
   std::optional<Congruence> congruence(ir::Value const& value);
   /// Gives the range of values of a term of that sum.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/call_graph.hpp"
+#include "ir/accesses.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 
@@ -66,15 +67,19 @@ CallSummary const& Hazards::summary_of(Op const& call) {
       here.op = &call;
       here.waited_by = nullptr;
       here.completion = Completion::none;
-      here.holders = Access::Holders::every;
-      here.elected = elected_around(call);
       here.begin += base;
       here.end += base;
-      here.slice.whole = true;
-      here.slice.axes.clear();
-      here.slice.axis_of.clear();
-      if (here.space == Space::global && here.slice.root != nullptr)
-        here.slice.root = call.operand(here.slice.root->index());
+      if (auto slice = accesses_.slice_at(call, here.slice)) {
+        here.slice = std::move(*slice);
+      } else {
+        here.holders = Access::Holders::every;
+        here.elected = elected_around(call);
+        here.slice.whole = true;
+        here.slice.axes.clear();
+        here.slice.axis_of.clear();
+        if (here.space == Space::global && here.slice.root != nullptr)
+          here.slice.root = &parameter_behind(*call.operand(here.slice.root->index()));
+      }
       result.push_back(&accesses_.keep(here));
     }
     return result;

@@ -354,6 +354,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
 }
 
 bool SharedAccesses::covers(Access const& later, Access const& earlier, Op const* turn) {
+  if (later.op->is<CallOp>()) return false;  // the function may not come to it
   if (!later.write || later.slice.root == nullptr || later.slice.root != earlier.slice.root || later.slice.whole ||
       earlier.slice.whole)
     return false;
@@ -402,39 +403,40 @@ template <class Visit>
 void SharedAccesses::each_element(Access const& access, int warps, Visit const& visit) {
   Slice const& slice = access.slice;
   Extents tile;
-  for (int const axis : slice.axis_of) tile.push_back(slice.axes[static_cast<std::size_t>(axis)].extent);
+  for (int const axis : slice.axis_of) {
+    auto const& place = slice.axes[static_cast<std::size_t>(axis)];
+    tile.push_back(place.extent + place.padding);
+  }
   std::int64_t const count = tile.product();
   std::vector<std::int64_t> at(slice.axes.size(), 0);
-  auto const set = [&](std::int64_t linear) {
+  auto const touch = [&](std::int64_t linear, std::int64_t warp, std::int64_t lane) {
+    bool touched = true;
     for (int i = tile.size() - 1; i >= 0; --i) {
-      at[static_cast<std::size_t>(slice.axis_of[static_cast<std::size_t>(i)])] = linear % tile[i];
+      auto const axis = static_cast<std::size_t>(slice.axis_of[static_cast<std::size_t>(i)]);
+      at[axis] = linear % tile[i];
+      touched = touched && at[axis] < slice.axes[axis].extent;
       linear /= tile[i];
     }
+    if (touched) visit(at, static_cast<std::int16_t>(warp), static_cast<std::int16_t>(lane));
   };
-  auto const all = [&](std::int16_t warp, std::int16_t lane) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      set(i);
-      visit(at, warp, lane);
-    }
+  auto const all = [&](std::int64_t warp, std::int64_t lane) {
+    for (std::int64_t i = 0; i < count; ++i) touch(i, warp, lane);
   };
   bool const moves =
       std::any_of(slice.axes.begin(), slice.axes.end(), [](auto const& axis) { return axis.per_warp != 0; });
   switch (access.holders) {
     case Access::Holders::every:
       if (!moves) return all(warps == 1 ? 0 : several, several);
-      for (int w = 0; w < warps; ++w) all(static_cast<std::int16_t>(w), several);
+      for (int w = 0; w < warps; ++w) all(w, several);
       return;
     case Access::Holders::lane:
-      if (access.elected >= 0) return all(static_cast<std::int16_t>(access.elected), elected_lane);
+      if (access.elected >= 0) return all(access.elected, elected_lane);
       for (int w = 0; w < warps; w += access.elected == ElectOp::each_warpgroup ? isa::warps_per_group : 1)
-        all(static_cast<std::int16_t>(w), elected_lane);
+        all(w, elected_lane);
       return;
     case Access::Holders::layout:
     case Access::Holders::owners:
-      for (Place const& place : places(access, warps)) {
-        set(place.element);
-        visit(at, static_cast<std::int16_t>(place.warp), static_cast<std::int16_t>(place.lane));
-      }
+      for (Place const& place : places(access, warps)) touch(place.element, place.warp, place.lane);
       return;
     case Access::Holders::rows: {
       layout::Layout const& layout = *access.layout;
@@ -445,18 +447,15 @@ void SharedAccesses::each_element(Access const& access, int warps, Visit const& 
             rows[static_cast<std::size_t>(layout.at(r, l, w % layout.warps())[0])] = true;
         std::int64_t const width = count / tile[0];
         for (std::int64_t row = 0; row < tile[0]; ++row)
-          for (std::int64_t i = 0; rows[static_cast<std::size_t>(row)] && i < width; ++i) {
-            set(row * width + i);
-            visit(at, static_cast<std::int16_t>(w), several);
-          }
+          for (std::int64_t i = 0; rows[static_cast<std::size_t>(row)] && i < width; ++i)
+            touch(row * width + i, w, several);
       }
       return;
     }
     case Access::Holders::chunks:
       for (std::int64_t i = 0; i < count; ++i) {
-        set(i);
         std::int64_t const thread = i / access.vector % (32 * warps);
-        visit(at, static_cast<std::int16_t>(thread / 32), static_cast<std::int16_t>(thread % 32));
+        touch(i, thread / 32, thread % 32);
       }
       return;
   }

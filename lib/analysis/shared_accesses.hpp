@@ -31,6 +31,7 @@ struct Slice {
     Affine offset;              ///< without warp_index
     std::int64_t per_warp = 0;  ///< times warp_index
     std::int64_t extent = 1;
+    std::int64_t padding = 0;  ///< elements of the tile behind the box, which are not touched
   };
   ir::Value const* root = nullptr;  ///< buffer_alloc's result or a tensor parameter; null: bytes alone, or all tensors
   std::vector<Axis> axes;           ///< one per axis of the root
@@ -95,6 +96,9 @@ class SharedAccesses {
   Access const& waited(Access const& copy, ir::Op const& wait);
   /// Gives the copies that count on an mbarrier of this buffer.
   std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);
+  /// Gives the box of a called function's access, in a tensor and sums of this one's values. Nothing if the function
+  /// moves it by more than its arguments.
+  std::optional<Slice> slice_at(ir::Op const& call, Slice slice);
   /// Keeps an access that is made elsewhere: one of a called function, in bytes or tensors of this one.
   Access const& keep(Access access);
 
@@ -128,8 +132,8 @@ class SharedAccesses {
 
   void add(ir::Op const& op, ir::Effect const& effect, std::vector<Access>& into);
   Slice slice_of(ir::Value const& value);
-  Slice slice_of_tensor(ir::Value const& tensor, std::span<ir::Value* const> offsets, Extents const& shape);
-  void set_offset(Slice::Axis& axis, ir::Value const& value);
+  Slice slice_of_tensor(ir::Op const& op, ir::Value const& tensor, Extents const& shape);
+  static void move(Slice::Axis& axis, Affine const& by);
   void place_bytes(Access& access);
   /// Holds a sum in two parts: values at the later access, and values at the earlier one.
   struct Sums {

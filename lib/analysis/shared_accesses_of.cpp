@@ -1,4 +1,6 @@
 // Lists the accesses of each op, from the effects in its record.
+#include <utility>
+
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
 #include "ir/accesses.hpp"
@@ -11,8 +13,8 @@ using namespace ir;
 
 using Holders = Access::Holders;
 
-void SharedAccesses::set_offset(Slice::Axis& axis, Value const& value) {
-  axis.offset = axis.offset + affines_.of(value);
+void SharedAccesses::move(Slice::Axis& axis, Affine const& by) {
+  axis.offset = axis.offset + by;
   std::erase_if(axis.offset.terms, [&](auto const& term) {
     bool const warp = term.first->template defined_by<WarpIndexOp>() != nullptr;
     if (warp) axis.per_warp += term.second;
@@ -46,7 +48,7 @@ Slice SharedAccesses::slice_of(Value const& value) {
     std::size_t const drop = slice.axis_of.size() - static_cast<std::size_t>(shape.size());
     for (std::size_t i = 0; i < slice.axis_of.size(); ++i) {
       Slice::Axis& place = slice.axes[static_cast<std::size_t>(slice.axis_of[i])];
-      set_offset(place, *op->in<ViewOp>("offsets", static_cast<int>(i)));
+      move(place, affines_.of(*op->in<ViewOp>("offsets", static_cast<int>(i))));
       place.extent = i < drop ? 1 : shape[static_cast<int>(i - drop)];
     }
     slice.axis_of.erase(slice.axis_of.begin(), slice.axis_of.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -59,16 +61,46 @@ Slice SharedAccesses::slice_of(Value const& value) {
   return slice;
 }
 
-Slice SharedAccesses::slice_of_tensor(Value const& tensor, std::span<Value* const> offsets, Extents const& shape) {
+namespace {
+
+/// Gives the extents of the part of a tile that the op touches.
+Extents touched_of(Op const& op, Extents const& shape) {
+  Extents const part = op.is<LoadOp>() ? op.as<LoadOp>().part : op.is<StoreOp>() ? op.as<StoreOp>().part : Extents{};
+  return part.empty() ? shape : part;
+}
+
+}  // namespace
+
+Slice SharedAccesses::slice_of_tensor(Op const& op, Value const& tensor, Extents const& shape) {
   Slice slice;
   slice.root = &tensor;
+  auto const offsets = op.all("offsets");
+  Extents const touched = touched_of(op, shape);
   std::size_t const lead = offsets.size() - static_cast<std::size_t>(shape.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     Slice::Axis place;
-    place.extent = i < lead ? 1 : shape[static_cast<int>(i - lead)];
-    set_offset(place, *offsets[i]);
+    if (i >= lead) {
+      place.extent = touched[static_cast<int>(i - lead)];
+      place.padding = shape[static_cast<int>(i - lead)] - place.extent;
+    }
+    move(place, affines_.of(*offsets[i]));
     slice.axes.push_back(place);
     if (i >= lead) slice.axis_of.push_back(static_cast<int>(i));
+  }
+  return slice;
+}
+
+std::optional<Slice> SharedAccesses::slice_at(Op const& call, Slice slice) {
+  if (slice.whole || slice.root == nullptr || !slice.root->type().is_tensor()) return std::nullopt;
+  slice.root = call.operand(slice.root->index());
+  if (slice.root != &parameter_behind(*slice.root)) return std::nullopt;
+  for (Slice::Axis& axis : slice.axes) {
+    Affine const inside = std::exchange(axis.offset, Affine{axis.offset.constant, {}});
+    for (auto const& [value, factor] : inside.terms) {
+      if (value->defining_op() != nullptr || value->owner_block()->parent_op() != nullptr) return std::nullopt;
+      move(axis, affines_.of(*call.operand(value->index())) * factor);
+    }
+    if (!Affines::small(axis.offset)) return std::nullopt;
   }
   return slice;
 }
@@ -126,7 +158,7 @@ void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>
     if (tile && registers->type().layout() == nullptr) return;  // before layouts nobody holds an element
     if (op.info().names("offsets") && &named == &tensor) {
       Value const& box = registers != nullptr ? *registers : *view_of(op);
-      access.slice = slice_of_tensor(tensor, op.all("offsets"), box.type().shape());
+      access.slice = slice_of_tensor(op, tensor, box.type().shape());
     } else {  // elements at indices, or of a slice that begins anywhere
       access.slice.root = &tensor;
       access.slice.whole = true;

@@ -29,8 +29,6 @@ double yardstick_seconds() {
   return processor_seconds([&] { kept = yardstick(); });
 }
 
-bool in_time(double seconds, double limit) {
-  return seconds < limit || seconds < limit * yardstick_seconds() / 0.1;
-}
+bool in_time(double seconds, double limit) { return seconds < limit || seconds < limit * yardstick_seconds() / 0.1; }
 
 }  // namespace tegula::test
