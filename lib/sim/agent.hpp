@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +46,9 @@ class Launch {
   void set_grid(Grid const& grid) { result_.grid = grid; }
   /// Numbers the results of an op that was appended after the launch began.
   void number(ir::Op const& op);
+
+  /// Tells whether places follow from an integer.
+  [[nodiscard]] bool is_index(ir::Value const& value);
 
   /// Files a report; further ones of its kind at the same two ops are counted. `text` is called for the first only.
   template <class Text>
@@ -95,6 +100,7 @@ class Launch {
   Options options_;
   Result result_;
   std::unordered_map<ir::Value const*, int> numbers_;
+  std::optional<std::set<ir::Value const*>> indices_;  ///< found when first asked for
   std::vector<bool> loads_noted_;
   Shadow shadow_;
   BlockOrder order_;
@@ -178,6 +184,7 @@ class Agent {
   [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
   /// Gives `to` the contents of `from`, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
+  [[nodiscard]] bool is_index(ir::Value const& value) { return launch_.is_index(value); }
   /// Forgets a value that is not used again.
   void forget(ir::Value const& value) { slots_[static_cast<std::size_t>(launch_.number(value))].value = {}; }
 

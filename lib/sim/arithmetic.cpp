@@ -149,12 +149,12 @@ struct Not {
   std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
 };
 
-/// Reports an index that wrapped: that is never meant.
+/// Reports an index that wrapped: that is never meant. Data may wrap.
 template <class Wide>
 void check_index(Agent& agent, Op const& op, Wide exact) {
   if (op.result()->type() != Type::index()) return;
   std::int64_t result = 0;
-  if (!exact(agent.index(*op.lhs()), agent.index(*op.rhs()), &result)) return;
+  if (!exact(agent.index(*op.lhs()), agent.index(*op.rhs()), &result) || !agent.is_index(*op.result())) return;
   agent.report(ReportKind::index_overflow, op, [&] {
     return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.lhs())) + " and " +
            std::to_string(agent.index(*op.rhs())) + " leaves the range of i64";

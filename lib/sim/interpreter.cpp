@@ -7,6 +7,7 @@
 
 #include "layout/layout.hpp"
 #include "ir/exchange.hpp"
+#include "ir/index_values.hpp"
 #include "ir/text.hpp"
 #include "ir/value_memo.hpp"
 #include "sim/compare.hpp"
@@ -390,6 +391,11 @@ void Launch::add(ReportKind kind, Op const* op, Op const* other, Grid const& blo
     report.other_op = one_line(*other);
   }
   result_.reports.push_back(std::move(report));
+}
+
+bool Launch::is_index(ir::Value const& value) {
+  if (!indices_) indices_ = ir::index_values(kernel_);
+  return indices_->contains(&value);
 }
 
 // ---- agent

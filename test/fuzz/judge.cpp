@@ -14,7 +14,6 @@
 #include "sim/block/simulate.hpp"
 #include "sim/compare.hpp"
 #include "support/host_tensor.hpp"
-#include "support/only_wraps.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -205,10 +204,6 @@ class Judge {
     return error_of(ordered);
   }
 
-  static bool only_wraps_in(sim::block::Result const& result) {
-    return result.reports.empty() && test::only_wraps(result.values);
-  }
-
   /// Describes a difference between module and kernel. Empty: there is none.
   std::string error_of(ir::Module const& module) {
     Arguments found(initial_);
@@ -218,7 +213,7 @@ class Judge {
           return {};
         case Level::tiles: {
           auto const result = sim::run(module.kernel(), found.views(), grid_of<sim::Options>(module));
-          return test::only_wraps(result) ? found.difference(expected_, one_) : result.str();
+          return result.clean() ? found.difference(expected_, one_) : result.str();
         }
         case Level::warps:
           return in_warps(module, found);
@@ -248,7 +243,7 @@ class Judge {
       ++runs_, ctas_ = result.values.blocks;
       elements = static_cast<double>(result.values.steps) * elements_of_step(module);
       computed_ += elements;
-      std::string const error = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
+      std::string const error = result.clean() ? found.difference(expected_, one_) : result.str();
       return error.empty() ? "" : "schedule " + sim::machine::to_text(schedule) + ": " + error;
     };
     std::string error = error_in(sim::machine::Schedule::latest());
@@ -257,10 +252,8 @@ class Judge {
     if (options_.each_pass && runs * elements <= options_.max_swept) {
       auto const sweep = simulation.sweep(static_cast<std::uint64_t>(options_.schedules));
       computed_ += static_cast<double>(sweep.runs) * elements;
-      // The sweep keeps its first bad runs alone; where those only wrap, so do the others.
       runs_ += sweep.runs;
-      bool const right = sweep.differing.empty() && std::all_of(sweep.bad.begin(), sweep.bad.end(), only_wraps_in);
-      return right ? found.difference(expected_, one_) : sweep.str();
+      return sweep.clean() ? found.difference(expected_, one_) : sweep.str();
     }
     error = error_in(sim::machine::Schedule::earliest());
     for (int seed = 1; seed <= options_.schedules && error.empty(); ++seed)

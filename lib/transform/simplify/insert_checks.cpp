@@ -7,7 +7,7 @@
 
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
-#include "ir/loop.hpp"
+#include "ir/index_values.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -172,42 +172,6 @@ void check_bounds(Op& op) {
 
 // ---- overflow.
 
-bool is_number(Type const& type) { return type.element() == Element::i32 || type.element() == Element::i64; }
-
-/// Finds the values from which offsets, indices and bounds of loops follow.
-std::set<Value const*> index_values(ir::Function& function) {
-  std::set<Value const*> found;
-  std::vector<Value const*> open;
-  auto const add = [&](Value const* value) {
-    bool const counts = (value->type().is_scalar() || value->type().is_tile()) && is_number(value->type());
-    if (counts && found.insert(value).second) open.push_back(value);
-  };
-  ir::walk(function, [&](Op& op) {
-    if (op.is<ir::LoadOp>() || op.is<ir::StoreOp>())
-      for (Value const* value : op.all("offsets")) add(value);
-    if (has_indices(op))
-      for (Value const* value : op.all("indices")) add(value);
-    if (op.is<ir::ForOp>())
-      for (Value const* value : {ir::Loop(op).lower(), ir::Loop(op).upper(), ir::Loop(op).step()}) add(value);
-  });
-  while (!open.empty()) {
-    Value const* const value = open.back();
-    open.pop_back();
-    Op* const op = value->defining_op();
-    if (op != nullptr && op->block_count() == 0) {
-      if (op->pure())
-        for (Value const* operand : op->operands()) add(operand);
-      continue;
-    }
-    Op* const around = op != nullptr ? op : value->owner_block()->parent_op();
-    if (around == nullptr) continue;
-    for (Value const* operand : around->operands()) add(operand);  // initial values among them
-    for (int i = 0; i < around->block_count(); ++i)
-      for (Value const* yielded : around->block(i).back().operands()) add(yielded);
-  }
-  return found;
-}
-
 /// Tells whether a * b is the product without wrapping, in i64.
 Value* product_holds(Maker& make, Value* a, Value* b, Value* product) {
   Type const& type = a->type();
@@ -319,7 +283,7 @@ Builder behind(Op& op) {
 bool insert_checks(ir::Function& function, Checks const& asked) {
   Checks const checks = missing(function, asked);
   std::vector<Op*> accesses, overflow, nan;
-  std::set<Value const*> const indices = checks.overflow ? index_values(function) : std::set<Value const*>();
+  std::set<Value const*> const indices = checks.overflow ? ir::index_values(function) : std::set<Value const*>();
   ir::walk(function, [&](Op& op) {
     if (checks.bounds && is_access(op)) accesses.push_back(&op);
     bool const adds = op.is<ir::AddOp>() || op.is<ir::SubOp>() || op.is<ir::MulOp>();

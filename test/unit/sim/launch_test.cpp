@@ -191,6 +191,27 @@ TEST_CASE("an index that wraps is reported with its line", "[sim]") {
   CHECK(outcome.reports[0].where.line() == 5);
 }
 
+TEST_CASE("data that wraps is not reported", "[sim]") {
+  auto const module = module_of(R"(kernel @k(%n: i64, %c: out tensor<?xi64>) {
+  %zero = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %r0, %r1 = for %i = %zero to %one step %one carry (%at = %zero, %hash = %n) : i64, i64 {
+    %next = add %at, %one : i64
+    %square = mul %hash, %n : i64
+    yield %next, %square
+  }
+  %v = splat %r1 : tile<1xi64>
+  store %c, %v, %zero
+  store %c, %v, %r0
+  return
+})");
+  HostTensor c(Element::i64, {2});
+  auto const outcome = sim::run(module.kernel(), {ir::make_constant(Element::i64, (std::int64_t{1} << 33) + 1), c.view()});
+  INFO(outcome.str());
+  CHECK(outcome.clean());
+  CHECK(c(0) == static_cast<double>(std::int64_t{1} << 34) + 1);
+}
+
 TEST_CASE("a loop whose step is not positive is reported and skipped", "[sim]") {
   auto const module = module_of(R"(kernel @k(%step: i64, %c: out tensor<?xi64>) {
   %0 = constant {value = 0 : i64} : i64

@@ -300,7 +300,8 @@ kernel @k(%lo: i64, %hi: i64, %step: i64, %x: in tensor<?xi64>, %out: out tensor
     CHECK(out.integer(0) == static_cast<std::int64_t>(sum));
     CHECK(out.integer(1) == static_cast<std::int64_t>(trips));
     CHECK(out.integer(2) == static_cast<std::int64_t>(last));
-    CHECK(outcome.clean() == (r.lo < 1000));  // squares near the greatest i64 wrap, and an index that wraps is reported
+    INFO(outcome.str());
+    CHECK(outcome.clean());  // squares near the greatest i64 wrap: they are data
   }
 }
 

@@ -1,0 +1,101 @@
+#include "ir/index_values.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/loop.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::ir {
+namespace {
+
+/// Names the operands that are places.
+constexpr std::array<std::string_view, 8> places = {"offsets", "indices", "begin", "end",
+                                                    "lower",   "upper",   "step",  "extents"};
+
+class Search {
+ public:
+  explicit Search(Function const& function) : module_(function.parent()) {
+    if (module_ == nullptr)
+      begin(function);
+    else
+      for (auto const& each : module_->functions()) begin(*each);
+  }
+
+  std::set<Value const*> run() {
+    while (!open_.empty()) {
+      Value const* const value = open_.back();
+      open_.pop_back();
+      if (Op const* const op = value->defining_op())
+        follow_result(*op, value->index());
+      else
+        follow_argument(*value);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void begin(Function const& function) {
+    walk(function.body(), [&](Op& op) {
+      if (op.is<CallOp>()) calls_.push_back(&op);
+      for (std::string_view const name : places) {
+        if (!op.info().names(name)) continue;
+        bool const several = op.info().has(variadic) && op.info().operands.back() == name;
+        for (Value const* value : op.all(name).first(several ? op.all(name).size() : 1)) add(*value);
+      }
+    });
+  }
+
+  void add(Value const& value) {
+    Type const& type = value.type();
+    bool const number = (type.is_scalar() || type.is_tile()) &&
+                        (type.element() == Element::i32 || type.element() == Element::i64);
+    if (number && found_.insert(&value).second) open_.push_back(&value);
+  }
+
+  void follow_result(Op const& op, int k) {
+    if (op.is<ForOp>() || op.is<RepeatOp>()) {
+      add(*Loop(op).init(k));
+      add(*Loop(op).yielded(k));
+    } else if (op.is<CallOp>()) {
+      Function const* const callee = callee_of(op);
+      Op const* const end = callee == nullptr ? nullptr : callee->body().terminator();
+      if (end != nullptr && k < end->operand_count()) add(*end->operand(k));
+    } else if (op.block_count() > 0) {
+      for (int b = 0; b < op.block_count(); ++b) add(*op.block(b).back().operand(k));
+    } else if (op.pure()) {
+      for (Value const* operand : op.operands()) add(*operand);
+    }
+  }
+
+  void follow_argument(Value const& value) {
+    Op const* const around = value.owner_block()->parent_op();
+    if (around == nullptr) {
+      for (Op const* call : calls_)
+        if (callee_of(*call) == value.owner_block()->parent_function()) add(*call->operand(value.index()));
+    } else if (around->is<ForOp>() || around->is<RepeatOp>()) {
+      Loop const loop(*around);
+      int const k = loop.carry_of(value);
+      if (k < 0) return;
+      add(*loop.init(k));
+      add(*loop.yielded(k));
+    }
+  }
+
+  [[nodiscard]] Function const* callee_of(Op const& call) const {
+    return module_ == nullptr ? nullptr : module_->find(call.as<CallOp>().callee.view());
+  }
+
+  Module const* module_;
+  std::vector<Op const*> calls_;
+  std::set<Value const*> found_;
+  std::vector<Value const*> open_;
+};
+
+}  // namespace
+
+std::set<Value const*> index_values(Function const& function) { return Search(function).run(); }
+
+}  // namespace tegula::ir
