@@ -50,8 +50,8 @@ class Search {
 
   void add(Value const& value) {
     Type const& type = value.type();
-    bool const number = (type.is_scalar() || type.is_tile()) &&
-                        (type.element() == Element::i32 || type.element() == Element::i64);
+    bool const number =
+        (type.is_scalar() || type.is_tile()) && (type.element() == Element::i32 || type.element() == Element::i64);
     if (number && found_.insert(&value).second) open_.push_back(&value);
   }
 

@@ -29,7 +29,7 @@ using test::HostTensor;
 
 constexpr std::int64_t min_tiles_of_a_cta = 5;
 
-enum class Values : std::uint8_t { small, growing, one, none, half, twice };
+enum class Values : std::uint8_t { small, growing, one, none, negative, half, twice };
 
 /// Gives an extent of a tensor that is read.
 std::int64_t extent_at(Values values, std::int64_t extent) {
@@ -40,6 +40,7 @@ std::int64_t extent_at(Values values, std::int64_t extent) {
     case Values::one:
       return std::min<std::int64_t>(extent, 1);
     case Values::none:
+    case Values::negative:
       return 0;
     case Values::half:
       return extent / 2;
@@ -53,6 +54,7 @@ ir::Constant scalar_at(Values values, ir::Constant scalar) {
   if (scalar.element != Element::i64 || values == Values::small || values == Values::growing) return scalar;
   if (values == Values::half) return ir::make_constant(Element::i64, ir::to_int(scalar) / 2);
   if (values == Values::twice) return ir::make_constant(Element::i64, 2 * ir::to_int(scalar));
+  if (values == Values::negative) return ir::make_constant(Element::i64, std::int64_t{-4});
   return ir::make_constant(Element::i64, std::int64_t{values == Values::one});
 }
 
@@ -322,7 +324,8 @@ class Remover {
       for (std::size_t p = 0; p < case_.parameters.size(); ++p) {
         test::RandomParameter const& parameter = case_.parameters[p];
         if (parameter.is_tensor ? parameter.written : parameter.scalar.element != Element::i64) continue;
-        for (Values const values : {Values::none, Values::one, Values::half, Values::twice}) {
+        for (Values const values : {Values::none, Values::negative, Values::one, Values::half, Values::twice}) {
+          if (values == Values::negative && parameter.is_tensor) continue;
           Launch launch = launches_.front();
           launch.values = Values::small, launch.special = p, launch.specially = values;
           if (clean_as_written(case_, launch) && error(case_, module_, launch, Schedules::few).empty())

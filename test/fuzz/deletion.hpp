@@ -68,10 +68,10 @@ struct Deletions {
 /// - with inputs of twice the extents,
 /// - with small values as the case has them.
 ///
-/// An op that is not missed there is tried with each parameter none, small or large alone. A persistent kernel has one
-/// CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for tests, which put
-/// something in. A kernel whose launches together take more than `longest` is refused: it would be run up to ten times
-/// for each op.
+/// An op that is not missed there is tried with each parameter none, negative, small or large alone. A persistent
+/// kernel has one CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for
+/// tests, which put something in. A kernel whose launches together take more than `longest` is refused: it would be run
+/// up to ten times for each op.
 using Behind = std::function<void(ir::Module&)>;
 constexpr std::chrono::seconds any_time = std::chrono::hours(1);
 Deletions without_each_op(PipelineCase const& given, Behind const& behind = {},

@@ -206,7 +206,8 @@ TEST_CASE("data that wraps is not reported", "[sim]") {
   return
 })");
   HostTensor c(Element::i64, {2});
-  auto const outcome = sim::run(module.kernel(), {ir::make_constant(Element::i64, (std::int64_t{1} << 33) + 1), c.view()});
+  auto const outcome =
+      sim::run(module.kernel(), {ir::make_constant(Element::i64, (std::int64_t{1} << 33) + 1), c.view()});
   INFO(outcome.str());
   CHECK(outcome.clean());
   CHECK(c(0) == static_cast<double>(std::int64_t{1} << 34) + 1);
