@@ -40,7 +40,6 @@ class Search {
   void begin(Function const& function) {
     walk(function.body(), [&](Op& op) {
       if (op.is<CallOp>()) calls_.push_back(&op);
-      if (op.is<CompareOp>() && op.lhs()->type().element() == Element::i64) add(*op.lhs()), add(*op.rhs());
       for (std::string_view const name : places) {
         if (!op.info().names(name)) continue;
         bool const several = op.info().has(variadic) && op.info().operands.back() == name;

@@ -76,7 +76,7 @@ enum class ReportKind : std::uint8_t {
   write_race,       ///< two blocks store to one element
   read_write_race,  ///< one block loads what another stores
   outside_memory,   ///< an element within the extents lies outside the view's memory
-  index_overflow,   ///< an i64 scalar wrapped from which a place, a bound of a loop or a comparison follows
+  index_overflow,   ///< an i64 scalar wrapped from which a place or a bound of a loop follows
   bad_step,         ///< a loop whose step is not positive; it is not run
   unwritten,        ///< an element of an out tensor is left as it was
   failed_assert,    ///< a device_assert did not hold; the run goes on

@@ -21,7 +21,7 @@ struct Checks {
   /// of a load or store. -1 as an index of gather, scatter or an atomic leaves the element out, as masks do. A load
   /// that states its pad is not checked: it may lie anywhere.
   bool bounds = false;
-  bool overflow = false;  ///< an i32 or i64 wraps from which an index, a loop's bound or an i64 comparison follows
+  bool overflow = false;  ///< an i32 or i64 number from which indices or bounds of loops follow wraps
   bool nan = false;       ///< finite floats give NaN or infinity
   [[nodiscard]] constexpr bool any() const { return bounds || overflow || nan; }
   friend bool operator==(Checks const&, Checks const&) = default;

@@ -202,8 +202,7 @@ void check_overflow(Op& op, Builder const& at) {
     holds = make.compare(Predicate::ge, make.same(ir::AndOp{}, from_a, other), make.number(0, a->type()));
   }
   std::string const message = std::string(of_overflow) + std::string(op.info().mnemonic) + " of " +
-                              std::string(name(result->type().element())) +
-                              " wraps, and an index or a comparison follows from it";
+                              std::string(name(result->type().element())) + " wraps, and an index follows from it";
   if (result->type().is_scalar())
     make.check(holds, message, "operands", {a, b});
   else
