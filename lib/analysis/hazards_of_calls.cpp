@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analysis/call_graph.hpp"
-#include "ir/accesses.hpp"
+#include "ir/call.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 
@@ -54,8 +54,7 @@ CallSummary Hazards::summary() {
 CallSummary const& Hazards::summary_of(Op const& call) {
   auto const [slot, fresh] = calls_.try_emplace(&call);
   CallSummary& summary = slot->second;
-  Function const* const callee =
-      function_.parent() == nullptr ? nullptr : function_.parent()->find(call.as<CallOp>().callee.view());
+  Function const* const callee = callee_of(call);
   if (!fresh || callee == nullptr) return summary;
   Hazards inside(*callee, uniformity_, replica_uniformity_);
   CallSummary const found = inside.summary();
@@ -69,16 +68,10 @@ CallSummary const& Hazards::summary_of(Op const& call) {
       here.completion = Completion::none;
       here.begin += base;
       here.end += base;
-      if (auto slice = accesses_.slice_at(call, here.slice)) {
-        here.slice = std::move(*slice);
-      } else {
+      here.slice = accesses_.slice_at(call, access->slice);
+      if (here.slice.whole) {
         here.holders = Access::Holders::every;
         here.elected = elected_around(call);
-        here.slice.whole = true;
-        here.slice.axes.clear();
-        here.slice.axis_of.clear();
-        if (here.space == Space::global && here.slice.root != nullptr)
-          here.slice.root = &parameter_behind(*call.operand(here.slice.root->index()));
       }
       result.push_back(&accesses_.keep(here));
     }

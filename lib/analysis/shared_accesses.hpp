@@ -96,9 +96,9 @@ class SharedAccesses {
   Access const& waited(Access const& copy, ir::Op const& wait);
   /// Gives the copies that count on an mbarrier of this buffer.
   std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);
-  /// Gives the box of a called function's access, in a tensor and sums of this one's values. Nothing if the function
-  /// moves it by more than its arguments.
-  std::optional<Slice> slice_at(ir::Op const& call, Slice slice);
+  /// Gives the box of a called function's access, in a tensor and sums of this one's values. It is some part of the
+  /// root if the function moves it by more than its arguments, or if it lies in the function's shared memory.
+  Slice slice_at(ir::Op const& call, Slice const& inside);
   /// Keeps an access that is made elsewhere: one of a called function, in bytes or tensors of this one.
   Access const& keep(Access access);
 

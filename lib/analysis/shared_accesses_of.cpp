@@ -90,17 +90,23 @@ Slice SharedAccesses::slice_of_tensor(Op const& op, Value const& tensor, Extents
   return slice;
 }
 
-std::optional<Slice> SharedAccesses::slice_at(Op const& call, Slice slice) {
-  if (slice.whole || slice.root == nullptr || !slice.root->type().is_tensor()) return std::nullopt;
-  slice.root = call.operand(slice.root->index());
-  if (slice.root != &parameter_behind(*slice.root)) return std::nullopt;
+Slice SharedAccesses::slice_at(Op const& call, Slice const& inside) {
+  Slice some;
+  some.root = inside.root;
+  some.whole = true;
+  if (inside.root == nullptr || !inside.root->type().is_tensor()) return some;
+  Value const& tensor = *call.operand(inside.root->index());
+  some.root = &parameter_behind(tensor);
+  if (inside.whole || some.root != &tensor) return some;
+  Slice slice = inside;
+  slice.root = &tensor;
   for (Slice::Axis& axis : slice.axes) {
-    Affine const inside = std::exchange(axis.offset, Affine{axis.offset.constant, {}});
-    for (auto const& [value, factor] : inside.terms) {
-      if (value->defining_op() != nullptr || value->owner_block()->parent_op() != nullptr) return std::nullopt;
+    Affine const moved = std::exchange(axis.offset, Affine{axis.offset.constant, {}});
+    for (auto const& [value, factor] : moved.terms) {
+      if (value->defining_op() != nullptr || value->owner_block()->parent_op() != nullptr) return some;
       move(axis, affines_.of(*call.operand(value->index())) * factor);
     }
-    if (!Affines::small(axis.offset)) return std::nullopt;
+    if (!Affines::small(axis.offset)) return some;
   }
   return slice;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/call.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
@@ -17,11 +18,11 @@ constexpr std::array<std::string_view, 8> places = {"offsets", "indices", "begin
 
 class Search {
  public:
-  explicit Search(Function const& function) : module_(function.parent()) {
-    if (module_ == nullptr)
+  explicit Search(Function const& function) {
+    if (function.parent() == nullptr)
       begin(function);
     else
-      for (auto const& each : module_->functions()) begin(*each);
+      for (auto const& each : function.parent()->functions()) begin(*each);
   }
 
   std::set<Value const*> run() {
@@ -84,11 +85,6 @@ class Search {
     }
   }
 
-  [[nodiscard]] Function const* callee_of(Op const& call) const {
-    return module_ == nullptr ? nullptr : module_->find(call.as<CallOp>().callee.view());
-  }
-
-  Module const* module_;
   std::vector<Op const*> calls_;
   std::set<Value const*> found_;
   std::vector<Value const*> open_;

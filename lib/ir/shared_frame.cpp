@@ -5,18 +5,13 @@
 
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/call.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
 
 namespace tegula::ir {
 namespace {
-
-Function const* callee_of(Op const& call) {
-  Function const* const caller = call.function();
-  return caller == nullptr || caller->parent() == nullptr ? nullptr
-                                                          : caller->parent()->find(call.as<CallOp>().callee.view());
-}
 
 bool has_layouts(Op const& op) {
   auto const has = [](Value const& value) { return !value.type().is_tile() || value.type().layout() != nullptr; };
