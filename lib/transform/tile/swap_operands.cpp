@@ -88,19 +88,27 @@ void rewrite(Op& dot) {
   for (ir::Use const& use : uses) use.user->set_operand(use.index, back);
 }
 
-}  // namespace
-
-PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel()) return PassResult::unchanged;
+template <class Wanted>
+bool swap_where(ir::Function& function, Wanted const& wanted) {
   std::vector<Op*> dots, swapped;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::DotOp>()) dots.push_back(&op);
   });
-  std::copy_if(dots.begin(), dots.end(), std::back_inserter(swapped), [&](Op const* dot) {
-    return worth_it(*dot, context.target) || limits_warpgroups(*dot, dots, context.target);
-  });
+  std::copy_if(dots.begin(), dots.end(), std::back_inserter(swapped),
+               [&](Op const* dot) { return wanted(*dot, dots); });
   for (Op* dot : swapped) rewrite(*dot);
-  return result_of(!swapped.empty());
+  return !swapped.empty();
+}
+
+}  // namespace
+
+PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  bool const worth = swap_where(function, [&](Op const& dot, auto const&) { return worth_it(dot, context.target); });
+  // The rows of the products that were swapped count.
+  bool const limits = swap_where(
+      function, [&](Op const& dot, auto const& dots) { return limits_warpgroups(dot, dots, context.target); });
+  return result_of(worth || limits);
 }
 
 }  // namespace tegula::transform
