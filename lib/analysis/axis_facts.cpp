@@ -86,8 +86,10 @@ class Solver {
     ValueFacts const lower = get(*loop.lower()), upper = get(*loop.upper()), step = get(*loop.step());
     ValueFacts counter = unknown_facts(ir::Type::index());
     counter.axes[0].divisibility = std::gcd(lower.axes[0].divisibility, step.axes[0].divisibility);
-    counter.min = lower.min;
-    counter.max = upper.max == lowest ? lowest : std::max(upper.max - 1, lower.min);
+    IntegerRange const range = ir::counter_range({lower.min, lower.max}, {upper.min, upper.max}, {step.min, step.max});
+    counter.min = range.min;
+    counter.max = range.max;
+    if (op.as<ir::ForOp>().tiles) counter.max = std::max(counter.min, std::min(counter.max, max_grid_blocks));
     facts_[loop.counter()] = counter;
     for (int i = 0; i < loop.count(); ++i) facts_[loop.carried(i)] = get(*loop.init(i));
     // Divisibility, contiguity and constancy only fall to divisors; ranges are widened at once. So this ends.
@@ -97,7 +99,7 @@ class Solver {
       for (int i = 0; i < loop.count(); ++i) {
         ValueFacts const before = get(*loop.carried(i));
         ValueFacts after = join(before, get(*loop.yielded(i)));
-        IntegerRange const full = full_range(op.result(i)->type().element());
+        IntegerRange const full = ir::full_range(op.result(i)->type().element());
         if (after.min < before.min) after.min = full.min;
         if (after.max > before.max) after.max = full.max;
         if (after == before) continue;
@@ -165,7 +167,7 @@ class Solver {
       assume(*op->lhs());
       assume(*op->rhs());
     }
-    if (!op->is<ir::CompareOp>() || !op->lhs()->type().is_scalar() || !has_known_order(op->lhs()->type().element()))
+    if (!op->is<ir::CompareOp>() || !op->lhs()->type().is_scalar() || !ir::has_known_order(op->lhs()->type().element()))
       return;
     assume(*op->lhs(), op->as<ir::CompareOp>().predicate, *op->rhs());
     assume(*op->rhs(), ir::swapped(op->as<ir::CompareOp>().predicate), *op->lhs());
@@ -227,7 +229,7 @@ std::string AxisFacts::str(ir::Function const& function) const {
     auto const found = facts_.find(&value);
     if (found == facts_.end() || is_float(value.type().element())) return;
     ValueFacts facts = found->second;
-    IntegerRange const full = full_range(value.type().element());  // says nothing
+    IntegerRange const full = ir::full_range(value.type().element());  // says nothing
     if (facts.min <= full.min && facts.max >= full.max) facts.min = lowest, facts.max = highest;
     text += names.at(&value) + ": " + to_string(facts);
     text += "\n";

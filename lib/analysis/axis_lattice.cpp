@@ -5,14 +5,6 @@
 
 namespace tegula::analysis {
 
-IntegerRange full_range(Element element) {
-  if (element == Element::boolean) return {0, 1};
-  if (has_known_order(element)) return {min_integer(element), max_integer(element)};
-  return {};
-}
-
-bool has_known_order(Element element) { return is_integer(element) && element != Element::u64; }
-
 int fact_axes(ir::Type const& type) { return type.is_tile() ? type.rank() : 1; }
 std::int64_t fact_extent(ir::Type const& type, int axis) { return type.is_tile() ? type.shape()[axis] : 1; }
 
@@ -24,7 +16,7 @@ ValueFacts unknown_facts(ir::Type const& type) {
   ValueFacts result;
   result.axes.resize(static_cast<std::size_t>(fact_axes(type)));
   if (!is_float(type.element())) {
-    IntegerRange const range = full_range(type.element());
+    IntegerRange const range = ir::full_range(type.element());
     result.min = range.min;
     result.max = range.max;
   }

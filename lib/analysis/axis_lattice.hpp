@@ -5,18 +5,11 @@
 #include <unordered_map>
 
 #include "analysis/axis_facts.hpp"
+#include "ir/integer_range.hpp"
 
 namespace tegula::analysis {
 
-struct IntegerRange {
-  std::int64_t min = std::numeric_limits<std::int64_t>::min();
-  std::int64_t max = std::numeric_limits<std::int64_t>::max();
-};
-
-/// Gives all integers that the element holds; for a float, all of 64 bits.
-IntegerRange full_range(Element element);
-/// Tells whether facts compare integers of an element as they are: those of u64 they hold as bits.
-bool has_known_order(Element element);
+using ir::IntegerRange;
 
 /// Counts the axes of facts: one for a scalar.
 int fact_axes(ir::Type const& type);

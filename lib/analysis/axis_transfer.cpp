@@ -7,6 +7,7 @@
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
+#include "support/wide_integer.hpp"
 #include "tegula/target/tma_rules.hpp"
 
 namespace tegula::analysis {
@@ -14,10 +15,8 @@ namespace {
 
 using ir::Op;
 using ir::Value;
-__extension__ typedef __int128 Wide;
+using support::Int128;
 
-constexpr std::int64_t max_extent = std::int64_t{1} << 47;
-constexpr std::int64_t max_block_index = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t max_warps = 32;  ///< of a CTA
 constexpr std::int64_t max_divisibility = std::int64_t{1} << 40;
 
@@ -26,12 +25,7 @@ std::int64_t magnitude(std::int64_t value) {
   return value == std::numeric_limits<std::int64_t>::min() ? std::int64_t{1} << 62 : value < 0 ? -value : value;
 }
 
-/// Gives the range of exact results, or the element's whole range if a result may wrap.
-std::pair<IntegerRange, bool> range_of(Wide min, Wide max, Element element) {
-  IntegerRange const full = full_range(element);
-  if (min < full.min || max > full.max) return {full, true};
-  return {{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)}, false};
-}
+IntegerRange range_of(ValueFacts const& facts) { return {facts.min, facts.max}; }
 
 /// Holds a rule for each op or family of ops.
 class Transfer {
@@ -49,7 +43,7 @@ class Transfer {
         return uniform_facts(type, magnitude(value), {value, value});
       }
       case ir::OpKind::ExtentOp: {
-        std::int64_t max = max_extent;
+        std::int64_t max = max_tensor_extent;
         // A tensor with a map has no larger extents, else the launch is refused; nor has a slice of it.
         for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
           for (ir::Use const& use : tensor->uses())
@@ -60,10 +54,9 @@ class Transfer {
         return uniform_facts(type, ir::parameter_of(*op.operand()).multiple_of, {0, max});
       }
       case ir::OpKind::BlockIndexOp:
-        return uniform_facts(type, 1, {0, max_block_index});
       case ir::OpKind::GridExtentOp:
       case ir::OpKind::MultiprocessorsOp:
-        return uniform_facts(type, 1, {1, max_extent});
+        return uniform_facts(type, 1, ir::source_range(op.kind()).value());
       case ir::OpKind::WarpIndexOp:
         return uniform_facts(type, 1, {0, max_warps - 1});
       case ir::OpKind::IotaOp:
@@ -101,9 +94,8 @@ class Transfer {
       case ir::OpKind::RemOp:
         return rem(op);
       case ir::OpKind::MinOp:
-        return extremum(op, true);
       case ir::OpKind::MaxOp:
-        return extremum(op, false);
+        return extremum(op);
       case ir::OpKind::SelectOp:
         return select(op);
       case ir::OpKind::CompareOp:
@@ -175,10 +167,10 @@ class Transfer {
   }
 
   /// Sets the range; a result that may wrap keeps only facts that survive a wrap.
-  static ValueFacts& ranged(ValueFacts& facts, std::pair<IntegerRange, bool> const& range) {
-    facts.min = range.first.min;
-    facts.max = range.first.max;
-    if (range.second)
+  static ValueFacts& ranged(ValueFacts& facts, ir::ResultRange const& result) {
+    facts.min = result.range.min;
+    facts.max = result.range.max;
+    if (result.may_wrap)
       for (AxisFact& fact : facts.axes) {
         fact.divisibility = power_of_two_part(fact.divisibility);
         if (fact.contiguity != power_of_two_part(fact.contiguity)) {
@@ -187,6 +179,12 @@ class Transfer {
         }
       }
     return facts;
+  }
+
+  static void set_range(ValueFacts& facts, ir::OpKind kind, ValueFacts const& a, ValueFacts const& b, Element element) {
+    IntegerRange const range = ir::arithmetic_range(kind, range_of(a), range_of(b), element).range;
+    facts.min = range.min;
+    facts.max = range.max;
   }
 
   /// Tells whether a value is another one, or cut off by it, or counts up to it.
@@ -210,24 +208,24 @@ class Transfer {
       result.axes[i] = {run, std::gcd(divisor_at(left, run), divisor_at(right, run)),
                         std::gcd(left.constancy, right.constancy)};
     }
-    Wide const min = minus ? Wide(a.min) - b.max : Wide(a.min) + b.min;
-    Wide const max = minus ? Wide(a.max) - b.min : Wide(a.max) + b.max;
-    if (minus && at_most(*op.rhs(), *op.lhs()))
-      return ranged(result, range_of(std::max<Wide>(min, 0), max, op.result()->type().element()));
-    return ranged(result, range_of(min, max, op.result()->type().element()));
+    ir::ResultRange range = ir::arithmetic_range(op.kind(), range_of(a), range_of(b), op.result()->type().element());
+    // The exact difference is 0 or more, whatever the ranges say. It may still be too large.
+    IntegerRange const full = ir::full_range(op.result()->type().element());
+    Int128 const max = Int128(a.max) - b.min;
+    if (minus && max <= full.max && at_most(*op.rhs(), *op.lhs()))
+      range = {{range.may_wrap ? 0 : std::max<std::int64_t>(0, range.range.min), static_cast<std::int64_t>(max)}};
+    return ranged(result, range);
   }
 
   static ValueFacts mul(ValueFacts const& a, ValueFacts const& b, ir::Type const& type) {
     ValueFacts result = a;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       std::int64_t const left = divisor_at(a.axes[i], 1), right = divisor_at(b.axes[i], 1);
-      Wide const both = Wide(left) * right;
+      Int128 const both = Int128(left) * right;
       std::int64_t const product = both > max_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
       result.axes[i] = {1, product, std::gcd(a.axes[i].constancy, b.axes[i].constancy)};
     }
-    Wide const corners[] = {Wide(a.min) * b.min, Wide(a.min) * b.max, Wide(a.max) * b.min, Wide(a.max) * b.max};
-    return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4),
-                                   type.element()));
+    return ranged(result, ir::arithmetic_range(ir::OpKind::MulOp, range_of(a), range_of(b), type.element()));
   }
 
   ValueFacts shl(Op const& op) const {
@@ -241,12 +239,9 @@ class Transfer {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     if (b.min < 1 || a.min < 0) return result;
-    Wide const extra = up ? b.min - 1 : 0;
-    result.min = a.min > 0 && up ? 1 : static_cast<std::int64_t>(Wide(a.min) / b.max);
-    result.max = static_cast<std::int64_t>((Wide(a.max) + extra) / b.min);
+    set_range(result, op.kind(), a, b, op.result()->type().element());
     if (!b.is_constant()) return result;
     std::int64_t const by = b.min;
-    result.min = static_cast<std::int64_t>((Wide(a.min) + extra) / by);
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& fact = a.axes[i];
       AxisFact& into = result.axes[i];
@@ -260,10 +255,7 @@ class Transfer {
   ValueFacts rem(Op const& op) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
-    if (a.min >= 0) {  // for any divisor: the sign is that of the dividend
-      result.min = 0;
-      result.max = b.min < 1 ? a.max : std::min(a.max, b.max - 1);
-    }
+    set_range(result, op.kind(), a, b, op.result()->type().element());
     if (!b.is_constant() || b.min < 1) return result;
     std::int64_t const by = b.min;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
@@ -274,18 +266,15 @@ class Transfer {
       std::int64_t const first = divisor_at(fact, run);
       result.axes[i].divisibility = first % by == 0 ? 0 : std::gcd(first, by);
     }
-    result.min = a.min < 0 ? -(by - 1) : 0;
-    result.max = a.min >= 0 ? std::min(a.max, by - 1) : by - 1;
     return result;
   }
 
-  ValueFacts extremum(Op const& op, bool min) const {
+  ValueFacts extremum(Op const& op) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     for (std::size_t i = 0; i < a.axes.size(); ++i)
       result.axes[i].divisibility = std::gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
-    result.min = min ? std::min(a.min, b.min) : std::max(a.min, b.min);
-    result.max = min ? std::min(a.max, b.max) : std::max(a.max, b.max);
+    set_range(result, op.kind(), a, b, op.result()->type().element());
     return result;
   }
 
@@ -304,9 +293,9 @@ class Transfer {
   /// Handles comparisons: `col < n` is equal over runs when both sides are multiples of the run's length there.
   ValueFacts compare(Op const& op) const {
     ValueFacts result = elementwise(op);
-    if (!has_known_order(op.lhs()->type().element())) return result;
+    if (!ir::has_known_order(op.lhs()->type().element())) return result;
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
-    IntegerRange const full = full_range(op.lhs()->type().element());
+    IntegerRange const full = ir::full_range(op.lhs()->type().element());
     auto const exact = [&](ValueFacts const& facts) { return facts.min > full.min && facts.max < full.max; };
     ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
     bool const less = predicate == ir::Predicate::lt || predicate == ir::Predicate::ge;
@@ -327,13 +316,13 @@ class Transfer {
     ir::Type const& from = op.operand()->type();
     if (is_float(from.element())) return elementwise(op);
     ValueFacts result = get(*op.operand());
-    IntegerRange const full = full_range(from.element());
+    IntegerRange const full = ir::full_range(from.element());
     if (result.min == full.min || result.max == full.max)
       for (AxisFact& fact : result.axes) {  // runs modulo wrap: keep what cannot wrap inside
         std::int64_t const run = power_of_two_part(std::gcd(fact.contiguity, fact.divisibility));
         fact = {run, divisor_at(fact, run), fact.constancy};
       }
-    ranged(result, range_of(result.min, result.max, op.result()->type().element()));
+    ranged(result, ir::cast_range(range_of(result), op.result()->type().element()));
     if (from.element() == Element::boolean)
       for (AxisFact& fact : result.axes) fact.contiguity = fact.divisibility = 1;
     return result;
