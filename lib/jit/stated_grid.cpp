@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 
 #include "ir/builder.hpp"
+#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
 
@@ -37,14 +37,12 @@ void check(trace::TracedKernel const& kernel, GridOverride const& grid, DeviceKi
   for (int axis = 0; axis < grid.rank; ++axis)
     if (grid.extents[axis] < 0)
       throw UserError(fmt::format("{}: {} blocks, at least 0 are needed", subject, grid.extents[axis]));
-  std::int64_t const max =
-      kind == DeviceKind::host ? std::int64_t{1} << 62 : std::int64_t{std::numeric_limits<std::int32_t>::max()};
   std::int64_t blocks = 1;
   bool too_many = false;
   for (std::int64_t const extent : grid.extents)
-    too_many = too_many || __builtin_mul_overflow(blocks, extent, &blocks) || blocks > max;
+    too_many = too_many || __builtin_mul_overflow(blocks, extent, &blocks) || blocks > max_grid_blocks;
   if (too_many)
-    throw UserError(fmt::format("{}: more blocks than the {} that can be launched on {}", subject, max,
+    throw UserError(fmt::format("{}: more blocks than the {} that can be launched on {}", subject, max_grid_blocks,
                                 kind == DeviceKind::host ? "the host" : "a GPU"));
 }
 

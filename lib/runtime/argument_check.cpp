@@ -8,6 +8,7 @@
 #include "runtime/cuda/backend.hpp"
 #include "target/tma_strides.hpp"
 #include "support/wide_integer.hpp"
+#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime {
@@ -89,7 +90,11 @@ void check_reach(Place place, Argument const& argument) {
 
 void check_tensor(Place place, ParameterInfo const& parameter, Argument const& argument) {
   for (int axis = 0; axis < argument.rank; ++axis)
-    if (argument.extents[axis] < 0) refuse(place, "extent {} of axis {} is negative", argument.extents[axis], axis);
+    if (argument.extents[axis] < 0)
+      refuse(place, "extent {} of axis {} is negative", argument.extents[axis], axis);
+    else if (argument.extents[axis] > max_tensor_extent)
+      refuse(place, "axis {} has {} elements, more than the {} that a kernel can index; pass slices of it", axis,
+             argument.extents[axis], max_tensor_extent);
   if (is_empty(argument)) return;
   if (argument.address == nullptr)
     refuse(place, "a null address with extents {}; pass its memory, or an extent of 0 where there is none",

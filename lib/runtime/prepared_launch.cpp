@@ -10,13 +10,14 @@
 #include "runtime/host/run.hpp"
 #include "runtime/launch_program.hpp"
 #include "runtime/profile_buffer.hpp"
+#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime {
 namespace {
 
 /// Limits the blocks of one host phase, so that the pool can count in 64 bits.
-constexpr std::int64_t max_blocks = std::int64_t{1} << 62;
+constexpr std::int64_t max_phase_blocks = std::int64_t{1} << 62;
 
 std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step, char const* subject) {
   if (step < 0 || static_cast<std::size_t>(step) >= values.size())
@@ -24,13 +25,13 @@ std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step,
   return values[static_cast<std::size_t>(step)];
 }
 
-std::int64_t host_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]) {
+/// Counts the blocks of a grid; throws UserError if there are too many for a launch. `limit`: whose limit it is.
+std::int64_t block_count(CompiledKernel const& compiled, std::int64_t const (&grid)[3], char const* limit) {
   std::int64_t product = 1;
-  bool overflow = false;
-  for (std::int64_t const extent : grid) overflow = __builtin_mul_overflow(product, extent, &product) || overflow;
-  if (overflow || product > max_blocks)
-    throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than 64 bits can count", compiled.name, grid[0],
-                                grid[1], grid[2]));
+  for (std::int64_t const extent : grid)
+    if (__builtin_mul_overflow(product, extent, &product) || product > max_grid_blocks)
+      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than {} of {}", compiled.name, grid[0], grid[1],
+                                  grid[2], limit, max_grid_blocks));
   return product;
 }
 
@@ -51,12 +52,7 @@ void check_facts(CompiledKernel const& compiled, std::span<Argument const> argum
 }  // namespace
 
 std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]) {
-  constexpr std::int64_t limit = 2147483647;  // of the first axis; all blocks are launched along it
-  std::int64_t product = 1;
-  for (std::int64_t const extent : grid)
-    if (__builtin_mul_overflow(product, extent, &product) || product > limit)
-      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", compiled.name, grid[0],
-                                  grid[1], grid[2], limit));
+  std::int64_t const product = block_count(compiled, grid, "CUDA's limit");  // all are launched along the first axis
   if (product % compiled.cluster != 0)
     throw UserError(
         fmt::format("{}: grid {}x{}x{} has {} blocks, not a multiple of the cluster of {}; round the "
@@ -109,7 +105,8 @@ PreparedLaunch::Size PreparedLaunch::size_of(std::span<Argument const> arguments
     nothing_to_do = nothing_to_do || extent == 0;
   }
   if (!nothing_to_do)
-    size.blocks = kernel_->where.is_host() ? host_blocks(compiled, size.grid) : cuda_blocks(compiled, size.grid);
+    size.blocks =
+        kernel_->where.is_host() ? block_count(compiled, size.grid, "the limit") : cuda_blocks(compiled, size.grid);
   if (kernel_->where.is_host()) size_phases(values, size);
   return size;
 }
@@ -118,7 +115,7 @@ void PreparedLaunch::size_phases(std::span<std::int64_t const> values, Size& siz
   CompiledKernel const& compiled = kernel_->compiled;
   for (HostPhase const& phase : compiled.phases) {
     std::int64_t const blocks = phase.blocks < 0 ? size.blocks : step_value(values, phase.blocks, "phase");
-    if (blocks < 0 || blocks > max_blocks)
+    if (blocks < 0 || blocks > max_phase_blocks)
       throw InternalError(fmt::format("{}: phase {} has {} blocks", compiled.name, phase.entry, blocks));
     size.phase_blocks.push_back(blocks);
   }

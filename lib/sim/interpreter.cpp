@@ -15,6 +15,7 @@
 #include "sim/meaning.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/math/functions.hpp"
+#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim {
@@ -190,9 +191,9 @@ void Launch::check_arguments() const {
                       std::to_string(argument.tensor.extents.size()) + " extents but " +
                       std::to_string(argument.tensor.strides.size()) + " strides");
     for (std::int64_t extent : argument.tensor.extents)
-      if (extent < 0)
+      if (extent < 0 || extent > max_tensor_extent)
         throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has an extent of " +
-                        std::to_string(extent));
+                        std::to_string(extent) + ", expected 0 to " + std::to_string(max_tensor_extent));
   }
 }
 
