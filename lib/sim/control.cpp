@@ -1,6 +1,7 @@
 // Implements control flow, calls and the ops that tie a kernel to its launch.
 #include "ir/loop.hpp"
 #include "sim/meaning.hpp"
+#include "support/checked_integer.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim {
@@ -59,7 +60,7 @@ void execute(Agent& agent, Op const& op, YieldOp const&) {
   auto const values = values_of(agent, op.operands());
   Frame& frame = agent.frame();
   Op const& owner = *frame.owner;
-  if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
+  if (owner.is<ForOp>() && support::has_next(frame.index, frame.upper, frame.step)) {
     frame.index += frame.step;
     frame.at = frame.block->begin();
     return bind_carried(agent, Loop(owner), values, frame.index);

@@ -40,6 +40,11 @@ class Checked {
   bool fits_ = true;
 };
 
+/// Tells whether a loop that is at `at`, below `upper`, has another iteration, `step` further on. Step is at least 1.
+constexpr bool has_next(std::int64_t at, std::int64_t upper, std::int64_t step) {
+  return static_cast<std::uint64_t>(step) < static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(at);
+}
+
 /// Counts the iterations of a loop from `lower` to `upper`; 0 for a step of 0 or less. At most the maximum integer.
 constexpr std::int64_t trip_count(std::int64_t lower, std::int64_t upper, std::int64_t step) {
   if (step < 1 || upper <= lower) return 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/integer_range.hpp"
 #include "ir/op.hpp"
 #include "tegula/trace/recorder.hpp"
 
@@ -32,6 +33,7 @@ struct DraftValue {
   int result = 0;
   int region = 0;
   location where;
+  ir::IntegerRange range;  ///< of an integer scalar
 };
 
 struct Region {

@@ -1,6 +1,7 @@
 // Runs recorded ops at once, and calls bodies as often as they run.
 #include "trace/eager.hpp"
 
+#include "support/checked_integer.hpp"
 #include "trace/recorder_impl.hpp"
 
 namespace tegula::trace {
@@ -83,7 +84,7 @@ bool Recorder::enters() const { return impl_->eager == nullptr || impl_->running
 bool Recorder::again(Ids yields) {
   if (impl_->eager == nullptr) return false;
   Impl::Running& loop = impl_->running.back();
-  if (loop.step >= loop.upper - loop.at) return false;
+  if (!support::has_next(loop.at, loop.upper, loop.step)) return false;
   loop.at += loop.step;
   impl_->bind_arguments(impl_->made_of(yields));
   impl_->bind_counter();

@@ -40,6 +40,9 @@ TraceNames& trace_names() {
   return *names;
 }
 
+/// Places tiles outside of every tensor, with room for sums of a few such places.
+constexpr std::int64_t far_outside = std::int64_t{1} << 61;
+
 std::uint32_t next_trace() {
   static std::atomic<std::uint32_t> count = 0;
   return ++count;
@@ -314,9 +317,27 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
   }
   int const node = impl_->add_node(kind, attributes, operands, deepest, where);
   Id const id = impl_->add_result(node, result);
+  impl_->draft.values.back().range = impl_->range_of(kind, attributes, operands, result);
   impl_->run(node);
   impl_->scalars.emplace(key, id);
   return id;
+}
+
+ir::IntegerRange Recorder::Impl::range_of(ir::OpKind kind, void const* attribute_struct, Ids operands,
+                                          ir::Type const& result) const {
+  Element const element = result.element();
+  if (!is_integer(element)) return range_of(result);
+  if (auto const source = ir::source_range(kind)) return *source;
+  auto const operand = [&](int i) -> DraftValue const& { return value(operands.first[i]); };
+  if (kind == ir::OpKind::ConstantOp) {
+    ir::ConstantOp number;
+    std::memcpy(&number, attribute_struct, sizeof number);
+    return {ir::to_int(number.value), ir::to_int(number.value)};
+  }
+  if (kind == ir::OpKind::CastOp && is_integer(operand(0).type.element()))
+    return ir::cast_range(operand(0).range, element).range;
+  if (operands.count != 2) return range_of(result);
+  return ir::arithmetic_range(kind, operand(0).range, operand(1).range, element).range;
 }
 
 Id Recorder::constant(Literal value, ir::Type const& type, location where) {
@@ -479,10 +500,22 @@ void Recorder::change_box_op(ir::OpKind kind, void const* attributes, Handle ten
 
 /// Gives the element offset of a box along an axis of its tile; axes before those have elements of their own.
 Id Recorder::box_offset(Coordinate const& coordinate, int axis, ir::Type const& tile, location where) {
-  std::int64_t const step = axis < 0 || coordinate.in_elements ? 1 : tile.shape()[axis];
-  Id const index = index_value(coordinate, where);
-  Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
-  return emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where);
+  return first_element(coordinate, axis < 0 ? 1 : tile.shape()[axis], where);
+}
+
+Id Recorder::first_element(Coordinate const& coordinate, std::int64_t extent, location where) {
+  Id index = index_value(coordinate, where);
+  std::int64_t const step = coordinate.in_elements ? 1 : extent;
+  auto const number = [&](std::int64_t value) {
+    return constant({Literal::Kind::integer, value, 0}, ir::Type::index(), where);
+  };
+  // The offset of a tile far outside would wrap, into the tensor.
+  std::int64_t const bound = far_outside / step;
+  if (step != 1 && !impl_->value(index).range.within(bound)) {
+    index = emit_scalar(ir::MinOp{}, {index, number(bound)}, ir::Type::index(), where);
+    index = emit_scalar(ir::MaxOp{}, {index, number(-bound)}, ir::Type::index(), where);
+  }
+  return emit_scalar(ir::MulOp{}, {index, number(step)}, ir::Type::index(), where);
 }
 
 void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where) {

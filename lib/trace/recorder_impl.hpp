@@ -132,8 +132,15 @@ struct Recorder::Impl {
     return region;
   }
 
+  static ir::IntegerRange range_of(ir::Type const& type) {
+    return type.is_scalar() ? ir::full_range(type.element()) : ir::IntegerRange();
+  }
+  /// Gives the range of a scalar op's result from those of its operands.
+  [[nodiscard]] ir::IntegerRange range_of(ir::OpKind kind, void const* attribute_struct, Ids operands,
+                                          ir::Type const& result) const;
+
   Id add_argument(ir::Type const& type, location place) {
-    draft.values.push_back({type, -1, 0, region, place});
+    draft.values.push_back({type, -1, 0, region, place, range_of(type)});
     Id const id = static_cast<Id>(draft.values.size()) - 1;
     current().arguments.push_back(id);
     return id;
@@ -154,7 +161,7 @@ struct Recorder::Impl {
 
   Id add_result(int node, ir::Type const& type) {
     Node& n = draft.nodes[static_cast<std::size_t>(node)];
-    draft.values.push_back({type, node, n.result_count, n.region, n.where});
+    draft.values.push_back({type, node, n.result_count, n.region, n.where, range_of(type)});
     Id const id = static_cast<Id>(draft.values.size()) - 1;
     if (n.result_count++ == 0) n.first_result = id;
     return id;

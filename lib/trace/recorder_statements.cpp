@@ -261,7 +261,8 @@ void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints cons
   impl_->statements.push_back(node);
   int const body = impl_->open_region(RegionKind::loop, where);
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
-  impl_->add_argument(ir::Type::index(), where);
+  impl_->draft.values[static_cast<std::size_t>(impl_->add_argument(ir::Type::index(), where))].range =
+      ir::counter_range(impl_->value(lower).range, impl_->value(upper).range, impl_->value(step).range);
   for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
   impl_->start_loop(lower, upper, step, inits);
 }

@@ -38,11 +38,8 @@ constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit 
     return detail::Invalid<T, S>();
   } else {
     using Line = detail::shape_from<detail::OnlyAxis<S, at>>;
-    trace::Coordinate const place = detail::coordinate(position);
     auto& recorder = trace::Recorder::current("mask_outside", where);
-    trace::Id const step = recorder.index_value({{}, place.in_elements ? 1 : S::list[at], false}, where);
-    trace::Id const first =
-        recorder.emit_scalar(ir::MulOp(), {recorder.index_value(place, where), step}, ir::Type::index(), where);
+    trace::Id const first = recorder.first_element(detail::coordinate(position), S::list[at], where);
     scalar<std::int64_t> const offset(recorder.handle(first));
     scalar<std::int64_t> const limit(recorder.handle(recorder.index_value(detail::coordinate(extent), where)));
     return select(iota(Line(), Axis<at>(), where) + offset < limit, static_cast<A&&>(a), value, where);

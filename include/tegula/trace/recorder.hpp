@@ -124,6 +124,9 @@ class Recorder {
   /// Gives the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
   Id slice(Id tensor, int axis, Id begin, Id end, location where);
   Id index_value(Coordinate const& coordinate, location where);
+  /// Gives the element at which the tile of a coordinate begins, along an axis on which tiles have `extent` elements. A
+  /// tile far outside of every tensor begins far outside, where the product of its number and `extent` would wrap.
+  Id first_element(Coordinate const& coordinate, std::int64_t extent, location where);
 
   // Access memory.
   [[nodiscard]] Epoch epoch() const;

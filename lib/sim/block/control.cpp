@@ -1,6 +1,7 @@
 // Implements control flow: loops, branches, calls, partitions of warps and elected lanes.
 #include "ir/loop.hpp"
 #include "sim/block/meaning.hpp"
+#include "support/checked_integer.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -79,7 +80,7 @@ Progress perform(WarpProgram& warp, Op const& op, YieldOp const&) {
     bind_carried(warp, Loop(owner), std::move(values));
     return Progress::done;
   }
-  if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
+  if (owner.is<ForOp>() && support::has_next(frame.index, frame.upper, frame.step)) {
     frame.index += frame.step;
     frame.at = frame.block->begin();
     bind_carried(warp, Loop(owner), std::move(values), frame.index);
