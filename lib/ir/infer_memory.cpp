@@ -29,6 +29,14 @@ static void part_of(Rule& rule, Extents const& part, Type const& tile) {
                          std::to_string(part[0]) + ", which is not a part of the box " + to_string(tile));
 }
 
+/// Requires axes of the tensor, in ascending order.
+static void nonnegative_axes(Rule& rule, Extents const& axes) {
+  for (int i = 0; i < axes.size(); ++i)
+    rule.require(axes[i] < rule.operand("tensor").rank() && (i == 0 || axes[i] > axes[i - 1]),
+                 "nonnegative names axis " + std::to_string(axes[i]) + ", but must name axes of " +
+                     to_string(rule.operand("tensor")) + " in ascending order");
+}
+
 void apply(Rule& rule, LoadOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const& result = rule.stated[0];
@@ -40,6 +48,7 @@ void apply(Rule& rule, LoadOp const& op) {
   rule.require(op.pad.element == rule.stated[0].element(),
                "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
   part_of(rule, op.part, result);
+  nonnegative_axes(rule, op.nonnegative);
   rule.result(rule.stated[0]);
 }
 
@@ -47,6 +56,7 @@ void apply(Rule& rule, StoreOp const& op) {
   if (!rule.tile_operand("tile") || !box_of(rule, rule.operand("tile"))) return;
   offsets(rule);
   part_of(rule, op.part, rule.operand("tile"));
+  nonnegative_axes(rule, op.nonnegative);
 }
 
 /// Requires one index per axis of the tensor: a tile of whole numbers like `elements`, or a scalar.

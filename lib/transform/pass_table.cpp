@@ -8,6 +8,7 @@
 #include "support/string_buffer.hpp"
 #include "transform/barrier/allocate_shared_memory.hpp"
 #include "transform/warp/assign_layouts.hpp"
+#include "transform/simplify/bound_loops.hpp"
 #include "transform/simplify/canonicalize.hpp"
 #include "transform/simplify/carry_remainders.hpp"
 #include "transform/tile/choose_memory_paths.hpp"
@@ -31,6 +32,7 @@
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/simplify/remove_asserts.hpp"
+#include "transform/simplify/remove_idle_bounds.hpp"
 #include "transform/barrier/run_ahead.hpp"
 #include "transform/tile/schedule_dots.hpp"
 #include "transform/tile/serpentine_loops.hpp"
@@ -39,6 +41,7 @@
 #include "transform/warp/raise_loads.hpp"
 #include "transform/warp/share_atomic_results.hpp"
 #include "transform/warp/share_reciprocals.hpp"
+#include "transform/warp/prove_offsets.hpp"
 #include "transform/warp/sink_reductions.hpp"
 #include "transform/warp/sink_scalars.hpp"
 #include "transform/tile/skew_dots.hpp"
@@ -71,6 +74,10 @@ constexpr PassInfo table[] = {
      .summary = "inlines all calls; removes the functions",
      .module = inline_all_functions,
      .leaves = {Property::no_calls}},
+    {.name = "bound-loops", .summary = "rewrites loops whose counters might wrap", .function = bound_loops},
+    {.name = "remove-idle-bounds",
+     .summary = "removes minima and maxima that ranges show to be idle",
+     .function = remove_idle_bounds},
     {.name = "canonicalize",
      .summary = "folds constants, applies exact identities, resolves known branches and loops",
      .function = canonicalize},
@@ -232,6 +239,9 @@ constexpr PassInfo table[] = {
      .summary = "clamps TMA coordinates that may not fit 32 bits; they stay outside the tensor",
      .function = clamp_coordinates,
      .needs = {Property::no_fetches}},
+    {.name = "prove-offsets",
+     .summary = "states which offsets of loads and stores are never negative",
+     .function = prove_offsets},
     {.name = "lower-profiling",
      .summary = "makes records to entries of a log in memory",
      .function = lower_profiling,
@@ -256,29 +266,32 @@ consteval std::array<PassInfo const*, sizeof...(Names)> list(Names... names) {
   return {one(names)...};
 }
 
-constexpr auto for_host = list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions",
-                               "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "canonicalize",
-                               "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
+constexpr auto for_host =
+    list("specialize", "inline-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
+         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "expand-math",
+         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
-    list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "pad-tiles", "narrow-masks", "expand-device-math", "canonicalize",
-         "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks", "eliminate-dead-code",
-         "share-atomic-results", "allocate-shared-memory", "insert-barriers", "lower-profiling");
-constexpr auto for_cuda_block = list(
-    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-    "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants",
-    "swap-operands", "raise-dots", "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks",
-    "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-    "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "share-atomic-results",
-    "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores",
-    "circular-buffer", "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize",
-    "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
-    "insert-proxy-fences", "dependent-launch", "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates",
-    "lower-profiling");
-constexpr auto for_block =
-    list("specialize", "expand-device-math", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "lower-profiling");
+    list("specialize", "inline-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
+         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "pad-tiles", "narrow-masks",
+         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers",
+         "test-masks", "eliminate-dead-code", "share-atomic-results", "allocate-shared-memory", "insert-barriers",
+         "prove-offsets", "lower-profiling");
+constexpr auto for_cuda_block =
+    list("specialize", "inline-all-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
+         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles",
+         "persistent-grid", "serpentine-loops", "hoist-loop-invariants", "swap-operands", "raise-dots",
+         "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
+         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads",
+         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
+         "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "build-tensor-maps",
+         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory",
+         "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns", "sink-scalars", "carry-remainders",
+         "clamp-coordinates", "prove-offsets", "lower-profiling");
+constexpr auto for_block = list("specialize", "bound-loops", "expand-device-math", "build-tensor-maps", "canonicalize",
+                                "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory",
+                                "insert-barriers", "insert-proxy-fences", "prove-offsets", "lower-profiling");
 
 }  // namespace
 

@@ -163,7 +163,6 @@ class Emitter {
   bool elected = false;                  ///< one lane executes
   bool open_fence = false;               ///< the wgmma that is emitted next fences its registers
   std::map<ir::Value const*, Log> logs;  ///< by the result of profile_begin
-  ir::ValueMemo<bool> never_negative;    ///< indices that are 0 or more in every launch
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,

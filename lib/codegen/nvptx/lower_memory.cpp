@@ -17,48 +17,13 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// True for an index that is 0 or more in every launch, short of overflow.
-bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
-  auto const lower_bound = [](ir::Value const& of) -> ir::Value const* {
-    std::optional<ir::Loop> const loop = ir::Loop::counted_by(of);
-    return loop ? loop->lower() : nullptr;
-  };
-  auto const needs = [&](ir::Value const& of, auto const& visit) {
-    if (ir::Value const* const bound = lower_bound(of)) visit(*bound);
-    ir::operands_of(of, visit);
-  };
-  return memo.of(value, needs, [&](ir::Value const& of) {
-    if (auto const number = ir::constant_int(of)) return *number >= 0;
-    if (ir::Value const* const bound = lower_bound(of)) return memo.at(*bound);
-    ir::Op const* const op = of.defining_op();
-    if (op == nullptr) return false;
-    switch (op->kind()) {
-      case ir::OpKind::BlockIndexOp:
-      case ir::OpKind::ExtentOp:
-      case ir::OpKind::GridExtentOp:
-      case ir::OpKind::MultiprocessorsOp:
-        return true;
-      case ir::OpKind::AddOp:
-      case ir::OpKind::MulOp:
-      case ir::OpKind::DivOp:
-      case ir::OpKind::RemOp:
-      case ir::OpKind::MinOp:
-      case ir::OpKind::CeilDivOp:
-        return memo.at(*op->lhs()) && memo.at(*op->rhs());
-      case ir::OpKind::MaxOp:
-        return memo.at(*op->lhs()) || memo.at(*op->rhs());
-      default:
-        return false;
-    }
-  });
-}
-
 /// Gives the part of a tensor that an op accesses, seen from one thread.
 class Box {
  public:
-  /// `accessed`: the extents of the part that is accessed; empty: all.
+  /// `accessed`: the extents of the part that is accessed; empty: all. `nonnegative`: axes of the tensor on which the
+  /// box never begins before element 0.
   Box(Emitter& e, TensorParts const& tensor, ir::Type const& tile, std::span<ir::Value* const> offsets,
-      Extents const& accessed)
+      Extents const& accessed, Extents const& nonnegative)
       : e_(e), b_(e.b), tensor_(tensor), layout_(*tile.layout()), bytes_(bytes(tile.element())) {
     int const rank = tile.rank();
     lead_ = static_cast<int>(offsets.size()) - rank;
@@ -76,7 +41,7 @@ class Box {
         continue;
       }
       // The coordinates start .. end - 1 of the tile lie inside.
-      bool const from_start = never_negative(*offsets[static_cast<std::size_t>(axis)], e.never_negative);
+      bool const from_start = std::find(nonnegative.begin(), nonnegative.end(), axis) != nonnegative.end();
       llvm::Value* const start = from_start ? nullptr : clamp(b_.CreateNeg(offset), tile_extent);
       windows_.push_back({axis - lead_, start, clamp(b_.CreateSub(extent, offset), tile_extent), nullptr, nullptr});
       last_offset_ = offset;
@@ -257,7 +222,7 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   if (type.is_scalar()) return load_scalar(attributes, op, e);
   Element const element = type.element();
   TensorParts const& tensor = e.tensor(*op.in<ir::LoadOp>("tensor"));
-  Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"), attributes.part);
+  Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"), attributes.part, attributes.nonnegative);
   llvm::Value* const pad = e.constant(attributes.pad);
   std::string const space = tensor.constant ? "global.nc" : "global";
   int const widest = access_width(attributes.vector, type);
@@ -297,7 +262,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.in<ir::StoreOp>("tile")->type();
   Element const element = type.element();
   TensorParts const& tensor = e.tensor(*op.in<ir::StoreOp>("tensor"));
-  Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"), attributes.part);
+  Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"), attributes.part, attributes.nonnegative);
   Registers const& values = e.get(*op.in<ir::StoreOp>("tile"));
   llvm::Value* const owner = e.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);

@@ -16,7 +16,8 @@ using namespace std::string_view_literals;
 /// multiple of its bytes. choose-memory-paths writes `by_pointer`: the one rule of TMA that keeps this load from being
 /// a copy. `part`: the extents of the part of the box that is accessed, from its start; elements behind it give pad.
 /// Empty: the whole box. `stated_pad`: the kernel states that pad is 0, so checks of bounds let it lie anywhere, as
-/// they do with any other pad.
+/// they do with any other pad. prove-offsets writes `nonnegative`: the axes of the tensor along which the box never
+/// begins before element 0.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
@@ -27,15 +28,16 @@ struct LoadOp : OpDefaults {
   Symbol by_pointer;
   Extents part;
   bool stated_pad = false;
+  Extents nonnegative;
   static constexpr auto attributes() {
     return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector, bounds::vector),
                   field("by_pointer", &LoadOp::by_pointer), field("part", &LoadOp::part, {1, max_tile_elements}),
-                  field("stated_pad", &LoadOp::stated_pad));
+                  field("stated_pad", &LoadOp::stated_pad), field("nonnegative", &LoadOp::nonnegative, bounds::axis));
   }
 };
 
 /// Stores the tile's box at element offsets: `store %tensor, %tile, %i0, %i1`; elements outside the tensor are dropped.
-/// `vector` and `part` as for load.
+/// `vector`, `part` and `nonnegative` as for load.
 struct StoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "store";
   static constexpr auto operands = names("tensor", "tile", "offsets");
@@ -43,9 +45,11 @@ struct StoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0);
   std::int64_t vector = 0;
   Extents part;
+  Extents nonnegative;
   static constexpr auto attributes() {
     return fields(field("vector", &StoreOp::vector, bounds::vector),
-                  field("part", &StoreOp::part, {1, max_tile_elements}));
+                  field("part", &StoreOp::part, {1, max_tile_elements}),
+                  field("nonnegative", &StoreOp::nonnegative, bounds::axis));
   }
 };
 
