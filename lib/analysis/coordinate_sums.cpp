@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.hpp"
+#include "ir/integer_range.hpp"
 #include "support/checked_integer.hpp"
 #include "support/wide_integer.hpp"
 
@@ -60,6 +61,29 @@ std::optional<CoordinateSum> const& CoordinateSums::sum(Value& value) {
   return sums_.of(value, needs, [&](Value const& at) { return computed(const_cast<Value&>(at)); });
 }
 
+bool CoordinateSums::is_large(Value const& value) const {
+  ValueFacts const facts = facts_.facts(value);
+  return !ir::IntegerRange{facts.min, facts.max}.within(ComparedSum::large_number);
+}
+
+bool CoordinateSums::is_within(CoordinateSum const& sum, Int128 limit) const {
+  constexpr std::int64_t large = ComparedSum::large_number;
+  Int128 min = sum.min, max = sum.max;
+  auto const add = [&](Int128 factor, std::int64_t low, std::int64_t high) {
+    min += factor * (factor > 0 ? low : high);
+    max += factor * (factor > 0 ? high : low);
+  };
+  for (auto const& [value, factor] : sum.terms) {
+    ValueFacts const facts = facts_.facts(*value);
+    add(factor, std::max(facts.min, -large), std::min(facts.max, large));
+  }
+  if (sum.factor != 0) {
+    ValueFacts const facts = facts_.facts(*leaves_.index);
+    add(sum.factor, facts.min, facts.max);
+  }
+  return min >= -limit && max <= limit;
+}
+
 bool CoordinateSums::stays_in_range(CoordinateSum const& sum, Element element) const {
   if (bits(element) >= 64) return true;
   Int128 const end = Int128{1} << (bits(element) - 1);
@@ -105,17 +129,37 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   return result && stays_in_range(*result, element) ? result : std::nullopt;
 }
 
-std::optional<CoordinateSum> CoordinateSums::compared(Op const& compare) {
+std::optional<ComparedSum> CoordinateSums::compared(Op const& compare) {
   using ir::Predicate;
+  // Sums of that size add up in 64 bits.
+  constexpr Int128 limit = Int128{1} << 62;
   Predicate const predicate = compare.as<ir::CompareOp>().predicate;
   bool const turned = predicate == Predicate::gt || predicate == Predicate::ge;
   if (predicate == Predicate::eq || predicate == Predicate::ne) return std::nullopt;
   auto const left = sum(turned ? *compare.rhs() : *compare.lhs());
   auto const right = sum(turned ? *compare.lhs() : *compare.rhs());
-  if (!left || !right) return std::nullopt;
-  auto difference = plus(*left, *right, -1);
-  if (difference && (predicate == Predicate::le || predicate == Predicate::ge)) --difference->max;
-  return difference;
+  if (!left || !right || !is_within(*left, limit) || !is_within(*right, limit)) return std::nullopt;
+  auto const difference = plus(*left, *right, -1);
+  if (!difference || !is_within(*difference, limit)) return std::nullopt;
+  ComparedSum result{*difference, {}, {}};
+  if (predicate == Predicate::le || predicate == Predicate::ge) --result.max;
+
+  // A large scalar that is a side by itself decides alone if the other side is small.
+  auto const decides = [&](CoordinateSum const& side, CoordinateSum const& other) {
+    bool const alone = side.terms.size() == 1 && side.factor == 0 && side.min == 0 && side.max == 0;
+    return alone && (side.terms[0].second == 1) && is_within(other, ComparedSum::large_number / 2) &&
+           std::none_of(other.terms.begin(), other.terms.end(),
+                        [&](auto const& term) { return is_large(*term.first); });
+  };
+  bool const decided = decides(*left, *right) || decides(*right, *left);
+  for (CoordinateSum const* side : {&*left, &*right})
+    for (auto const& [value, factor] : side->terms) {
+      if (!is_large(*value) || std::find(result.large.begin(), result.large.end(), value) != result.large.end())
+        continue;
+      result.large.push_back(value);
+      if (!decided) result.checked.push_back(value);
+    }
+  return result;
 }
 
 }  // namespace tegula::analysis

@@ -9,6 +9,7 @@
 
 #include "analysis/axis_facts.hpp"
 #include "ir/value_memo.hpp"
+#include "support/wide_integer.hpp"
 
 namespace tegula::analysis {
 
@@ -19,14 +20,21 @@ struct CoordinateSum {
   std::vector<std::pair<ir::Value*, std::int64_t>> terms;  ///< each scalar once
 };
 
+/// Holds the sum that decides a comparison. The scalars of `large` may be so large that sums wrap: clamp them to
+/// +-large_number. Where one of `checked` is then another number, the sum decides nothing.
+struct ComparedSum : CoordinateSum {
+  static constexpr std::int64_t large_number = std::int64_t{1} << 52;
+  std::vector<ir::Value*> large, checked;
+};
+
 /// Names the values at which sums end.
 struct SumLeaves {
   ir::Value const* index = nullptr;                 ///< of a loop; null: none
   std::function<bool(ir::Value const&)> is_scalar;  ///< scalars that stand for themselves
 };
 
-/// Computes sums of one function, for as long as it does not change. 64-bit sums do not overflow. A 32-bit sum counts
-/// only if the ranges of its scalars show that it does not wrap.
+/// Computes sums of one function, for as long as it does not change. A 32-bit sum counts only if the ranges of its
+/// scalars show that it does not wrap, the sides of a 64-bit comparison only if they show it where no scalar is large.
 class CoordinateSums {
  public:
   CoordinateSums(SumLeaves leaves, AxisFacts const& facts) : leaves_(std::move(leaves)), facts_(facts) {}
@@ -34,13 +42,17 @@ class CoordinateSums {
   /// Gives the sum that decides a comparison of coordinates, which holds for all elements if the sum's maximum is below
   /// 0. Gives nothing for eq and ne. Gives nothing either if a side is not a sum of coordinates and such scalars, or
   /// has too many or too large numbers.
-  std::optional<CoordinateSum> compared(ir::Op const& compare);
+  std::optional<ComparedSum> compared(ir::Op const& compare);
 
  private:
   using MaybeSum = std::optional<CoordinateSum>;
+  using Int128 = support::Int128;
   MaybeSum const& sum(ir::Value& value);
   [[nodiscard]] MaybeSum computed(ir::Value& value) const;
   [[nodiscard]] bool stays_in_range(CoordinateSum const& sum, Element element) const;
+  [[nodiscard]] bool is_large(ir::Value const& value) const;
+  /// Tells whether a sum, whose large scalars are clamped, is at most `limit` away from 0.
+  [[nodiscard]] bool is_within(CoordinateSum const& sum, Int128 limit) const;
 
   SumLeaves leaves_;
   AxisFacts const& facts_;

@@ -1,7 +1,6 @@
 // Finds comparisons of a nest that hold in a run of its vector axis, such as `iota < extent`: the loop over that run
 // does without them.
 #include <algorithm>
-#include <limits>
 
 #include "codegen/host/nest.hpp"
 #include "ir/predicate.hpp"
@@ -83,10 +82,9 @@ void Nest::limit_to_masks(llvm::Value*& from, llvm::Value*& to) {
     } else {
       from = e_.smax(from, bound);
     }
-    if (mask.op->lhs()->type().element() == Element::i32) {  // which may wrap within the row
-      llvm::Value* const last = b_.CreateAdd(first, e_.i64(shape_[axis_]));
-      to = b_.CreateSelect(b_.CreateICmpSLE(last, e_.i64(std::numeric_limits<std::int32_t>::max())), to, e_.i64(0));
-    }
+    // The moving side may wrap within the row.
+    std::int64_t const last_start = max_integer(mask.op->lhs()->type().element()) - shape_[axis_];
+    to = b_.CreateSelect(b_.CreateICmpSLE(first, e_.i64(last_start)), to, e_.i64(0));
   }
 }
 

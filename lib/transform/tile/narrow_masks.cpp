@@ -96,6 +96,13 @@ Range range_of(Coordinates const& sum, analysis::AxisFacts const& facts) {
   return range;
 }
 
+/// Tells whether no element of a sum wraps.
+bool fits(Coordinates const& sum, analysis::AxisFacts const& facts) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  Range const range = range_of(sum, facts);
+  return range.min >= Limits::min() && range.max + sum.extent() - 1 <= Limits::max();
+}
+
 /// Adds up scalars and constants of 64 bits, modulo wrap.
 Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) {
   for (auto const& [value, factor] : all.scalars)
@@ -103,7 +110,7 @@ Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) 
   return sum;
 }
 
-/// Gives sum(to) - sum(from), within min .. max, in 32 bits. Neither sum overflows. Their difference may where the two
+/// Gives sum(to) - sum(from), within min .. max, in 32 bits. Neither sum wraps. Their difference may where the two
 /// have different signs; then no more of either is taken than the bounds.
 Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordinates const& to,
                   Coordinates const& from, std::int64_t min, std::int64_t max) {
@@ -181,7 +188,9 @@ PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassCon
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::CompareOp>() || !op.lhs()->type().is_tile() || op.lhs()->type().element() != Element::i64) return;
     auto const &left = tiles.of(*op.lhs()), &right = tiles.of(*op.rhs());
-    if (left && right && (left->iota != nullptr || right->iota != nullptr)) masks.push_back({&op, *left, *right});
+    if (!left || !right || (left->iota == nullptr && right->iota == nullptr)) return;
+    if (fits(*left, analyses.axis_facts()) && fits(*right, analyses.axis_facts()))
+      masks.push_back({&op, *left, *right});
   });
   for (Mask const& mask : masks) rewrite(mask, tiles, analyses.axis_facts());
   return result_of(!masks.empty());

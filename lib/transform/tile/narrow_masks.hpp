@@ -14,8 +14,8 @@ namespace tegula::transform {
 ///                                                               %m = compare %c, splat %b {lt}
 ///
 /// The scalar is clamped to the range in which it can change the result. Both sides may have coordinates (a causal
-/// mask). The sums on each side do not overflow. If facts do not show that their difference fits either (a limit of
-/// 2^63 - 1, say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
+/// mask). Only comparisons are rewritten whose sides facts show not to wrap. If facts do not show that their difference
+/// fits (a limit of 2^63 - 1, say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
 PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -10,6 +10,7 @@
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/large_scalars.hpp"
 #include "transform/tile/fetches.hpp"
 
 namespace tegula::transform {
@@ -18,7 +19,7 @@ namespace {
 using ir::Loop;
 using ir::Op;
 using ir::Value;
-using Sum = analysis::CoordinateSum;
+using Sum = analysis::ComparedSum;
 
 /// Pairs a comparison of a loop's body with the sum that decides it.
 using Mask = std::pair<Op*, Sum>;
@@ -62,20 +63,26 @@ Split split_of(Op& op, analysis::AxisFacts const& facts) {
 }
 
 /// Counts the iterations, from the first on, in which a mask is true everywhere (late), or is not (early): those with
-/// factor * index + terms + most < 0, or not.
+/// factor * index + terms + most < 0, or not. Where the sum does not decide, none is known to be true everywhere.
 Value* count(ir::Builder& builder, Loop const& loop, Sum const& sum) {
+  LargeScalars scalars(builder, sum);
   Value* left = builder.index(-sum.max);
   auto const take = [&](Value* value, std::int64_t factor) {
     left = builder.same(ir::SubOp{}, {left, builder.same(ir::MulOp{}, {value, builder.index(factor)})});
   };
-  for (auto const& [value, factor] : sum.terms)
-    take(value->type().element() == Element::i64 ? value : builder.value(ir::CastOp{}, {value}, ir::Type::index()),
-         factor);
+  for (auto const& [value, factor] : sum.terms) take(scalars.of(value), factor);
   take(loop.lower(), sum.factor);
   if (sum.factor < 0) left = builder.same(ir::SubOp{}, {builder.index(1), left});
-  Value* const some = builder.same(ir::MaxOp{}, {left, builder.index(0)});
-  return builder.same(ir::CeilDivOp{},
-                      {some, builder.same(ir::MulOp{}, {loop.step(), builder.index(std::abs(sum.factor))})});
+  auto const turns_of = [&](Value* length, Value* by) {
+    return builder.same(ir::CeilDivOp{}, {builder.same(ir::MaxOp{}, {length, builder.index(0)}), by});
+  };
+  Value* const turns = turns_of(left, builder.same(ir::MulOp{}, {loop.step(), builder.index(std::abs(sum.factor))}));
+  Value* const decides = scalars.decides();
+  if (decides == nullptr) return turns;
+  Value* const otherwise = sum.factor > 0
+                               ? builder.index(0)
+                               : turns_of(builder.same(ir::SubOp{}, {loop.upper(), loop.lower()}), loop.step());
+  return builder.value(ir::SelectOp{}, {decides, turns, otherwise}, ir::Type::index());
 }
 
 /// Splits a loop where all early masks are true, or one of the late masks begins to matter. Gives the two parts; `map`

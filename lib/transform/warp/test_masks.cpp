@@ -9,6 +9,7 @@
 #include "layout/layout.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/large_scalars.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -49,7 +50,7 @@ std::vector<Op*> producers_of(Value const& mask) {
 struct Mask {
   Op* select = nullptr;
   std::vector<Op*> producers;
-  analysis::CoordinateSum sum;
+  analysis::ComparedSum sum;
 };
 
 std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
@@ -66,14 +67,13 @@ void test_first(Mask const& mask) {
   Op& select = *mask.select;
   ir::Builder builder = ir::Builder::before(select);
   builder.set_where(select.where());
+  LargeScalars scalars(builder, mask.sum);
   Value* max = builder.index(mask.sum.max);
-  for (auto const& [value, factor] : mask.sum.terms) {
-    bool const cast = value->type() != ir::Type::index();
-    Value* const number = cast ? builder.value(ir::CastOp{}, {value}, ir::Type::index()) : value;
-    max = builder.same(ir::AddOp{}, {max, builder.same(ir::MulOp{}, {number, builder.index(factor)})});
-  }
-  Value* const all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {max, builder.index(0)},
-                                   ir::Type::scalar(Element::boolean));
+  for (auto const& [value, factor] : mask.sum.terms)
+    max = builder.same(ir::AddOp{}, {max, builder.same(ir::MulOp{}, {scalars.of(value), builder.index(factor)})});
+  Value* all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {max, builder.index(0)},
+                             ir::Type::scalar(Element::boolean));
+  if (Value* const decides = scalars.decides()) all = builder.same(ir::AndOp{}, {all, decides});
   Op& branch = builder.op(ir::IfOp{}, {all}, {select.result()->type()});
   ir::Builder(branch.add_block()).op(ir::YieldOp{}, {select.lhs()}, {});
   ir::Builder otherwise(branch.add_block());

@@ -6,7 +6,7 @@
 
 using namespace tegula;
 using namespace tegula::test;
-using analysis::CoordinateSum;
+using analysis::ComparedSum;
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Comparison {
     });
     REQUIRE(compare != nullptr);
   }
-  [[nodiscard]] std::optional<CoordinateSum> sum() const {
+  [[nodiscard]] std::optional<ComparedSum> sum() const {
     analysis::AxisFacts const facts(module);
     return analysis::CoordinateSums({nullptr, [](ir::Value const&) { return true; }}, facts).compared(*compare);
   }
@@ -77,15 +77,37 @@ TEST_CASE("coordinate sums: numbers that do not fit, or too many of them, are no
   for (int i = 0; i < 64; ++i)
     chain += "  %s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %s" + std::to_string(i) +
              " : tile<1x128xi64>\n";
+  CHECK_FALSE(Comparison(chain + "  %m = compare %s20, %c {predicate = lt} : tile<1x128xbool>\n").sum());  // may wrap
   CHECK_FALSE(Comparison(chain + "  %m = compare %s64, %s {predicate = lt} : tile<1x128xbool>\n").sum());
-  auto const doubled = Comparison(chain + "  %m = compare %s20, %c {predicate = lt} : tile<1x128xbool>\n").sum();
+  auto const doubled = Comparison(chain + "  %m = compare %s8, %c {predicate = lt} : tile<1x128xbool>\n").sum();
   REQUIRE(doubled);
   REQUIRE(doubled->terms.size() == 1);
-  CHECK(doubled->terms[0].second == 1 << 20);
+  CHECK(doubled->terms[0].second == 1 << 8);
   Comparison const far(
       "  %k = constant {value = -9223372036854775808 : i64} : tile<1x128xi64>\n  %at = sub %c, %k : tile<1x128xi64>\n"
       "  %m = compare %at, %s {predicate = le} : tile<1x128xbool>\n");
   CHECK_FALSE(far.sum());
+}
+
+TEST_CASE("coordinate sums: a large scalar alone on its side is clamped, one in a sum is checked") {
+  auto const alone = Comparison("  %m = compare %c, %s {predicate = lt} : tile<1x128xbool>\n").sum();
+  REQUIRE(alone);
+  CHECK(alone->large.size() == 1);
+  CHECK(alone->checked.empty());
+  auto const in_sum = Comparison(
+                          "  %at = add %c, %s : tile<1x128xi64>\n  %e = splat %four : tile<1x128xi64>\n"
+                          "  %m = compare %at, %e {predicate = lt} : tile<1x128xbool>\n")
+                          .sum();
+  REQUIRE(in_sum);
+  CHECK(in_sum->large.size() == 1);
+  CHECK(in_sum->checked == in_sum->large);
+  auto const known = Comparison(
+                         "  %b = block_index : i64\n  %bs = splat %b : tile<1x128xi64>\n"
+                         "  %at = add %c, %bs : tile<1x128xi64>\n  %m = compare %at, %c {predicate = lt} : "
+                         "tile<1x128xbool>\n")
+                         .sum();
+  REQUIRE(known);
+  CHECK(known->large.empty());
 }
 
 TEST_CASE("coordinate sums: a 32-bit sum counts where it does not wrap") {
