@@ -182,7 +182,7 @@ void Nest::emit() {
     }
     auto const axis = static_cast<std::size_t>(bound.axis);
     lower_[axis] = e_.smax(e_.i64(0), b_.CreateNeg(offset));
-    upper_[axis] = e_.smin(e_.i64(shape_[bound.axis]), b_.CreateSub(extent, offset));
+    upper_[axis] = e_.smax(e_.i64(0), e_.smin(e_.i64(shape_[bound.axis]), b_.CreateSub(extent, offset)));
   }
   e_.when(some, [&] { outer(0); });
 }
@@ -279,7 +279,8 @@ void Nest::row() {
     llvm::Value* const extent = e_.tensor(*bound.tensor).extents[static_cast<std::size_t>(bound.tensor_axis)];
     if (bound.axis == axis_) {
       from = e_.smax(from, b_.CreateNeg(offset));
-      to = e_.smin(to, b_.CreateSub(extent, offset));
+      // Not below 0, where the distance to it would wrap.
+      to = e_.smax(e_.i64(0), e_.smin(to, b_.CreateSub(extent, offset)));
     } else {
       llvm::Value* const at = bound.axis < 0 ? offset : b_.CreateAdd(offset, at_[static_cast<std::size_t>(bound.axis)]);
       safe = b_.CreateAnd(safe, b_.CreateICmpULT(at, extent));
