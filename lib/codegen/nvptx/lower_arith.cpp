@@ -291,6 +291,22 @@ void sum(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 cons
   binary(op, e, on_float, on_integer);
 }
 
+/// Shifts left or logically right; amounts outside 0..bits-1 give 0. PTX takes amounts of 32 bits and shifts everything
+/// out for large ones. LLVM relies on that where it sees a shift behind a test of its amount: it drops the test, and
+/// with it the upper half of an amount of 64 bits. So an unknown amount of 64 bits is bounded, and its shift is PTX.
+llvm::Value* shifted_out(Emitter& e, bool left, llvm::Value* x, llvm::Value* amount) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* const bits = llvm::ConstantInt::get(amount->getType(), amount->getType()->getIntegerBitWidth());
+  if (amount->getType()->isIntegerTy(64) && !llvm::isa<llvm::Constant>(amount)) {
+    llvm::Value* const bounded = e.intrinsic(llvm::Intrinsic::umin, {amount, bits}, {amount->getType()});
+    return inline_ptx(b, x->getType(), left ? "shl.b64 $0, $1, $2;" : "shr.u64 $0, $1, $2;", "=l,l,r",
+                      {x, b.CreateTrunc(bounded, b.getInt32Ty())});
+  }
+  llvm::Value* const legal = b.CreateICmpULT(amount, bits);
+  llvm::Value* const safe = b.CreateSelect(legal, amount, zero_of(amount));
+  return b.CreateSelect(legal, left ? b.CreateShl(x, safe) : b.CreateLShr(x, safe), zero_of(x));
+}
+
 }  // namespace
 
 void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -376,19 +392,12 @@ void lower(ir::XorOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) { return e.b.CreateXor(x, y); });
 }
 void lower(ir::ShlOp const&, ir::Op const& op, Emitter& e) {
-  binary(op, e, not_defined2, [&](auto* x, auto* y) {
-    llvm::Value* const legal =
-        e.b.CreateICmpULT(y, llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth()));
-    return e.b.CreateSelect(legal, e.b.CreateShl(x, e.b.CreateSelect(legal, y, zero_of(y))), zero_of(x));
-  });
+  binary(op, e, not_defined2, [&](auto* x, auto* y) { return shifted_out(e, true, x, y); });
 }
 void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) {
+    if (!is_signed(element_of(op))) return shifted_out(e, false, x, y);
     llvm::Value* const max = llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth() - 1);
-    if (!is_signed(element_of(op))) {
-      llvm::Value* const legal = e.b.CreateICmpULE(y, max);
-      return e.b.CreateSelect(legal, e.b.CreateLShr(x, e.b.CreateSelect(legal, y, zero_of(y))), zero_of(x));
-    }
     return e.b.CreateAShr(x, e.b.CreateSelect(e.b.CreateICmpULT(y, max), y, max));
   });
 }
