@@ -208,11 +208,11 @@ class Transfer {
       result.axes[i] = {run, std::gcd(divisor_at(left, run), divisor_at(right, run)),
                         std::gcd(left.constancy, right.constancy)};
     }
-    ir::ResultRange range = ir::arithmetic_range(op.kind(), range_of(a), range_of(b), op.result()->type().element());
+    Element const element = op.result()->type().element();
+    ir::ResultRange range = ir::arithmetic_range(op.kind(), range_of(a), range_of(b), element);
     // The exact difference is 0 or more, whatever the ranges say. It may still be too large.
-    IntegerRange const full = ir::full_range(op.result()->type().element());
     Int128 const max = Int128(a.max) - b.min;
-    if (minus && max <= full.max && at_most(*op.rhs(), *op.lhs()))
+    if (minus && ir::has_known_order(element) && max <= ir::full_range(element).max && at_most(*op.rhs(), *op.lhs()))
       range = {{range.may_wrap ? 0 : std::max<std::int64_t>(0, range.range.min), static_cast<std::int64_t>(max)}};
     return ranged(result, range);
   }

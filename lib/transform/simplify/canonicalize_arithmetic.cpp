@@ -240,6 +240,7 @@ Value* arithmetic(Site& site) {
       return inner != nullptr ? inner->operand() : nullptr;
     }
     case OpKind::AbsOp: {
+      if (integers && !is_signed(site.type().element())) return op.operand();
       Op* const inner = op.operand()->defining_op();
       if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand();
       if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand()});

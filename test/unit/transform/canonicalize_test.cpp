@@ -28,7 +28,12 @@ std::vector<Constant> special_values(Element element) {
       result.push_back(make_constant(element, value));
     return result;
   }
-  for (std::int64_t value : {0LL, 1LL, -1LL, 2LL, 3LL, -3LL, 8LL, 31LL, 32LL, 2147483647LL, -2147483648LL})
+  std::int64_t const width = bits(element);
+  for (std::int64_t value :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{-3},
+        std::int64_t{8}, width - 1, width, width + 1, std::int64_t{1} << 31, std::int64_t{1} << 32,
+        (std::int64_t{1} << 32) + 5, std::int64_t{1} << 62, min_integer(element), min_integer(element) + 1,
+        max_integer(element), max_integer(element) - 1})
     result.push_back(make_constant(element, value));
   return result;
 }
@@ -63,22 +68,31 @@ struct Expression {
     return fitting[static_cast<std::size_t>(random.below(2) == 0 ? size - 1 : random.below(size))];
   }
 
+  Element drawn_element() {
+    return values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element();
+  }
+
   Value* op(Element element) {
     using K = OpKind;
-    static std::vector<K> const integers = {K::AddOp, K::SubOp, K::MulOp, K::DivOp,    K::RemOp, K::MinOp,
-                                            K::MaxOp, K::AndOp, K::OrOp,  K::XorOp,    K::ShlOp, K::ShrOp,
-                                            K::NegOp, K::NotOp, K::AbsOp, K::SelectOp, K::CastOp};
+    static std::vector<K> const integers = {K::AddOp, K::SubOp,     K::MulOp,    K::DivOp,    K::RemOp,  K::MinOp,
+                                            K::MaxOp, K::AndOp,     K::OrOp,     K::XorOp,    K::ShlOp,  K::ShrOp,
+                                            K::NegOp, K::NotOp,     K::AbsOp,    K::SelectOp, K::CastOp, K::AbsOp,
+                                            K::NegOp, K::CeilDivOp, K::BitcastOp};
+    static std::vector<K> const stored = {K::SelectOp, K::CastOp, K::CastOp, K::BitcastOp};
     static std::vector<K> const floats = {K::AddOp,    K::SubOp,  K::MulOp,  K::DivOp,  K::NegOp,   K::AbsOp,
                                           K::SelectOp, K::CastOp, K::CastOp, K::CastOp, K::FloorOp, K::RoundOp};
     static std::vector<K> const booleans = {K::AndOp,    K::OrOp,      K::XorOp,     K::NotOp,
                                             K::SelectOp, K::CompareOp, K::CompareOp, K::CompareOp};
-    auto const& kinds = element == Element::boolean ? booleans : is_float(element) ? floats : integers;
+    auto const& kinds = element == Element::boolean ? booleans
+                        : !is_arithmetic(element)   ? stored
+                        : is_float(element)         ? floats
+                                                    : integers;
     K const kind = kinds[static_cast<std::size_t>(random.below(static_cast<int>(kinds.size())))];
     Builder builder(function.body());
     Type const type = Type::scalar(element);
     if (kind == K::CompareOp) {
-      Element const of =
-          values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element();
+      Element of = drawn_element();
+      if (!is_arithmetic(of)) of = Element::boolean;
       Value* const a = any(of);
       Value* const b = random.below(5) == 0 ? a : any(of);
       return builder.value(make_op<CompareOp>(static_cast<Predicate>(random.below(of == Element::boolean ? 2 : 6))),
@@ -86,9 +100,12 @@ struct Expression {
     }
     std::vector<Value*> operands;
     if (kind == K::SelectOp) operands.push_back(any(Element::boolean));
-    if (kind == K::CastOp)
-      operands.push_back(
-          any(values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element()));
+    if (kind == K::CastOp) operands.push_back(any(drawn_element()));
+    if (kind == K::BitcastOp) {
+      Element from = drawn_element();
+      while (bits(from) != bits(element) || from == Element::boolean) from = drawn_element();
+      operands.push_back(any(from));
+    }
     while (operands.size() < op_info(kind).operands.size()) operands.push_back(any(element));
     return builder.create(kind, nullptr, operands, {&type, 1}).result();
   }
@@ -154,6 +171,19 @@ void check(std::uint64_t seed, std::vector<Element> elements) {
 TEST_CASE("canonicalize: integer expressions keep their value") {
   for (std::uint64_t seed = 0; seed < 6000; ++seed) check(seed, {Element::i32});
   for (std::uint64_t seed = 0; seed < 3000; ++seed) check(seed, {Element::i64, Element::i32});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) check(seed, {Element::u32});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) check(seed, {Element::u64});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    check(seed, {Element::u64, Element::u32, Element::i64, Element::i32});
+}
+
+TEST_CASE("canonicalize: elements that are only stored keep their value") {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    check(seed, {Element::i8, Element::u8, seed % 2 == 0 ? Element::i32 : Element::u32});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    check(seed, {Element::i16, Element::u16, Element::u8, seed % 2 == 0 ? Element::i64 : Element::u64});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    check(seed, {Element::i8, seed % 2 == 0 ? Element::e4m3 : Element::e5m2, Element::u64, Element::f32});
 }
 
 TEST_CASE("canonicalize: float expressions keep every bit") {
