@@ -46,6 +46,12 @@ bool is_number(ir::Type const& type) {
   return (type.is_scalar() || type.is_tile()) && is_integer(type.element()) && !is_wide_unsigned(type.element());
 }
 
+/// Tells whether every number of an integer element is one of another.
+bool keeps_numbers(Element from, Element to) {
+  if (is_signed(from)) return is_signed(to) && bits(to) >= bits(from);
+  return bits(to) >= bits(from) + (is_signed(to) ? 1 : 0);
+}
+
 std::optional<CoordinateSum> number(std::int64_t value) {
   if (!Checked(value).within(greatest_number)) return std::nullopt;
   return CoordinateSum{value, value, 0, {}};
@@ -110,7 +116,7 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op == nullptr) return std::nullopt;
   if (op->is<ir::ConstantOp>()) return number(ir::to_int(op->as<ir::ConstantOp>().value));
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
-  bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand()->type().element());
+  bool const widens = op->is<ir::CastOp>() && keeps_numbers(op->operand()->type().element(), element);
   if ((op->info().has(ir::rearranges) && op->operand_count() == 1) || widens) return sums_.at(*op->operand());
   std::optional<CoordinateSum> result;
   if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
