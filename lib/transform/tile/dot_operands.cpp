@@ -6,6 +6,7 @@
 #include "ir/rewrite.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
+#include "transform/tile/expand_dots.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -17,8 +18,9 @@ using ir::Value;
 constexpr std::int64_t copy_alignment = 128;
 
 /// Loads element k of K of an operand, in the result's element type and shape.
-Value* spread(ir::Builder& builder, Value const& operand, bool left, Value* k, Type const& result) {
+Value* spread(ir::Builder& builder, Value const& operand, bool left, Value* k, Type const& result, bool truncates) {
   Value* part = part_of(builder, operand, left, k, 1);
+  if (truncates) part = upper_bits(builder, part);
   if (part->type().element() != result.element())
     part = builder.value(ir::CastOp{}, {part}, part->type().with_element(result.element()));
   return part->type() == result ? part : builder.value(ir::BroadcastOp{}, {part}, result);
@@ -73,7 +75,7 @@ Value* stored_operand(Op& user, Value* tile, layout::Layout const* layout, std::
   return builder.value(ir::BufferLoadOp{}, {buffer}, Type::tile(type.element(), type.shape()));
 }
 
-void multiply_by_lanes(Op& dot, std::string const& why) {
+void multiply_by_lanes(Op& dot, std::string const& why, bool truncates) {
   Value* operands[] = {dot.lhs(), dot.rhs()};
   for (bool const left : {true, false}) {
     Value*& operand = operands[left ? 0 : 1];
@@ -92,8 +94,8 @@ void multiply_by_lanes(Op& dot, std::string const& why) {
   Value* const sum = body.add_argument(result, "sum");
   ir::Builder inside(body);
   inside.set_where(dot.where());
-  Value* const a = spread(inside, *operands[0], true, k, result);
-  Value* const b = spread(inside, *operands[1], false, k, result);
+  Value* const a = spread(inside, *operands[0], true, k, result, truncates);
+  Value* const b = spread(inside, *operands[1], false, k, result, truncates);
   Value* const next = info(result.element()).kind == ElementKind::floating
                           ? inside.same(ir::FmaOp{}, {a, b, sum})
                           : inside.same(ir::AddOp{}, {sum, inside.same(ir::MulOp{}, {a, b})});

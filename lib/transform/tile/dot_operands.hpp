@@ -24,7 +24,8 @@ ir::Value* part_of(ir::Builder& builder, ir::Value const& operand, bool left, ir
 ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* layout, std::int64_t align);
 
 /// Replaces a dot by a loop over K of multiply-adds of lanes on f32, f64 or i32. Operands that cannot be read one
-/// element of K at a time are stored to shared memory first. `why` stays with the loop.
+/// element of K at a time are stored to shared memory first. `why` stays with the loop. `truncates`: f32 is cut to the
+/// bits that tf32 keeps.
 ///
 ///   before: %d = dot %a, %b, %acc : tile<24x64xf32>
 ///   after:  buffer_store %buffer, %a   (the same for %b)
@@ -33,6 +34,6 @@ ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* l
 ///             %next = fma %columns, %rows, %sum                       (both broadcast)
 ///             yield %next
 ///           }
-void multiply_by_lanes(ir::Op& dot, std::string const& why);
+void multiply_by_lanes(ir::Op& dot, std::string const& why, bool truncates = false);
 
 }  // namespace tegula::transform

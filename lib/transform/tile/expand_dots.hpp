@@ -1,13 +1,14 @@
 // Expands products that are made up of others.
 #pragma once
 
+#include "ir/builder.hpp"
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
 /// Replaces a product of precision tf32x3 by three of tf32: the low bits of each operand with the other, then both. The
-/// tensor cores truncate operands to their upper bits, so these need no op. NaN and infinities have no low bits. An
-/// infinity times low bits of 0 makes NaN.
+/// tensor cores truncate operands to their upper bits, so these need no op; schedule-dots truncates those that lanes
+/// multiply. NaN and infinities have no low bits. An infinity times low bits of 0 makes NaN.
 ///
 ///   before: %d = dot %a, %b, %acc {precision = tf32x3} : tile<64x64xf32>
 ///   after:  %bits = bitcast %a : tile<64x32xi32>
@@ -19,5 +20,12 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+/// Tells whether a function takes the upper bits of a tile, as expand-dots does. Its products of tf32 then have to
+/// leave out the bits below, on tensor cores and elsewhere: another product adds them.
+bool takes_upper_bits(ir::Function& function);
+
+/// Gives the part of a tile of f32 that tensor cores multiply as tf32.
+ir::Value* upper_bits(ir::Builder& builder, ir::Value* tile);
 
 }  // namespace tegula::transform

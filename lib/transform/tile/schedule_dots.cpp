@@ -13,6 +13,7 @@
 #include "transform/barrier/ring_lifetimes.hpp"
 #include "transform/simplify/carried.hpp"
 #include "transform/tile/dot_paths.hpp"
+#include "transform/tile/expand_dots.hpp"
 #include "transform/tile/fetches.hpp"
 
 namespace tegula::transform {
@@ -55,6 +56,7 @@ class Schedule {
       if (op.is<ir::DotOp>()) dots_.push_back(&op);
     });
     if (dots_.empty()) return false;
+    bool const truncates = takes_upper_bits(function_);
     int const asked = function_.warps != 0 ? function_.warps : context_.options.warps;
     if (asked % context_.target.warps_per_group == 0) store_operands();
     if (function_.warps == 0)
@@ -65,7 +67,7 @@ class Schedule {
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       Op& dot = *dots_[i];
       if (!reasons[i].empty() && !no_mma(dot, function_.warps).empty())
-        multiply_by_lanes(dot, why_lanes(dot));
+        multiply_by_lanes(dot, why_lanes(dot), truncates && dot.as<ir::DotOp>().precision == ir::DotPrecision::tf32);
       else if (!reasons[i].empty())
         warp_by_warp(dot, reasons[i]);
       else if (auto const carry = open_carry(dot))
