@@ -111,6 +111,33 @@ TEST_CASE("the prologue of a pipelined loop is unrolled, its main loop is not", 
   }
 }
 
+// Protects loops in which threads share a scalar that one of them loaded: LLVM must not double the shuffle.
+TEST_CASE("a loop that loads scalars is not unrolled, and compiles", "[ptx][B28]") {
+  for (char const* place : {"%zero", "%i"})
+    for (char const* direction : {"inout", "in"}) {
+      std::string const text = std::string("tegula-ir 1\n\nkernel @flagged(%p: ") + direction +
+                               R"( tensor<?xi32>, %y: out tensor<?xi32>, %n: i64) {
+  %zero = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %six = constant {value = 6 : i64} : i64
+  for %i = %zero to %six step %one {
+    %a = load %p, )" + place + R"( : i32
+    %b = splat %a : tile<1xi32>
+    store %y, %b, %i
+    yield
+  }
+  return
+}
+)";
+      INFO(text);
+      for (int const factor : {0, 2, 3, 6}) {
+        std::string ptx;
+        REQUIRE_NOTHROW(ptx = compiler::compile(module_of(text), unrolled(factor)).image);
+        CHECK(count(ptx, "shfl.sync.idx") == 1);
+      }
+    }
+}
+
 TEST_CASE("unrolling does not use registers for addresses", "[ptx][B29]") {
   std::string const ptxas = find_ptxas();
   int rolled = 0;

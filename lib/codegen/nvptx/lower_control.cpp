@@ -7,6 +7,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/sync_census.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
@@ -90,6 +91,15 @@ bool may_double(ir::Op const& loop) {
   return result;
 }
 
+/// True if LLVM may duplicate a block and those that were made from `first` on: nothing in them is counted. A scalar
+/// that a loop loads is shuffled.
+bool may_double(llvm::BasicBlock const& block, llvm::BasicBlock const& first) {
+  auto const free = [](llvm::BasicBlock const& of) {
+    return std::none_of(of.begin(), of.end(), [](llvm::Instruction const& each) { return SyncCensus::counts(each); });
+  };
+  return free(block) && std::all_of(first.getIterator(), first.getParent()->end(), free);
+}
+
 /// Carries tiles from outside a loop that its body reads. LLVM would move widening ops before the loop, where the wide
 /// values need twice the registers. So the tiles are loop-carried as words, and LLVM does not see that they never
 /// change.
@@ -167,7 +177,7 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
   add_incoming(phis, next, b.GetInsertBlock());
   outer.leave();
-  unroll(b.CreateBr(header), may_double(op) ? attributes.unroll : 1);
+  unroll(b.CreateBr(header), may_double(op) && may_double(*body, *exit) ? attributes.unroll : 1);
 
   b.SetInsertPoint(exit);
   outer.take();

@@ -24,16 +24,20 @@ std::string first_opcode(std::string const& text) {
 
 }  // namespace
 
+bool SyncCensus::counts(llvm::Instruction const& instruction) {
+  auto const* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && call->isConvergent() && llvm::isa<llvm::InlineAsm>(call->getCalledOperand());
+}
+
 SyncCensus::SyncCensus(llvm::Module& module) {
   int block_number = 0;
   for (llvm::Function& function : module)
     for (llvm::BasicBlock& block : function) {
       ++block_number;
       for (llvm::Instruction& instruction : block) {
-        auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (call == nullptr || !call->isConvergent()) continue;
-        auto const* const assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
-        if (assembly == nullptr) continue;
+        if (!counts(instruction)) continue;
+        auto* const call = llvm::cast<llvm::CallInst>(&instruction);
+        auto const* const assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
         std::string const text(assembly->getAsmString());
         call->setCalledOperand(llvm::InlineAsm::get(
             assembly->getFunctionType(), text + std::string(mark_text) + std::to_string(marks_.size()),

@@ -8,6 +8,10 @@
 
 #include "codegen/llvm_fwd.hpp"
 
+namespace llvm {
+class Instruction;
+}
+
 namespace tegula::codegen::nvptx {
 
 class SyncCensus {
@@ -18,6 +22,9 @@ class SyncCensus {
   /// Gives the PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is missing
   /// or duplicated. All those of one basic block may be missing, since LLVM may prove that it never runs.
   [[nodiscard]] std::string checked(std::string const& ptx, std::string const& kernel) const;
+
+  /// Tells whether a census counts the instruction: LLVM must not duplicate it.
+  [[nodiscard]] static bool counts(llvm::Instruction const& instruction);
 
   /// Counts each instruction (by its opcode) as lowered.
   [[nodiscard]] std::map<std::string, int> lowered() const;
