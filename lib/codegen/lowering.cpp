@@ -463,8 +463,11 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
       return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, operands[2]});
     case OpKind::CastOp:
       return cast(element, op.result()->type().element(), a);
-    case OpKind::BitcastOp:
-      return builder_.CreateBitCast(a, type_like(a, register_type(op.result()->type().element())));
+    case OpKind::BitcastOp: {
+      Element const to = op.result()->type().element();
+      if (bits(to) < 32) return from_memory(to, to_memory(element, a));  // registers hold them extended
+      return builder_.CreateBitCast(a, type_like(a, register_type(to)));
+    }
     case OpKind::NegOp:
       return floats ? builder_.CreateFNeg(a) : builder_.CreateNeg(a);
     case OpKind::NotOp:
