@@ -52,9 +52,10 @@ class BlockMachine : public PtxMachine {
   }
 
   bool shuffle_idx(Instruction const& at, std::vector<int> const& active) {
+    if (at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
     std::map<int, std::uint64_t> before;
     for (int t : active) before[t] = get(t, at.operands[1]);
-    for (int t : active) set(t, at.operands[0], before.at(t / 32 * 32 + static_cast<int>(get(t, at.operands[2]))));
+    for (int t : active) set(t, at.operands[0], before.at(t / 32 * 32 + static_cast<int>(get(t, at.operands[2]) & 31)));
     return true;
   }
 
@@ -63,6 +64,7 @@ class BlockMachine : public PtxMachine {
       std::uint64_t lanes = 0;
       for (int l = 0; l < 32; ++l) lanes |= static_cast<std::uint64_t>(get(warp + l, at.operands[1]) != 0) << l;
       std::string const& mode = at.words[2];
+      if (mode != "any" && mode != "all" && mode != "ballot") refuse(at);
       std::uint64_t const result = mode == "any" ? lanes != 0 : mode == "all" ? lanes == 0xffffffff : lanes;
       for (int l = 0; l < 32; ++l) set(warp + l, at.operands[0], result);
     }
@@ -73,6 +75,7 @@ class BlockMachine : public PtxMachine {
   /// transposed.
   bool matrices(Instruction const& at, std::vector<int> const& active) {
     bool const load = at.words[0] == "ldmatrix";
+    if (at.words.size() < 6 || at.words[3] != "m8n8" || at.words.back() != "b16") refuse(at);
     bool const transposed = at.words[5] == "trans";
     Operand const& registers = at.operands[load ? 0 : 1];
     Operand const& place = at.operands[load ? 1 : 0];
@@ -97,11 +100,33 @@ class BlockMachine : public PtxMachine {
     return true;
   }
 
-  static int size_of(std::string const& type) { return type == "tf32" ? 4 : 2; }
+  /// Gives the bytes of an element that tensor cores multiply.
+  int size_of(std::string const& type, Instruction const& at) const {
+    if (type == "tf32") return 4;
+    if (type == "f16" || type == "bf16") return 2;
+    if (type == "s8" || type == "u8" || type == "e4m3" || type == "e5m2") return 1;
+    refuse(at);
+  }
   /// Gives element `i` of a register that holds 4 / size of them.
   static double element(std::uint64_t word, int i, std::string const& type) {
     if (type == "tf32") return number(cut(word, 32) & ~std::uint64_t{0x1fff}, "f32");
-    return number(cut(word >> (16 * i), 16), type);
+    int const bits = type == "f16" || type == "bf16" ? 16 : 8;
+    return number(cut(word >> (bits * i), bits), type);
+  }
+  /// Gives a sum of products as a result; s32 wraps. Sums of floats are exact before they are rounded: hardware may
+  /// keep fewer bits.
+  static std::uint64_t sum_as(double sum, std::string const& type) {
+    return type == "s32" ? cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(sum)), 32) : encode(sum, type);
+  }
+  /// Refuses products whose elements, sums and depth do not fit.
+  void check_product(Instruction const& at, std::string const& sum, std::string const& left, std::string const& right,
+                     std::string const& depth) const {
+    auto const is_integer = [](std::string const& type) { return type == "s8" || type == "u8"; };
+    int const size = size_of(left, at);
+    bool const together = size_of(right, at) == size && is_integer(left) == is_integer(right) &&
+                          (size == 1 || left == right) && depth == "k" + std::to_string(32 / size);
+    bool const summed = is_integer(left) ? sum == "s32" : sum == "f32" || (sum == "f16" && left == "f16");
+    if (!together || !summed) refuse(at);
   }
 
   /// Gives (row, k) of A and (k, column) of B for a lane's register and the element in it; D for a register.
@@ -121,8 +146,12 @@ class BlockMachine : public PtxMachine {
   }
 
   bool mma(Instruction const& at, std::vector<int> const& active) {
-    std::string const& type = at.words[7];
-    int const size = size_of(type), packed = 4 / size, depth = 32 / size;
+    if (at.words.size() != 10 || at.words[3].substr(0, 5) != "m16n8" || at.words[4] != "row" || at.words[5] != "col" ||
+        at.words[6] != at.words[9] || at.words[6] == "f16")
+      refuse(at);
+    std::string const &result = at.words[6], &left = at.words[7], &right = at.words[8];
+    check_product(at, result, left, right, at.words[3].substr(5));
+    int const size = size_of(left, at), packed = 4 / size, depth = 32 / size;
     for (int warp : warps_of(at, active)) {
       std::vector<double> a(static_cast<Index>(16 * depth)), b(static_cast<Index>(depth * 8));
       for (int l = 0; l < 32; ++l)
@@ -130,21 +159,21 @@ class BlockMachine : public PtxMachine {
           for (int r = 0; r < 4; ++r) {
             Place const p = of_a(l, r, i, size);
             a[static_cast<Index>(p.row * depth + p.column)] =
-                element(get(warp + l, at.operands[1].parts[static_cast<Index>(r)]), i, type);
+                element(get(warp + l, at.operands[1].parts[static_cast<Index>(r)]), i, left);
           }
           for (int r = 0; r < 2; ++r) {
             Place const p = of_b(l, r, i, size);
             b[static_cast<Index>(p.row * 8 + p.column)] =
-                element(get(warp + l, at.operands[2].parts[static_cast<Index>(r)]), i, type);
+                element(get(warp + l, at.operands[2].parts[static_cast<Index>(r)]), i, right);
           }
         }
       for (int l = 0; l < 32; ++l)
         for (int r = 0; r < 4; ++r) {
           Place const p = of_d(l, r);
-          double sum = number(get(warp + l, at.operands[3].parts[static_cast<Index>(r)]), "f32");
+          double sum = number(get(warp + l, at.operands[3].parts[static_cast<Index>(r)]), result);
           for (int k = 0; k < depth; ++k)
             sum += a[static_cast<Index>(p.row * depth + k)] * b[static_cast<Index>(k * 8 + p.column)];
-          set(warp + l, at.operands[0].parts[static_cast<Index>(r)], encode(sum, "f32"));
+          set(warp + l, at.operands[0].parts[static_cast<Index>(r)], sum_as(sum, result));
         }
     }
     return true;
@@ -171,17 +200,19 @@ class BlockMachine : public PtxMachine {
   }
 
   double shared_element(std::uint64_t address, std::string const& type, int t, Instruction const& at) {
-    std::uint64_t const bits = access(true, address, size_of(type), false, 0, t, at);
-    return type == "tf32" ? element(bits, 0, type) : number(bits, type);
+    return element(access(true, address, size_of(type, at), false, 0, t, at), 0, type);
   }
 
   void wgmma(Instruction const& at, std::vector<int> const& active) {
     std::string const& shape = at.words[4];  // m64n128k16
     int const n = std::stoi(shape.substr(shape.find('n') + 1));
-    std::string const &result = at.words[5], &type = at.words[6];
-    int const size = size_of(type), depth = 32 / size, packed = 4 / size;
+    if (at.words.size() != 8 || shape.substr(0, 4) != "m64n") refuse(at);
+    std::string const &result = at.words[5], &left = at.words[6], &right = at.words[7];
+    check_product(at, result, left, right, shape.substr(shape.find('k')));
+    int const size = size_of(left, at), depth = 32 / size, packed = 4 / size;
     bool const registers = at.operands[1].kind == Operand::Kind::vector;
     Index const tail = at.operands.size();
+    if (result != "s32" && (at.operands[4].value != 1 || at.operands[5].value != 1)) refuse(at);  // factors of a and b
     bool const transposes = size == 2;
     bool const a_major = transposes && !registers && at.operands[tail - 2].value != 0;
     bool const b_major = transposes && at.operands[tail - 1].value != 0;
@@ -193,7 +224,7 @@ class BlockMachine : public PtxMachine {
             for (int i = 0; i < packed; ++i) {
               Place const p = of_a(t % 32, r, i, size);
               a[static_cast<Index>((16 * (t / 32) + p.row) * depth + p.column)] =
-                  element(get(group + t, at.operands[1].parts[static_cast<Index>(r)]), i, type);
+                  element(get(group + t, at.operands[1].parts[static_cast<Index>(r)]), i, left);
             }
       } else {
         std::uint64_t const descriptor = get(group, at.operands[1]);
@@ -202,13 +233,13 @@ class BlockMachine : public PtxMachine {
         for (int m = 0; m < 64; ++m)
           for (int k = 0; k < depth; ++k)
             a[static_cast<Index>(m * depth + k)] =
-                shared_element(operand_address(descriptor, a_major, m, k, size), type, group, at);
+                shared_element(operand_address(descriptor, a_major, m, k, size), left, group, at);
       }
       std::uint64_t const descriptor = get(group, at.operands[2]);
       for (int k = 0; k < depth; ++k)
         for (int c = 0; c < n; ++c)
           b[static_cast<Index>(k * n + c)] =
-              shared_element(operand_address(descriptor, b_major, c, k, size), type, group, at);
+              shared_element(operand_address(descriptor, b_major, c, k, size), right, group, at);
       int const per_register = result == "f16" ? 2 : 1;
       for (int t = 0; t < 128; ++t) {
         bool const accumulates = get(group + t, at.operands[3]) != 0;
@@ -218,10 +249,10 @@ class BlockMachine : public PtxMachine {
           for (int i = 0; i < per_register; ++i) {
             Place const p = of_d(t % 32, static_cast<int>(r) * per_register + i);
             int const row = 16 * (t / 32) + p.row;
-            double sum = !accumulates ? 0 : result == "f16" ? element(before, i, "f16") : number(before, "f32");
+            double sum = !accumulates ? 0 : result == "f16" ? element(before, i, result) : number(before, result);
             for (int k = 0; k < depth; ++k)
               sum += a[static_cast<Index>(row * depth + k)] * b[static_cast<Index>(k * n + p.column)];
-            after |= encode(sum, result) << (16 * i);
+            after |= sum_as(sum, result) << (16 * i);
           }
           set(group + t, at.operands[0].parts[r], after);
         }
@@ -236,6 +267,7 @@ class BlockMachine : public PtxMachine {
       int const valid = at.operands.size() > 3 ? static_cast<int>(get(t, at.operands[3])) : size;
       for (int i = 0; i < size; i += 4) {
         std::uint64_t const step = static_cast<std::uint64_t>(i);
+        if (valid % 4 != 0) refuse(at);
         std::uint64_t const value = i < valid ? access(false, from + step, 4, false, 0, t, at) : 0;
         access(true, to + step, 4, true, value, t, at);
       }

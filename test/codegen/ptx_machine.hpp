@@ -8,12 +8,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <cctype>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -21,14 +17,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codegen/ptx_text.hpp"
-#include "tegula/support/half.hpp"
+#include "codegen/ptx_arithmetic.hpp"
 
 namespace tegula::test {
 
-class PtxMachine : protected PtxText {
+class PtxMachine : protected PtxArithmetic {
  public:
-  explicit PtxMachine(std::string_view ptx) : PtxText(ptx) {}
+  explicit PtxMachine(std::string_view ptx) : PtxArithmetic(ptx) {}
   virtual ~PtxMachine() = default;
 
   /// Describes memory that the kernel may read, or read and write.
@@ -136,34 +131,6 @@ class PtxMachine : protected PtxText {
         fail("an operand that is no value");
     }
   }
-  static int bits_of(std::string const& type) {
-    if (type == "pred") return 1;
-    if (type == "bf16") return 16;
-    return std::stoi(type.substr(type.find_first_of("0123456789")));
-  }
-  static std::uint64_t cut(std::uint64_t value, int bits) {
-    return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
-  }
-  static std::int64_t sign(std::uint64_t value, int bits) {
-    return bits == 64 ? static_cast<std::int64_t>(value)
-                      : static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
-  }
-  static double number(std::uint64_t bits, std::string const& type) {
-    if (type == "f32") return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    if (type == "f64") return std::bit_cast<double>(bits);
-    if (type == "f16") return f16_value(static_cast<std::uint16_t>(bits));
-    if (type == "bf16") return bf16_value(static_cast<std::uint16_t>(bits));
-    if (type[0] == 'u') return static_cast<double>(cut(bits, bits_of(type)));
-    return static_cast<double>(sign(bits, bits_of(type)));
-  }
-  static std::uint64_t encode(double value, std::string const& type) {
-    if (type == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    if (type == "f64") return std::bit_cast<std::uint64_t>(value);
-    if (type == "f16") return f16_bits(value);
-    return bf16_bits(value);
-  }
-  static bool is_float(std::string const& type) { return type[0] == 'f' || type == "bf16"; }
-
   void touch(std::uint64_t address, int thread, bool write, Instruction const& at) {
     if (!barriers_order_all) return;
     Touch& touch = touched_[address];
@@ -214,10 +181,13 @@ class PtxMachine : protected PtxText {
   void load_store(Instruction const& at, std::vector<int> const& active) {
     bool const load = at.words[0] == "ld";
     std::string const& type = at.words.back();
+    if (bits_of(type) % 8 != 0 || bits_of(type) > 64) refuse(at);
     int const bytes = bits_of(type) / 8;
     Operand const& place = at.operands[load ? 1 : 0];
     Operand const& data = at.operands[load ? 0 : 1];
-    bool const in_parameters = at.words[1] == "param", shared = at.words[1] == "shared";
+    bool const in_parameters = has(at, "param"), shared = has(at, "shared") || has(at, "shared::cta");
+    if (!in_parameters && !shared && !has(at, "global"))
+      fail("an access to a space that the machine does not have", &at);
     std::size_t const count = data.kind == Operand::Kind::vector ? data.parts.size() : 1;
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
@@ -236,8 +206,11 @@ class PtxMachine : protected PtxText {
         continue;
       }
       if (in_parameters) {
+        if (!load || data.kind == Operand::Kind::vector || place.offset < 0 || place.offset + bytes > 8) refuse(at);
+        std::uint64_t const slot = (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
+        std::uint64_t const value = cut(slot >> (8 * place.offset), 8 * bytes);
         thread.registers[static_cast<std::size_t>(data.value)] =
-            (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
+            type[0] == 's' ? static_cast<std::uint64_t>(sign(value, 8 * bytes)) : value;
         continue;
       }
       std::uint64_t const base = read(thread, place.parts[0], t) + static_cast<std::uint64_t>(place.offset);
@@ -257,11 +230,12 @@ class PtxMachine : protected PtxText {
   }
 
   void shuffle(Instruction const& at, std::vector<int> const& active) {
+    if (!has(at, "bfly") || at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
     std::map<int, std::uint64_t> before;
     for (int t : active) before[t] = read(threads_[static_cast<std::size_t>(t)], at.operands[1], t);
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
-      int const from = t ^ static_cast<int>(read(thread, at.operands[2], t));
+      int const from = t ^ static_cast<int>(read(thread, at.operands[2], t) & 31);
       if (before.find(from) == before.end()) fail("a shuffle from a lane that does not take part", &at);
       thread.registers[static_cast<std::size_t>(at.operands[0].value)] = before[from];
     }
@@ -281,6 +255,7 @@ class PtxMachine : protected PtxText {
       } else if (op == "ret") {
         leave(thread);
       } else if (op == "bar") {
+        if (at.words[1] != "warp" && (at.words[1] != "sync" || at.operands.size() != 1)) refuse(at);
         thread.at_barrier = true;
       } else if (op == "mov" &&
                  (at.operands[0].kind == Operand::Kind::vector || at.operands[1].kind == Operand::Kind::vector)) {
@@ -316,6 +291,7 @@ class PtxMachine : protected PtxText {
 
   void move_vector(Instruction const& at, Thread& thread, int t) {
     int const bits = bits_of(at.words.back());
+    if (bits > 64) refuse(at);
     if (at.operands[0].kind == Operand::Kind::vector) {
       std::uint64_t value = read(thread, at.operands[1], t);
       int const each = bits / static_cast<int>(at.operands[0].parts.size());
@@ -330,191 +306,6 @@ class PtxMachine : protected PtxText {
     for (std::size_t i = 0; i < at.operands[1].parts.size(); ++i)
       value |= cut(read(thread, at.operands[1].parts[i], t), each) << (static_cast<int>(i) * each);
     thread.registers[static_cast<std::size_t>(at.operands[0].value)] = value;
-  }
-
-  template <class T>
-  static bool compared(std::string const& relation, T a, T b) {
-    if (relation == "eq") return a == b;
-    if (relation == "ne") return a != b;
-    if (relation == "lt" || relation == "lo") return a < b;
-    if (relation == "le" || relation == "ls") return a <= b;
-    if (relation == "gt" || relation == "hi") return a > b;
-    return a >= b;
-  }
-
-  std::uint64_t compute(Instruction const& at, std::vector<std::uint64_t> const& in) const {
-    std::string const& op = at.words[0];
-    std::string const& type = at.words.back();
-    auto const has = [&](char const* word) {
-      return std::find(at.words.begin(), at.words.end(), word) != at.words.end();
-    };
-    if (op == "cvt" && in.size() == 2) {  // a pair: the second operand is the low half
-      std::string const half = at.words[2].substr(0, at.words[2].find("x2"));
-      return encode(number(in[0], "f32"), half) << 16 | encode(number(in[1], "f32"), half);
-    }
-    if (op == "cvt") return convert(at, in[0], has);
-    if (op == "setp") {
-      std::string relation = at.words[1];
-      if (is_float(type)) {
-        double const a = number(in[0], type), b = number(in[1], type);
-        bool const nan = std::isnan(a) || std::isnan(b);
-        if (relation == "nan") return nan;
-        if (relation == "num") return !nan;
-        bool const unordered = relation.size() == 3 && relation[2] == 'u';
-        if (relation == "neu") return a != b || nan;
-        if (unordered) return nan || compared(relation.substr(0, 2), a, b);
-        return !nan && compared(relation, a, b);
-      }
-      int const bits = bits_of(type);
-      return type[0] == 's' ? compared(relation, sign(in[0], bits), sign(in[1], bits))
-                            : compared(relation, cut(in[0], bits), cut(in[1], bits));
-    }
-    if (op == "selp") return in[2] != 0 ? in[0] : in[1];
-    if (is_float(type)) return float_op(at, in, type);
-    int const bits = bits_of(type);
-    auto const u = [&](std::size_t i) { return cut(in[i], bits); };
-    auto const s = [&](std::size_t i) { return sign(in[i], bits); };
-    bool const is_signed = type[0] == 's';
-    if (op == "mov") return u(0);
-    if (op == "add") return cut(u(0) + u(1), bits);
-    if (op == "sub") return cut(u(0) - u(1), bits);
-    if (op == "mul" && has("wide")) return wide(in[0], in[1], bits, is_signed);
-    if (op == "mul" && has("lo")) return cut(u(0) * u(1), bits);
-    if (op == "mul" && has("hi")) return high(in[0], in[1], bits, is_signed);
-    if (op == "mad" && has("wide")) return wide(in[0], in[1], bits, is_signed) + in[2];
-    if (op == "mad" && has("lo")) return cut(u(0) * u(1) + u(2), bits);
-    if (op == "neg") return cut(~u(0) + 1, bits);
-    if (op == "abs") return cut(static_cast<std::uint64_t>(s(0) < 0 ? -s(0) : s(0)), bits);
-    if (op == "min")
-      return cut(is_signed ? static_cast<std::uint64_t>(std::min(s(0), s(1))) : std::min(u(0), u(1)), bits);
-    if (op == "max")
-      return cut(is_signed ? static_cast<std::uint64_t>(std::max(s(0), s(1))) : std::max(u(0), u(1)), bits);
-    if (op == "and") return u(0) & u(1);
-    if (op == "or") return u(0) | u(1);
-    if (op == "xor") return u(0) ^ u(1);
-    if (op == "not") return bits == 1 ? static_cast<std::uint64_t>(in[0] == 0) : cut(~u(0), bits);
-    if (op == "shl") return cut(in[1], 32) >= static_cast<std::uint64_t>(bits) ? 0 : cut(u(0) << cut(in[1], 32), bits);
-    if (op == "shr") {
-      std::uint64_t const by = std::min<std::uint64_t>(cut(in[1], 32), static_cast<std::uint64_t>(bits));
-      if (is_signed)
-        return cut(
-            static_cast<std::uint64_t>(s(0) >> std::min<std::uint64_t>(by, static_cast<std::uint64_t>(bits) - 1)),
-            bits);
-      return by == 64 ? 0 : u(0) >> by;
-    }
-    if (op == "div" || op == "rem") return divide(op == "div", in[0], in[1], bits, is_signed, at);
-    if (op == "bfe") return cut(u(0) >> in[1], static_cast<int>(in[2]));
-    if (op == "prmt") return permute(in[0], in[1], in[2]);
-    if (op == "shf") {
-      std::uint64_t const both = cut(in[0], 32) | cut(in[1], 32) << 32;
-      std::uint64_t const by = cut(in[2], 32) & 31;
-      return has("l") ? cut(both << by >> 32, 32) : cut(both >> by, 32);
-    }
-    fail("an instruction that the machine does not know", &at);
-  }
-
-  static std::uint64_t wide(std::uint64_t a, std::uint64_t b, int bits, bool is_signed) {
-    return cut(is_signed ? static_cast<std::uint64_t>(sign(a, bits) * sign(b, bits)) : cut(a, bits) * cut(b, bits),
-               2 * bits);
-  }
-  static std::uint64_t high(std::uint64_t a, std::uint64_t b, int bits, bool is_signed) {
-    if (bits == 32) return cut(wide(a, b, 32, is_signed) >> 32, 32);
-    __extension__ using Wide = __int128;
-    __extension__ using WideUnsigned = unsigned __int128;
-    WideUnsigned const product =
-        is_signed
-            ? static_cast<WideUnsigned>(static_cast<Wide>(static_cast<std::int64_t>(a)) * static_cast<std::int64_t>(b))
-            : static_cast<WideUnsigned>(a) * b;
-    return static_cast<std::uint64_t>(product >> 64);
-  }
-  std::uint64_t divide(bool quotient, std::uint64_t a, std::uint64_t b, int bits, bool is_signed,
-                       Instruction const& at) const {
-    if (cut(b, bits) == 0) fail("division by zero", &at);
-    if (!is_signed) return quotient ? cut(a, bits) / cut(b, bits) : cut(a, bits) % cut(b, bits);
-    std::int64_t const x = sign(a, bits), y = sign(b, bits);
-    if (y == -1) return quotient ? cut(~a + 1, bits) : 0;
-    return cut(static_cast<std::uint64_t>(quotient ? x / y : x % y), bits);
-  }
-  static std::uint64_t permute(std::uint64_t a, std::uint64_t b, std::uint64_t selectors) {
-    std::uint64_t const both = cut(a, 32) | cut(b, 32) << 32;
-    std::uint64_t result = 0;
-    for (int i = 0; i < 4; ++i) {
-      std::uint64_t const selector = selectors >> (4 * i) & 15;
-      std::uint64_t byte = both >> (8 * (selector & 7)) & 255;
-      if ((selector & 8) != 0) byte = (byte & 128) != 0 ? 255 : 0;
-      result |= byte << (8 * i);
-    }
-    return result;
-  }
-
-  /// Computes f32 results in double and rounds once, which is exact rounding for + - * / and square roots.
-  std::uint64_t float_op(Instruction const& at, std::vector<std::uint64_t> const& in, std::string const& type) const {
-    std::string const& op = at.words[0];
-    int const bits = bits_of(type);
-    if (op == "mov") return cut(in[0], bits);
-    if (op == "neg") return cut(in[0] ^ (std::uint64_t{1} << (bits - 1)), bits);
-    if (op == "abs") return cut(in[0], bits - 1);
-    double const a = number(in[0], type);
-    double const b = in.size() > 1 ? number(in[1], type) : 0;
-    double const c = in.size() > 2 ? number(in[2], type) : 0;
-    if (op == "add") return encode(a + b, type);
-    if (op == "sub") return encode(a - b, type);
-    if (op == "mul") return encode(a * b, type);
-    if (op == "div") return encode(a / b, type);
-    if (op == "rcp") return encode(1 / a, type);
-    if (op == "sqrt") return encode(std::sqrt(a), type);
-    if (op == "rsqrt") return encode(1 / std::sqrt(a), type);
-    if (op == "fma")
-      return type == "f32" ? std::bit_cast<std::uint32_t>(
-                                 std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)))
-                           : encode(std::fma(a, b, c), type);
-    if (op == "min") return encode(std::fmin(a, b), type);
-    if (op == "max") return encode(std::fmax(a, b), type);
-    if (op == "ex2") return encode(std::exp2(a), type);
-    if (op == "lg2") return encode(std::log2(a), type);
-    fail("a float instruction that the machine does not know", &at);
-  }
-
-  template <class Has>
-  std::uint64_t convert(Instruction const& at, std::uint64_t in, Has const& has) const {
-    std::string const& to = at.words[at.words.size() - 2];
-    std::string const& from = at.words.back();
-    if (is_float(to)) {
-      if (is_float(from)) {
-        double const value = number(in, from);
-        if (has("rni")) return encode(std::nearbyint(value), to);
-        if (has("rmi")) return encode(std::floor(value), to);
-        if (has("rpi")) return encode(std::ceil(value), to);
-        if (has("rzi")) return encode(std::trunc(value), to);
-        return encode(value, to);
-      }
-      // A 64-bit integer may not fit a double: round it to the target at once.
-      if (from == "s64")
-        return to == "f32" ? std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(in)))
-                           : encode(rounded_to_odd(static_cast<std::int64_t>(in), to), to);
-      return encode(number(in, from), to);
-    }
-    int const bits = bits_of(to);
-    if (!is_float(from))
-      return cut(from[0] == 's' ? static_cast<std::uint64_t>(sign(in, bits_of(from))) : cut(in, bits_of(from)), bits);
-    double const value = number(in, from);
-    if (std::isnan(value)) return from == "f64" || bits == 64 ? std::uint64_t{1} << (bits - 1) : 0;
-    double const min = -std::ldexp(1.0, bits - 1), max = std::ldexp(1.0, bits - 1);
-    double const whole = has("rzi")   ? std::trunc(value)
-                         : has("rmi") ? std::floor(value)
-                         : has("rpi") ? std::ceil(value)
-                                      : std::nearbyint(value);
-    if (whole < min) return std::uint64_t{1} << (bits - 1);
-    if (whole >= max) return (std::uint64_t{1} << (bits - 1)) - 1;
-    return cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)), bits);
-  }
-  /// Gives an integer as a double whose further rounding to 16 bits is that of the integer (f64: rounded to nearest).
-  static double rounded_to_odd(std::int64_t value, std::string const& to) {
-    double const nearest = static_cast<double>(value);
-    if (to == "f64") return nearest;
-    return static_cast<double>(value / 2048 * 2048) + (value % 2048 != 0 && std::abs(nearest) >= 9007199254740992.0
-                                                           ? std::copysign(1024.0, nearest)
-                                                           : static_cast<double>(value % 2048));
   }
 
   std::vector<Region> regions_;

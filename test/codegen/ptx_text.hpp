@@ -91,6 +91,11 @@ class PtxText {
       if (auto const special = specials.find(text); special != specials.end()) {
         result.kind = Operand::Kind::special;
         result.value = special->second;
+      } else if (text != "_" &&
+                 (text.find_first_of(".|") != std::string::npos || text == "%laneid" || text == "%warpid" ||
+                  text == "%smid" || text == "%clock" || text == "%clock64" || text == "%globaltimer" ||
+                  text.find("lanemask") != std::string::npos || text.find("cluster") != std::string::npos)) {
+        fail("an operand that the machine does not know: " + text);
       } else {
         result.value = static_cast<std::uint64_t>(register_number(text));
       }
