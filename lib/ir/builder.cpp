@@ -66,7 +66,7 @@ Constant make_constant(Element element, double value) {
     case Element::u32:
     case Element::i64:
     case Element::u64:
-      if (element == Element::u64) return {element, static_cast<std::uint64_t>(value)};
+      if (element == Element::u64 && value >= 0) return {element, static_cast<std::uint64_t>(value)};
       return make_constant(element, static_cast<std::int64_t>(value));
     case Element::e4m3:
       return {element, e4m3_bits(value)};

@@ -1,12 +1,17 @@
 // Makes random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
 //
+// All elements are drawn; integers often have the edges of their range, and of the range of shift amounts.
+//
 // Some ops are left out, so that results are comparable bit by bit. Minima and maxima of zeros of different sign may
 // give either. So no op here tells zeros apart: floats are divided by constants alone, and there is no rsqrt and no
-// bitcast of floats.
+// bitcast of floats. Kernels that different executors run lack ops of floats that each of them may round in its own
+// way.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +31,13 @@ struct Memory {
   std::vector<std::byte> bytes;
 };
 
+/// Selects the ops of a random kernel and what it stores.
+enum class Draw : std::uint8_t {
+  anything,
+  probes,           ///< one block; every integer of the outermost block is stored to a tensor of its own
+  probes_anywhere,  ///< the same, with ops alone of which all executors give the same bits
+};
+
 class RandomKernel {
  public:
   ir::Module module;
@@ -38,7 +50,9 @@ class RandomKernel {
   };
   std::vector<Probe> probes;
 
-  explicit RandomKernel(std::uint64_t seed, bool with_probes = false) : random_(seed) {
+  explicit RandomKernel(std::uint64_t seed, Draw draw = Draw::anything)
+      : random_(seed), anywhere_(draw == Draw::probes_anywhere) {
+    bool const with_probes = draw != Draw::anything;
     int const functions = random_.below(3);
     for (int i = 0; i < functions; ++i) device_function(i);
     ir::Function& kernel = module.add_function("k", ir::FunctionKind::kernel);
@@ -73,22 +87,46 @@ class RandomKernel {
   }
   Extents shape() { return random_.pick(shapes()); }
   Element element() {
-    static std::vector<Element> const list = {Element::f32,  Element::f32, Element::f32,    Element::i32,
-                                              Element::i32,  Element::i64, Element::i64,    Element::f16,
-                                              Element::bf16, Element::f64, Element::boolean};
+    if (random_.chance(40)) return static_cast<Element>(random_.below(element_count));
+    static std::vector<Element> const list = {Element::f32, Element::f32, Element::i32, Element::u32,
+                                              Element::i64, Element::i64, Element::u64, Element::f16};
     return random_.pick(list);
+  }
+  /// Draws an element that arithmetic takes, or booleans.
+  Element computed_element() {
+    for (;;)
+      if (Element const e = element(); is_arithmetic(e) || e == Element::boolean) return e;
+  }
+
+  /// Draws an edge of an integer's range, or of the amounts by which some integer is shifted.
+  ir::Constant edge(Element of) {
+    std::int64_t const width = bits(of), high = std::int64_t{1} << 32;
+    std::int64_t const any_amount[] = {0, 1, width - 1, width, width + 1, 31, 32, 33, 63, 64, 65, -1, -width};
+    std::int64_t const wide[] = {std::int64_t{1} << 31,
+                                 high,
+                                 high + random_.below(70),
+                                 high - 1,
+                                 3 * high + 5,
+                                 min_integer(of),
+                                 max_integer(of),
+                                 min_integer(of) + 1,
+                                 max_integer(of) - 1,
+                                 std::numeric_limits<std::int64_t>::min()};
+    auto const drawn = [&](auto const& list) { return list[random_.below(static_cast<int>(std::size(list)))]; };
+    return ir::make_constant(of, random_.chance(60) ? drawn(any_amount) : drawn(wide));
   }
 
   /// Draws a constant; half of the time one that identities are about.
   ir::Constant constant(Element of) {
     static std::vector<double> const neutral = {0, 0, 1, 1, -1};
-    if (of != Element::boolean && random_.chance(50)) return ir::make_constant(of, random_.pick(neutral));
     if (of == Element::boolean) return {of, static_cast<std::uint64_t>(random_.below(2))};
     if (is_integer(of)) {
-      static std::vector<std::int64_t> const list = {
-          0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 24, -1, -2, -8, 100, 2147483647, -2147483648LL};
+      if (random_.chance(25)) return edge(of);
+      static std::vector<std::int64_t> const list = {0, 0, 0, 1, 1,  1,  2,  2,  3,  4,  5,  7,
+                                                     8, 0, 1, 1, -1, 16, 24, -1, -2, -8, 100};
       return ir::make_constant(of, random_.pick(list));
     }
+    if (random_.chance(50)) return ir::make_constant(of, random_.pick(neutral));
     static std::vector<double> const list = {0, -0.0, 1, 1, -1, 2, 0.5, 0.25, 3, -7.5, 1e-3, 100, 1e30};
     return ir::make_constant(of, random_.pick(list));
   }
@@ -131,7 +169,7 @@ class RandomKernel {
     Value* of_type(Type const& type) {
       if (random().chance(75))
         if (Value* value = find([&](Value const& v) { return v.type() == type; })) return value;
-      if (type.is_tile() && is_integer(type.element()) && random().chance(40))
+      if (type.is_tile() && (type.element() == Element::i32 || type.element() == Element::i64) && random().chance(40))
         return keep(
             builder.op(ir::make_op<ir::IotaOp>(std::int64_t{random().below(type.rank())}), {}, {type}).result());
       if (type.is_tile() && random().chance(40))
@@ -142,7 +180,11 @@ class RandomKernel {
       return tiles_only || random().chance(75) ? Type::tile(parent.element(), parent.shape())
                                                : Type::scalar(parent.element());
     }
-    Type index_type() { return Type::index(); }
+    /// Draws the type of an op's operands: numbers or booleans.
+    Type computed_type() {
+      Element const e = parent.computed_element();
+      return random().chance(75) ? Type::tile(e, parent.shape()) : Type::scalar(e);
+    }
 
     void launch_statements(bool one_block) {
       Value* const extent =
@@ -178,7 +220,7 @@ class RandomKernel {
         case 5:
           return compare();
         case 6:
-          return cast();
+          return random().chance(20) ? bitcast() : cast();
         case 7:
           return dot();
         case 8:
@@ -216,7 +258,7 @@ class RandomKernel {
     }
 
     void binary() {
-      Type const of = type();
+      Type const of = computed_type();
       Element const e = of.element();
       Value* const a = of_type(of);
       Value* b = random().chance(40) ? keep(builder.constant(parent.constant(e), of)) : of_type(of);
@@ -229,25 +271,38 @@ class RandomKernel {
       static std::vector<ir::OpKind> const integers = {
           ir::OpKind::AddOp, ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MulOp,
           ir::OpKind::DivOp, ir::OpKind::RemOp, ir::OpKind::MinOp, ir::OpKind::MaxOp, ir::OpKind::AndOp,
-          ir::OpKind::OrOp,  ir::OpKind::XorOp, ir::OpKind::ShlOp, ir::OpKind::ShrOp};
+          ir::OpKind::OrOp,  ir::OpKind::XorOp, ir::OpKind::ShlOp, ir::OpKind::ShrOp, ir::OpKind::CeilDivOp};
       if (is_float(e) && random().chance(15)) {
         static std::vector<double> const divisors = {1, 2, 4, 0.5, 3, -8, 0.1};
         b = keep(builder.constant(random().pick(divisors), of));
         return make(ir::OpKind::DivOp, {a, b}, of);
       }
-      make(random().pick(is_float(e) ? floats : integers), {a, b}, of);
+      ir::OpKind const kind = random().pick(is_float(e) ? floats : integers);
+      bool const shifts = kind == ir::OpKind::ShlOp || kind == ir::OpKind::ShrOp;
+      if (shifts && random().chance(60)) b = amounts(of);
+      make(kind, {a, b}, of);
+    }
+
+    /// Gives edges of shift amounts, more than one of them, and some that are not known before the launch.
+    Value* amounts(Type const& of) {
+      Value* const edge = keep(builder.constant(parent.edge(of.element()), of));
+      if (random().chance(50)) return edge;
+      make(random().chance(50) ? ir::OpKind::AddOp : ir::OpKind::XorOp, {of_type(of), edge}, of);
+      return values.back();
     }
 
     void unary() {
-      Type const of = type();
+      Type const of = computed_type();
       Value* const a = of_type(of);
       Element const e = of.element();
       if (e == Element::boolean) return make(ir::OpKind::NotOp, {a}, of);
-      static std::vector<ir::OpKind> const floats = {ir::OpKind::NegOp,   ir::OpKind::AbsOp, ir::OpKind::RoundOp,
-                                                     ir::OpKind::FloorOp, ir::OpKind::ExpOp, ir::OpKind::Exp2Op,
-                                                     ir::OpKind::SqrtOp};
+      static std::vector<ir::OpKind> const floats = {ir::OpKind::NegOp,   ir::OpKind::AbsOp,  ir::OpKind::RoundOp,
+                                                     ir::OpKind::FloorOp, ir::OpKind::SqrtOp, ir::OpKind::ExpOp,
+                                                     ir::OpKind::Exp2Op};
       static std::vector<ir::OpKind> const integers = {ir::OpKind::NegOp, ir::OpKind::AbsOp, ir::OpKind::NotOp};
-      make(random().pick(is_float(e) ? floats : integers), {a}, of);
+      ir::OpKind const kind = random().pick(is_float(e) ? floats : integers);
+      bool const expanded = kind == ir::OpKind::ExpOp || kind == ir::OpKind::Exp2Op;
+      make(parent.anywhere_ && expanded ? ir::OpKind::NegOp : kind, {a}, of);
     }
 
     void make(ir::OpKind kind, std::vector<Value*> const& operands, Type const& result) {
@@ -265,7 +320,7 @@ class RandomKernel {
     }
 
     void compare() {
-      Type const of = type();
+      Type const of = computed_type();
       Value* const a = of_type(of);
       Value* const b = of_type(of);
       int const predicates = of.element() == Element::boolean ? 2 : 6;
@@ -279,6 +334,16 @@ class RandomKernel {
       if (to == Element::boolean) to = Element::i64;
       Value* const a = of_type(from);
       make(ir::OpKind::CastOp, {a}, from.with_element(to));
+    }
+
+    /// Reads signed integers as unsigned ones of the same width, or back.
+    void bitcast() {
+      static std::vector<Element> const list = {Element::i8,  Element::u8,  Element::i16, Element::u16,
+                                                Element::i32, Element::u32, Element::i64, Element::u64};
+      auto const at = static_cast<std::size_t>(random().below(static_cast<int>(list.size())));
+      Element const from = list[at], to = list[at ^ 1];
+      Type const of = type().with_element(from);
+      make(ir::OpKind::BitcastOp, {of_type(of)}, of.with_element(to));
     }
 
     void shape_op() {
@@ -362,8 +427,11 @@ class RandomKernel {
 
     /// Reduces or scans.
     void reduce() {
-      Value* const x =
-          find([](Value const& v) { return v.type().is_tile() && v.type().element() != Element::boolean; });
+      bool const anywhere = parent.anywhere_;
+      Value* const x = find([&](Value const& v) {
+        Element const e = v.type().element();
+        return v.type().is_tile() && is_arithmetic(e) && !(anywhere && is_float(e));
+      });
       if (x == nullptr) return;
       Extents shape = x->type().shape();
       int const axis = random().below(shape.size());
@@ -380,13 +448,17 @@ class RandomKernel {
     }
 
     void dot() {
-      Value* const a = find(
-          [](Value const& v) { return v.type().is_tile() && v.type().rank() == 2 && is_float(v.type().element()); });
+      bool const anywhere = parent.anywhere_;
+      Value* const a = find([&](Value const& v) {
+        Element const e = v.type().element();
+        return v.type().is_tile() && v.type().rank() == 2 && is_multiplied(e) && !anywhere;
+      });
       if (a == nullptr) return;
       Element const e = a->type().element();
-      Value* const b = of_type(Type::tile(e, {a->type().shape()[1], 8}));
-      Value* const acc =
-          of_type(Type::tile(e == Element::f64 ? Element::f64 : Element::f32, {a->type().shape()[0], 8}));
+      static std::vector<Element> const bytes = {Element::i8, Element::u8}, f8 = {Element::e4m3, Element::e5m2};
+      Element const right = is_i8_or_u8(e) ? random().pick(bytes) : is_f8(e) ? random().pick(f8) : e;
+      Value* const b = of_type(Type::tile(right, {a->type().shape()[1], 8}));
+      Value* const acc = of_type(Type::tile(dot_accumulator(e), {a->type().shape()[0], 8}));
       make(ir::OpKind::DotOp, {a, b, acc}, acc->type());
     }
 
@@ -592,7 +664,7 @@ class RandomKernel {
     }
   }
 
-  /// Draws small values, so that sums stay finite and comparisons go both ways.
+  /// Draws small values, so that sums stay finite and comparisons go both ways; of integers some edges too.
   void fill(Memory& memory) {
     std::int64_t const count = memory.extents.product();
     int const width = bytes(memory.element);
@@ -601,7 +673,10 @@ class RandomKernel {
       ir::Constant const value =
           memory.element == Element::boolean
               ? ir::Constant{Element::boolean, static_cast<std::uint64_t>(random_.below(2))}
-              : ir::make_constant(memory.element, (random_.below(64) - 24) / (is_float(memory.element) ? 8.0 : 1.0));
+          : is_integer(memory.element)
+              ? (random_.chance(15) ? edge(memory.element)
+                                    : ir::make_constant(memory.element, std::int64_t{random_.below(64)} - 24))
+              : ir::make_constant(memory.element, (random_.below(64) - 24) / 8.0);
       for (int b = 0; b < width; ++b)
         memory.bytes[static_cast<std::size_t>(i * width + b)] = static_cast<std::byte>(value.bits >> (8 * b));
     }
@@ -629,6 +704,7 @@ class RandomKernel {
   }
 
   Random random_;
+  bool anywhere_;
 };
 
 /// Gives the element at a row-major position.
@@ -637,8 +713,7 @@ inline ir::Constant element_at(Memory const& memory, std::int64_t position) {
   std::uint64_t value = 0;
   for (int b = 0; b < width; ++b)
     value |= static_cast<std::uint64_t>(memory.bytes[static_cast<std::size_t>(position * width + b)]) << (8 * b);
-  if (memory.element == Element::i32)
-    return ir::make_constant(Element::i32, std::int64_t{static_cast<std::int32_t>(value)});
+  if (is_integer(memory.element)) return ir::make_constant(memory.element, static_cast<std::int64_t>(value));
   return {memory.element, value};
 }
 

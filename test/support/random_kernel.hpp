@@ -241,7 +241,16 @@ class KernelGenerator : KernelWriter {
     Element const element = a.type.element();
     return is_integer(element) && is_arithmetic(element)
                ? a
-               : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64})));
+               : coerce(a,
+                        a.type.with_element(one_of<Element>({Element::i32, Element::u32, Element::i64, Element::u64})));
+  }
+  /// An edge of the amounts by which a's element is shifted, alone or added to another value.
+  Entry amount(Entry const& a) {
+    std::int64_t const width = bits(a.type.element()), high = std::int64_t{1} << 32;
+    std::int64_t const number = one_of({0, 1, width - 1, width, width + 1, -1, high / 2, high, high + 5, 3 * high + 1});
+    Entry const edge =
+        define("constant {value = " + ir::to_string(ir::make_constant(a.type.element(), number)) + "}", a.type);
+    return pick(2) == 0 ? edge : binary("add", edge, partner(a));
   }
   /// A zero of either sign becomes +0.
   Entry plus_zero(Entry const& a) { return is_float(a.type.element()) ? binary("add", a, constant(0, a.type)) : a; }
@@ -264,7 +273,8 @@ class KernelGenerator : KernelWriter {
       case 5:
       case 6: {
         Entry const a = integral(any());
-        pool_.push_back(binary(one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"}), a, partner(a)));
+        std::string const op = one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"});
+        pool_.push_back(binary(op, a, op[0] == 's' && pick(2) == 0 ? amount(a) : partner(a)));
         break;
       }
       case 7: {
