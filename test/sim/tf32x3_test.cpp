@@ -52,6 +52,7 @@ TEST_CASE("a product of tf32x3 has an error of 2^-19, by tensor cores and by lan
         Product{8, 8, 8, 0, true, true}}) {
     INFO(p.m << "x" << p.n << "x" << p.k << " by " << p.warps << " warps" << (p.turned ? ", turned" : ""));
     CompileOptions options = gemm_options();
+    options.facts.clear();
     options.warps = p.warps;
     ir::Module const lowered = compiler::lower(module_of(text_of(p)), options);
     CHECK((ir::print(lowered).find("by_lanes") != std::string::npos) == p.by_lanes);
