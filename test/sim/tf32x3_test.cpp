@@ -16,7 +16,7 @@ namespace {
 
 struct Product {
   int m, n, k, warps;
-  bool turned;    ///< the left operand is loaded transposed, in a way that no tensor core reads
+  bool turned;    ///< the left operand is loaded transposed
   bool by_lanes;  ///< some of the three products are
 };
 
@@ -48,8 +48,8 @@ TEST_CASE("a product of tf32x3 has an error of 2^-19, by tensor cores and by lan
   std::mt19937_64 random(1);
   for (Product const& p :
        {Product{16, 8, 16, 0, false, false}, Product{64, 64, 64, 4, false, false}, Product{16, 8, 8, 4, false, true},
-        Product{8, 8, 8, 0, false, true}, Product{32, 32, 64, 16, false, true}, Product{24, 40, 12, 0, false, true},
-        Product{8, 8, 8, 0, true, true}}) {
+        Product{8, 8, 8, 0, false, false}, Product{32, 32, 64, 16, false, true}, Product{16, 8, 32, 2, false, true},
+        Product{24, 40, 12, 0, false, false}, Product{8, 8, 8, 0, true, false}}) {
     INFO(p.m << "x" << p.n << "x" << p.k << " by " << p.warps << " warps" << (p.turned ? ", turned" : ""));
     CompileOptions options = gemm_options();
     options.facts.clear();
