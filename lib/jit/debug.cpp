@@ -67,8 +67,8 @@ class DebugExecutor final : public trace::Eager {
     if (stepper().blocks() == 0) throw NoBlock();
   }
   void run(ir::Op const& op) override { stepper().execute(op); }
-  [[nodiscard]] std::int64_t number(ir::Value const& scalar) const override {
-    sim::Value const& value = stepper_->value(scalar);
+  [[nodiscard]] std::int64_t number(ir::Value const& scalar) override {
+    sim::Value const& value = stepper().value(scalar);
     return sim::with_storage(
         value.storage(), [&]<class T>(std::type_identity<T>) { return static_cast<std::int64_t>(*value.data<T>()); });
   }
@@ -82,6 +82,7 @@ class DebugExecutor final : public trace::Eager {
     try {
       (void)kernel_.trace(kernel_.kernel);
     } catch (NoBlock const&) {
+      empty_ = true;
       return;
     }
     first_block_ = false;
@@ -92,7 +93,11 @@ class DebugExecutor final : public trace::Eager {
       (void)kernel_.trace(kernel_.kernel);
     }
   }
-  [[nodiscard]] sim::Result take_result() { return stepper().take_result(); }
+  [[nodiscard]] sim::Result take_result() {
+    sim::Result result = stepper().take_result();
+    if (empty_) result.blocks = 0;  // the first one began before the grid was known
+    return result;
+  }
 
   [[nodiscard]] char const* text(unsigned trace, int value) {
     auto const found = variables_.find({trace, value});
@@ -106,7 +111,8 @@ class DebugExecutor final : public trace::Eager {
   static thread_local DebugExecutor* current;
 
  private:
-  /// Gives the stepper, which begins when the parameters are known: with the first op.
+  /// Gives the stepper, which begins when the parameters are known: with the first op, or the first number that the
+  /// lambda asks for.
   sim::Stepper& stepper() {
     if (stepper_) return *stepper_;
     runtime::check_arguments(kernel_.name, parameters_, given_, device_of(given_));
@@ -126,6 +132,7 @@ class DebugExecutor final : public trace::Eager {
   std::vector<ParameterInfo> parameters_;
   int next_parameter_ = 0;
   bool first_block_ = true;
+  bool empty_ = false;
   std::unique_ptr<sim::Stepper> stepper_;
   std::map<std::pair<std::uint32_t, trace::Id>, ir::Value const*> variables_;
   std::string text_;

@@ -22,7 +22,7 @@ class Eager {
   /// Runs the op, the last of the function.
   virtual void run(ir::Op const& op) = 0;
   /// Gives the number in an i64 or bool scalar.
-  [[nodiscard]] virtual std::int64_t number(ir::Value const& scalar) const = 0;
+  [[nodiscard]] virtual std::int64_t number(ir::Value const& scalar) = 0;
   /// States that a variable of the kernel now names this value.
   virtual void name(Handle variable, ir::Value const& value) = 0;
 };

@@ -45,7 +45,21 @@ inline constexpr auto strict = kernel("strict", [](in<int, 1> x, out<int, 1> y) 
   store(y, shape<8>, v, g[0]);
 });
 
+/// Asks for the number in an argument before any op.
+inline constexpr auto grid_of_argument = kernel("grid_of_argument", [](out<int, 1> y, arg<std::int64_t> n) {
+  auto g = grid(n);
+  store(y, shape<1>, 1, g[0]);
+});
+
 }  // namespace
+
+TEST_CASE("debug: an argument is known before the first op", "[N7]") {
+  std::vector<int> const ones(4, 1);
+  std::vector<int> y(4);
+  CHECK(debug(grid_of_argument, y, std::int64_t{4}).blocks == 4);
+  CHECK(y == ones);
+  CHECK(debug(grid_of_argument, y, std::int64_t{0}).blocks == 0);
+}
 
 TEST_CASE("debug: bodies of loops are called once an iteration, for each block", "[N7]") {
   std::vector<float> x(8 * 3), y(8);
