@@ -79,6 +79,7 @@ std::vector<LaneBytes> intervals_of(std::vector<std::uint32_t> addresses, std::u
 bool operator<(RegionKey const& a, RegionKey const& b) {
   if (a.map != b.map) return std::less<>()(a.map, b.map);
   if (a.base != b.base) return a.base < b.base;
+  if (a.element_bytes != b.element_bytes) return a.element_bytes < b.element_bytes;
   for (auto const member : {&RegionKey::origin, &RegionKey::axes, &RegionKey::shape}) {
     Extents const &x = a.*member, &y = b.*member;
     if (x == y) continue;
@@ -94,7 +95,8 @@ SharedMap const& Regions::map(layout::Layout const& layout) {
 }
 
 Region const& Regions::get(View const& view) {
-  std::unique_ptr<Region>& slot = regions_[{view.map, view.base, view.origin, view.axes, view.shape}];
+  std::unique_ptr<Region>& slot =
+      regions_[{view.map, view.base, view.element_bytes, view.origin, view.axes, view.shape}];
   if (slot) return *slot;
   slot = std::make_unique<Region>();
   int const rank = view.shape.size();

@@ -63,6 +63,7 @@ struct Region {
 struct RegionKey {
   SharedMap const* map;
   std::uint32_t base;
+  int element_bytes;  ///< buffers of other elements may have the same place, one after the other
   Extents origin, axes, shape;
   friend bool operator<(RegionKey const& a, RegionKey const& b);
 };
