@@ -85,7 +85,10 @@ class Launch {
   friend class Agent;
   void number_block(ir::Block const& block);
   void check_arguments() const;
-  void find_noted_loads();
+  void find_overlaps();
+  /// Visits the parts of an argument's element at an address. Tensors that overlap part their elements alike.
+  template <class Visit>
+  void each_part(int argument, void const* address, Visit const& visit) const;
   void find_unwritten();
   Report* find(ReportKind kind, ir::Op const* op, ir::Op const* other);
   void add(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block,
@@ -101,7 +104,8 @@ class Launch {
   Result result_;
   std::unordered_map<ir::Value const*, int> numbers_;
   std::optional<std::set<ir::Value const*>> indices_;  ///< found when first asked for
-  std::vector<bool> loads_noted_;
+  std::vector<bool> loads_noted_;                      ///< by argument
+  std::vector<std::int64_t> part_bytes_;               ///< by argument
   Shadow shadow_;
   BlockOrder order_;
   GlobalBuffers own_buffers_;

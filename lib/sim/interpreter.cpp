@@ -151,7 +151,7 @@ Launch::Launch(Function const& kernel, Arguments const& arguments, Options const
     for (auto const& function : kernel.parent()->functions()) number_block(function->body());
   else
     number_block(kernel.body());
-  find_noted_loads();
+  find_overlaps();
   result_.schedule = options.schedule;
   result_.grid = run_launch_statements(*this);
   if (options.grid) result_.grid = *options.grid;
@@ -216,20 +216,37 @@ AddressRange range_of(Tensor const& tensor) {
   return range;
 }
 
+/// Counts the bytes of the parts into which an element falls, so that no element of the other tensor begins inside of
+/// one.
+std::int64_t common_part(Tensor const& tensor, Tensor const& other) {
+  std::int64_t const apart = reinterpret_cast<std::intptr_t>(tensor.data) - reinterpret_cast<std::intptr_t>(other.data);
+  return std::gcd(std::gcd(bytes(tensor.element), bytes(other.element)), apart);
+}
+
 }  // namespace
 
-void Launch::find_noted_loads() {
+void Launch::find_overlaps() {
   loads_noted_.assign(arguments_.size(), false);
-  if (!options_.check_races) return;
+  part_bytes_.assign(arguments_.size(), 1);
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (!arguments_[i].is_tensor) continue;
+    part_bytes_[i] = bytes(arguments_[i].tensor.element);
     for (std::size_t j = 0; j < arguments_.size(); ++j) {
-      if (!arguments_[i].is_tensor || !arguments_[j].is_tensor ||
-          kernel_.parameter_attributes()[j].direction == Direction::in)
-        continue;
-      AddressRange const mine = range_of(arguments_[i].tensor), written = range_of(arguments_[j].tensor);
-      if (mine.low < written.high && written.low < mine.high) loads_noted_[i] = true;
+      if (!arguments_[j].is_tensor) continue;
+      AddressRange const mine = range_of(arguments_[i].tensor), other = range_of(arguments_[j].tensor);
+      if (mine.low >= other.high || other.low >= mine.high) continue;
+      bool const written = kernel_.parameter_attributes()[j].direction != Direction::in;
+      if (options_.check_races && written) loads_noted_[i] = true;
+      part_bytes_[i] = std::gcd(part_bytes_[i], common_part(arguments_[i].tensor, arguments_[j].tensor));
     }
   }
+}
+
+template <class Visit>
+void Launch::each_part(int argument, void const* address, Visit const& visit) const {
+  std::int64_t const size = bytes(arguments_[static_cast<std::size_t>(argument)].tensor.element);
+  std::int64_t const step = part_bytes_[static_cast<std::size_t>(argument)];
+  for (std::int64_t at = 0; at < size; at += step) visit(static_cast<std::byte const*>(address) + at);
 }
 
 // A block waits if it acquires so often in a row without a change, and is stuck if so many rounds of all bring none.
@@ -295,8 +312,12 @@ void Launch::find_unwritten() {
     std::int64_t missing = 0;
     std::string first;
     each_element(arguments_[i].tensor, [&](std::byte const* address, std::int64_t const* coordinates) {
-      auto const* const cell = shadow_.find(address);
-      if (cell != nullptr && !cell->store.none()) return;
+      bool whole = true;
+      each_part(static_cast<int>(i), address, [&](std::byte const* part) {
+        auto const* const cell = shadow_.find(part);
+        whole = whole && cell != nullptr && !cell->store.none();
+      });
+      if (whole) return;
       if (missing++ == 0) first = element_text(static_cast<int>(i), coordinates);
     });
     if (missing == 0) continue;
@@ -344,31 +365,39 @@ bool Launch::ordered(Shadow::Access const& earlier, Shadow::Access const& later)
 
 void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const* address,
                         std::int64_t const* coordinates) {
-  Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op, order_.time(agent.linear_block())};
-  if (options_.check_races) {
-    if (!ordered(cell.store, mine) && !atomic_together(op, *cell.store.op))
-      race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
-    for (Shadow::Access const& load : cell.loads)
-      if (!ordered(load, mine)) {
-        race(ReportKind::read_write_race, agent, op, load, tensor, coordinates);
-        break;
-      }
-  }
-  cell.store = mine;
+  Shadow::Access earlier_store, earlier_load;
+  each_part(agent.argument(tensor), address, [&](std::byte const* part) {
+    Shadow::Cell& cell = shadow_.cell(part);
+    if (options_.check_races) {
+      if (!ordered(cell.store, mine) && !atomic_together(op, *cell.store.op)) earlier_store = cell.store;
+      for (Shadow::Access const& load : cell.loads)
+        if (!ordered(load, mine)) {
+          earlier_load = load;
+          break;
+        }
+    }
+    cell.store = mine;
+  });
+  if (!earlier_store.none()) race(ReportKind::write_race, agent, op, earlier_store, tensor, coordinates);
+  if (!earlier_load.none()) race(ReportKind::read_write_race, agent, op, earlier_load, tensor, coordinates);
 }
 
 void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const* address,
                        std::int64_t const* coordinates) {
-  Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op, order_.time(agent.linear_block())};
-  if (!ordered(cell.store, mine)) race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
-  // Whoever comes after this load comes after one ordered before it.
-  for (Shadow::Access& load : cell.loads)
-    if (ordered(load, mine)) {
-      load = mine;
-      break;
-    }
+  Shadow::Access earlier;
+  each_part(agent.argument(tensor), address, [&](std::byte const* part) {
+    Shadow::Cell& cell = shadow_.cell(part);
+    if (!ordered(cell.store, mine)) earlier = cell.store;
+    // Whoever comes after this load comes after one ordered before it.
+    for (Shadow::Access& load : cell.loads)
+      if (ordered(load, mine)) {
+        load = mine;
+        break;
+      }
+  });
+  if (!earlier.none()) race(ReportKind::read_write_race, agent, op, earlier, tensor, coordinates);
 }
 
 Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {

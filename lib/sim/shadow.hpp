@@ -1,4 +1,5 @@
-// Records the last accesses to each element of global memory, for race detection between blocks.
+// Records the last accesses to each element of global memory, for race detection between blocks. An element that
+// overlaps elements of another size has several parts.
 #pragma once
 
 #include <array>

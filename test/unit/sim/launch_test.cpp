@@ -296,6 +296,53 @@ TEST_CASE("launch programs evaluate every operator", "[sim]") {
         std::vector<std::int64_t>{7, -3, 2, 0, 9, 5, 14, 3, 1, 2, 7, 4, 2, 7, 5, 0, 1, 0, 0, 1, 1, 0, -3, -3, 4});
 }
 
+TEST_CASE("races of tensors that overlap with other elements are found by their bytes", "[sim][F28]") {
+  // Block 0 stores one half of a number, block 1 stores or loads the number. Its address is the other half's.
+  constexpr auto store_all = "%b = constant {value = 3 : i64} : tile<1xi64>\n    store %y, %b, %at";
+  constexpr auto load_all = "%b = load %y, %at : tile<1xi64>\n    store %z, %b, %zero";
+  struct Case {
+    char const* line;
+    bool own;  ///< the numbers begin behind the halves
+    bool races;
+  };
+  for (Case const& each : {Case{store_all, false, true}, {load_all, false, true}, {store_all, true, false}}) {
+    auto const module =
+        module_of(R"(kernel @k(%x: inout tensor<?xi32>, %y: inout tensor<?xi64>, %z: out tensor<?xi64>) {
+  %2 = constant {value = 2 : i64} : i64
+  grid %2
+  %block = block_index : i64
+  %at = constant {value = 1 : i64} : i64
+  %half = constant {value = 3 : i64} : i64
+  %zero = constant {value = 0 : i64} : i64
+  %first = compare %block, %at {predicate = lt} : bool
+  if %first {
+    %a = constant {value = 7 : i32} : tile<1xi32>
+    store %x, %a, %half
+    yield
+  } else {
+    )" + std::string(each.line) +
+                  R"(
+    yield
+  }
+  return
+})");
+    INFO(each.line);
+    HostTensor numbers(Element::i64, {8}), z(Element::i64, {1});
+    sim::Tensor const all = numbers.view();
+    sim::Tensor y = all, x = all;
+    x.element = Element::i32;
+    x.extents = {4};
+    y.extents = {4};
+    if (each.own) y.data = static_cast<std::byte*>(all.data) + 32;
+    sim::Options options;
+    options.report_unwritten = false;
+    auto const result = test::simulate(module, {x, y, z.view()}, options);
+    INFO(result.str());
+    CHECK(result.clean() == !each.races);
+    if (each.races) CHECK_THAT(result.str(), ContainsSubstring("which block (0, 0, 0) stores to too"));
+  }
+}
+
 TEST_CASE("compare finds the first difference beyond the tolerance", "[sim]") {
   HostTensor a(Element::f32, {2, 3}), b = HostTensor::transposed(Element::f32, {2, 3});
   for (int i = 0; i < 6; ++i) a.set_number(i, i), b.set_number(i, i);
