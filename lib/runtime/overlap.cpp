@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "support/wide_integer.hpp"
 
@@ -16,6 +17,17 @@ struct Term {
   std::int64_t coefficient;  ///< > 0
   std::int64_t max;          ///< the variable runs over [0, most]
 };
+
+/// Gives the inverse of a modulo m, which have no common factor.
+std::int64_t inverse(std::int64_t a, std::int64_t m) {
+  Int128 before = 0, now = 1;
+  for (std::int64_t left = m, right = a % m; right != 0;) {
+    std::int64_t const quotient = left / right;
+    left = std::exchange(right, left - quotient * right);
+    before = std::exchange(now, before - quotient * now);
+  }
+  return static_cast<std::int64_t>(((before % m) + m) % m);
+}
 
 /// Searches an assignment with sum coefficient * variable == target. Terms are in descending order of coefficient, so
 /// that a choice for the largest leaves a small range to the rest.
@@ -33,6 +45,8 @@ class BoundedSum {
     for (int i = count_ - 1; i >= 0; --i) {
       room_[i] = room_[i + 1] + static_cast<Int128>(terms_[i].coefficient) * terms_[i].max;
       divisor_[i] = std::gcd(divisor_[i + 1], terms_[i].coefficient);
+      step_[i] = std::max<std::int64_t>(divisor_[i + 1] / divisor_[i], 1);
+      inverse_[i] = inverse(terms_[i].coefficient / divisor_[i], step_[i]);
     }
     nodes_ = 0;
     return search(0, target);
@@ -60,8 +74,12 @@ class BoundedSum {
     Int128 const rest = room_[at + 1];
     Int128 const min = target <= rest ? 0 : (target - rest + coefficient - 1) / coefficient;
     Int128 const max = std::min<Int128>(terms_[at].max, target / coefficient);
+    // Only every so many values leave a multiple of the divisor of the other terms.
+    Int128 const step = step_[at];
+    Int128 const wanted = target / divisor_[at] % step * inverse_[at] % step;
+    Int128 const largest = max - ((max - wanted) % step + step) % step;
     // The largest first: mostly it leaves a remainder below the next coefficient.
-    for (Int128 value = max; value >= min; --value) {
+    for (Int128 value = largest; value >= min; value -= step) {
       Overlap const found = search(at + 1, target - value * coefficient);
       if (found != Overlap::none) return found;
     }
@@ -72,6 +90,8 @@ class BoundedSum {
   int count_ = 0;
   Int128 room_[2 * max_rank + 4] = {};
   std::int64_t divisor_[2 * max_rank + 4] = {};
+  std::int64_t step_[2 * max_rank + 3] = {};     ///< between values of a term that the others can complete
+  std::int64_t inverse_[2 * max_rank + 3] = {};  ///< of the term's coefficient / divisor, modulo its step
   int nodes_ = 0;
 };
 

@@ -106,3 +106,20 @@ TEST_CASE("overlap agrees with the set of bytes on random small tensors") {
   CHECK(overlapping < 19000);
   CHECK(self_overlapping > 1000);
 }
+
+TEST_CASE("strides without a common factor are decided, or given up, after few steps") {
+  // Lines of bytes and a column beside them: values that leave no multiple of the other stride are not tried.
+  constexpr std::int64_t d = 1 << 17, extent = 50001;
+  for (std::int64_t const rows : {101, 2001, 50001}) {
+    Footprint const a = make(std::int64_t{1} << 30, 1, {rows, extent}, {2 * d, d});
+    Footprint const beside = make((std::int64_t{1} << 30) + d / 2, 1, {extent}, {d + 1});
+    CHECK(overlap(a, beside) == Overlap::none);
+    CHECK(overlap(beside, a) == Overlap::none);
+    // Line 7 of the column begins 7 bytes behind a line of the tensor.
+    CHECK(overlap(a, make((std::int64_t{1} << 30) - 7, 1, {extent}, {d + 1})) == Overlap::some);
+  }
+  // Each axis has strides near the others': nothing decides these soon.
+  Footprint const wide = make(0, 1, {4001, 4003, 4007}, {1'000'003, 1'000'033, 1'000'037});
+  Footprint const other = make(500'000, 1, {4001, 4003, 4007}, {1'000'039, 1'000'081, 1'000'099});
+  CHECK(overlap(wide, other) != Overlap::none);
+}
