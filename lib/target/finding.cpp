@@ -26,6 +26,16 @@ std::vector<std::string> values_of(std::string_view list) {
   return values;
 }
 
+/// Tells whether a text opens more parentheses in each other than any finding has.
+bool nested_too_deep(std::string_view data) {
+  constexpr int max_depth = 8;
+  int depth = 0;
+  return std::any_of(data.begin(), data.end(), [&](char c) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    return depth > max_depth;
+  });
+}
+
 std::size_t values_in(std::string_view sentence) {
   return static_cast<std::size_t>(std::count(sentence.begin(), sentence.end(), '{'));
 }
@@ -92,7 +102,7 @@ Finding Finding::from_data(std::string_view data) {
   auto const kind = std::find_if(std::begin(finding::all), std::end(finding::all),
                                  [&](FindingKind const* known) { return known->name == name; });
   Finding result(finding::stated, data);
-  if (kind == std::end(finding::all)) return result;
+  if (kind == std::end(finding::all) || nested_too_deep(data)) return result;
   std::vector<std::string> values;
   if (name.size() < data.size()) {
     if (data.back() != ')') return result;

@@ -44,6 +44,26 @@ TEST_CASE("findings: names are unique, and an attribute of no known kind is show
   }
 }
 
+TEST_CASE("findings: a text with findings in each other without end is shown as it is", "[target]") {
+  std::string deep = "x";
+  for (int i = 0; i < 100'000; ++i) deep.insert(0, "rhs_by_pointer(").push_back(')');
+  CHECK(Finding::from_data(deep).text() == deep);
+  std::string const three = "rhs_by_pointer(operand_a(mode(32, start(3, 256))))";
+  CHECK(Finding::from_data(three).text() != three);
+  CHECK(Finding::from_data(three).data() == three);
+}
+
+TEST_CASE("findings: any numbers in an edited text give a sentence", "[target][layout]") {
+  for (std::string const kind : {"swizzled_layout", "accumulator_layout", "left_layout"})
+    for (std::string const shape :
+         {"0", "0x0", "64x64", "64x0", "-1x8", "9223372036854775807x9223372036854775807", "1x1x1x1x1x1x1x1", "64x7"})
+      for (std::string const number : {"0", "1", "-1", "2", "3", "4", "16", "2147483647", "9223372036854775807"}) {
+        std::string const data = kind + "(" + shape + ", " + number + (kind == "left_layout" ? ", 4)" : ")");
+        INFO(data);
+        CHECK_FALSE(Finding::from_data(data).text().empty());
+      }
+}
+
 TEST_CASE("findings: a layout that does not fit is described by the layout's own sentence", "[target][layout]") {
   std::string error;
   REQUIRE(layout::swizzled_layout({64, 7}, 2, 16, error) == nullptr);
