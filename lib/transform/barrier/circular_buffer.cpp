@@ -333,10 +333,10 @@ class Rings {
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
       // The fence behind other mbarriers' initialisation there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
-      return initialise(inside);
+      return initialise(inside, first);
     }
     elected(builder, ir::LoopRegion::pre_prologue, [&](ir::Builder& inside) {
-      initialise(inside);
+      initialise(inside, first);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
     if (shares()) keep_cluster(builder);
@@ -359,8 +359,9 @@ class Rings {
     end.op(ir::ClusterWaitOp{}, {}, {});
   }
 
-  void initialise(ir::Builder& builder) {
-    prefetch_maps(builder);
+  /// Initialises mbarriers in a region that stands right before `first`, or is its own.
+  void initialise(ir::Builder& builder, Op const& first) {
+    prefetch_maps(builder, first);
     for (Home const& home : homes_)
       for (Ring const& ring : home.rings) {
         builder.op(ir::MbarrierInitOp{}, {ring.full}, {});
@@ -369,12 +370,20 @@ class Rings {
       }
   }
 
-  void prefetch_maps(ir::Builder& builder) {
+  /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand behind `first`.
+  void prefetch_maps(ir::Builder& builder, Op const& first) {
+    auto const by_value = [&](Value const& map) {
+      Op const* const op = map.defining_op();
+      return op != nullptr && op->is<ir::TensorMapOp>() &&
+             op->in<ir::TensorMapOp>("tensor")->defining_op() == nullptr && op->parent() == first.parent() &&
+             stands_before(*op, first);
+    };
     std::vector<Value*> maps;
     for (Home const& home : homes_)
       for (Ring const& ring : home.rings)
         for (Op const* fetch : ring.sites.front().fetches)
-          if (Value* const map = fetch->in<ir::FetchOp>("map"); std::find(maps.begin(), maps.end(), map) == maps.end())
+          if (Value* const map = fetch->in<ir::FetchOp>("map");
+              by_value(*map) && std::find(maps.begin(), maps.end(), map) == maps.end())
             maps.push_back(map);
     for (Value* map : maps) builder.op(ir::PrefetchTensorMapOp{}, {map}, {});
   }
