@@ -78,6 +78,11 @@ class Schedule {
     for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
     for (OpenProducts const& open : open_) wait_for(open);
     state_open_groups(function_.body());
+    std::vector<Op*> loops;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::ForOp>()) loops.push_back(&op);
+    });
+    for (Op* loop : loops) close_before_reads(Loop(*loop));
     return true;
   }
 
@@ -292,6 +297,55 @@ class Schedule {
       if (op.is<ir::WgmmaCommitOp>() && open != std::numeric_limits<std::int64_t>::max()) ++open;
       if (auto* const wait = op.dyn<ir::WgmmaWaitOp>()) open = wait->pending = std::min(wait->pending, open);
     }
+  }
+
+  /// Finds the value that ops hand on which change nothing but its layout, and fences.
+  static Value const* handed_on(Value const* value) {
+    for (;;) {
+      Op const* const op = value->defining_op();
+      if (op == nullptr || !(op->is<ir::ConvertLayoutOp>() || op->is<ir::WgmmaFenceOp>())) return value;
+      value = op->operand(value->index());
+    }
+  }
+
+  /// Tells whether a value is loop-carried, the result of a product of the previous iteration, and what a product of
+  /// this one adds to.
+  static bool in_place(Loop const& loop, Value const& value) {
+    for (int k = 0; k < loop.count(); ++k) {
+      if (handed_on(&value) != loop.carried(k)) continue;
+      Op const* const wait = handed_on(loop.yielded(k))->defined_by<ir::WgmmaWaitOp>();
+      if (wait == nullptr || wait->parent() != &loop.body()) return false;
+      bool added_to = false;
+      for (Op const& op : loop.body()) {
+        if (!op.is<ir::WgmmaOp>()) continue;
+        auto const accumulator = op.all<ir::WgmmaOp>("accumulator");
+        added_to = added_to || (!accumulator.empty() && handed_on(accumulator[0]) == loop.carried(k));
+      }
+      return added_to;
+    }
+    return false;
+  }
+
+  /// Waits ahead of the first product of an iteration where accumulators are read while products are open. Those of the
+  /// previous iteration are done there, but ptxas does not see that, and puts in a wait of its own (C7517).
+  static void close_before_reads(Loop const& loop) {
+    Op* first = nullptr;  // fence or product
+    bool open = false, read = false;
+    for (Op& op : loop.body()) {
+      bool const product = op.is<ir::WgmmaOp>(), fence = op.is<ir::WgmmaFenceOp>();
+      if (first == nullptr && (product || fence)) first = &op;
+      if (auto const* const wait = op.dyn<ir::WgmmaWaitOp>()) open = open && wait->pending > 0;
+      open = open || product;
+      if (!open || product || fence || op.is<ir::ConvertLayoutOp>() || op.info().has(ir::terminator)) continue;
+      read = read || std::any_of(op.operands().begin(), op.operands().end(),
+                                 [&](Value const* operand) { return in_place(loop, *operand); });
+    }
+    if (!read) return;
+    for (int k = 0; k < loop.count(); ++k)
+      if (loop.carried(k)->type().is_pending()) return;  // its product stays open into this iteration
+    ir::Builder builder = ir::Builder::before(*first);
+    builder.set_where(first->where());
+    builder.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{0}), {}, {});
   }
 
   /// Moves the ops that only compute the next value of a product's loop-carried register operand to the loop's end.
