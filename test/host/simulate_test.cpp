@@ -88,6 +88,20 @@ TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler
   CHECK_THROWS_AS(launch(host_stream(), wide, view(x.data(), 256, 1024), view(y.data(), 256, 1024)), UserError);
 }
 
+TEST_CASE("a grid without blocks runs warp by warp, with clusters too") {
+  FreshCaches const fresh(support::CacheMode::off);
+  std::vector<f16> const a(64), b(64 * 64);
+  std::vector<float> c(64);
+  for (CompileOptions const& options : {CompileOptions(), CompileOptions{.split = 2}, CompileOptions{.share = 2}}) {
+    INFO("split " << options.split << ", share " << options.share);
+    simulation const found =
+        simulate(with(options), test::product_onto<64, 64, 64>, view<f16 const, 2>(a.data(), {0, 64}),
+                 view(b.data(), 64, 64), view<float, 2>(c.data(), {0, 64}), schedule::seed(1));
+    CHECK(found.clean);
+    CHECK(found.blocks == 0);
+  }
+}
+
 TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers") {
   FreshCaches const fresh(support::CacheMode::off);
   constexpr std::int64_t tile = 64, depth = 128;

@@ -80,7 +80,7 @@ struct Simulation::Inside {
   }
 
   [[nodiscard]] int batch_of(Options const& chosen) const {
-    int const all = std::max(engine.ctas(), 1);
+    int const all = engine.ctas() == 0 ? engine.cluster() : engine.ctas();  // the machine has at least one cluster
     int const result = chosen.batch > 0 ? std::min(chosen.batch, all) : all;
     constexpr int max_warps = 60000;  // the machine numbers warps in 16 bits
     int const warps = engine.plan().warps();
