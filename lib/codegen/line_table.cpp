@@ -17,7 +17,8 @@ LineTable::LineTable(llvm::Module& module, ir::Function const& kernel, Kind kind
 llvm::DIFile* LineTable::file(std::string const& path) {
   std::size_t const slash = path.rfind('/');
   bool const folder = slash != std::string::npos;
-  return builder_.createFile(folder ? path.substr(slash + 1) : path, folder ? path.substr(0, slash) : ".");
+  std::string const name = folder ? path.substr(slash + 1) : path;
+  return builder_.createFile(name.empty() ? "unknown" : name, folder ? path.substr(0, slash) : ".");
 }
 
 llvm::DebugLoc LineTable::begin(llvm::Function& function, ir::Function const& source) {

@@ -75,9 +75,8 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
 /// Checks properties that code generation for a GPU assumes; a pipeline given as text may lack a pass.
 void check_properties(ir::Module const& lowered) {
   using transform::Property;
-  if (!transform::why_not(Property::no_dots, lowered).empty()) return;  // refused with the product's own reason
   for (Property const property :
-       {Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
+       {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
     if (std::string const why = transform::why_not(property, lowered); !why.empty())
       throw UserError(
           fmt::format("compile: code generation for a GPU needs {}, but there is {}; run the target's own "
@@ -214,25 +213,34 @@ ir::Module lowered_here(ir::Module const& module, CompileOptions const& options)
   return copy;
 }
 
-CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& options) {
-  support::Options const& environment = support::options();
-  ir::Function const& kernel = lowered.kernel();
-  if (options.target == Target::cuda) {
-    check_properties(lowered);
-    analysis::refuse_over_budget(kernel, target::gpu_target(options));
-  }
-  auto const start = std::chrono::steady_clock::now();
-  CompiledKernel result;
+/// Refuses a module that the passes have not prepared for the target.
+void check_lowered(ir::Module const& lowered, CompileOptions const& options) {
+  if (options.target != Target::cuda) return;
+  check_properties(lowered);
+  analysis::refuse_over_budget(lowered.kernel(), target::gpu_target(options));
+}
+
+/// Calls a part of code generation. What it throws besides refusals becomes an InternalError that names a replay file.
+template <class Make>
+auto generated(ir::Module const& lowered, CompileOptions const& options, Make const& make) {
+  check_lowered(lowered, options);
   try {
-    result = generate(lowered, options);
+    return make();
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {
-    std::string const file =
-        support::write_replay_file(environment, kernel.name(), transform::replay_text(lowered, "", options));
+    std::string const file = support::write_replay_file(support::options(), lowered.kernel().name(),
+                                                        transform::replay_text(lowered, "", options));
     throw InternalError(fmt::format("code generation: {}{}", error.what(),
                                     file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
   }
+}
+
+CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& options) {
+  support::Options const& environment = support::options();
+  ir::Function const& kernel = lowered.kernel();
+  auto const start = std::chrono::steady_clock::now();
+  CompiledKernel result = generated(lowered, options, [&] { return generate(lowered, options); });
   result.parameters = analysis::parameters_of(kernel);
   result.profile = analysis::profile_layout(kernel);
   codegen::append_launch_program(result.launch, analysis::launch_program(kernel));
@@ -252,13 +260,26 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
 }
 
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
-  check_properties(lowered);
-  analysis::refuse_over_budget(lowered.kernel(), target::gpu_target(options));
+  check_lowered(lowered, options);
   with_stack_for(lowered, [&] { return codegen::refuse_ptx(lowered, options), true; });
 }
 
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   return with_stack_for(lowered, [&] { return emitted_here(lowered, options); });
+}
+
+std::string output(ir::Module const& lowered, CompileOptions const& options, std::string_view kind) {
+  bool const host = options.target == Target::host;
+  if (kind == "launch") return analysis::to_string(analysis::launch_program(lowered.kernel()));
+  if (kind == "asm" && !host) throw UserError("--emit=asm needs --target=host; for cuda there is --emit=ptx");
+  if (kind == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
+  if (kind != "llvm" && kind != "asm") return emit(lowered, options).image;
+  return with_stack_for(lowered, [&] {
+    return generated(lowered, options, [&] {
+      if (kind == "asm") return codegen::host_assembly(lowered, options);
+      return host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options);
+    });
+  });
 }
 
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ir/op.hpp"
 #include "tegula/abi/compile_options.hpp"
@@ -35,5 +36,9 @@ void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options);
 /// Generates code alone, for a module that the passes have prepared for the target. For a GPU the kernel's budget is
 /// counted first; exceeding it is a UserError (analysis/budget.hpp).
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
+
+/// Gives an output of code generation as text: the "launch" program, "llvm" IR, "asm" of a host, "ptx", or the image
+/// ("object"). Throws as `emit` does, and UserError for an output that the target does not have.
+std::string output(ir::Module const& lowered, CompileOptions const& options, std::string_view kind);
 
 }  // namespace tegula::compiler

@@ -12,9 +12,6 @@
 #include <iterator>
 
 #include "analysis/axis_facts.hpp"
-#include "analysis/launch_program.hpp"
-#include "codegen/host/host.hpp"
-#include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
 #include "ir/link.hpp"
 #include "layout/layout.hpp"
@@ -64,19 +61,6 @@ ir::Module read_module(std::string const& text, std::string const& file) {
   throw UserError(message);
 }
 
-/// Makes the output that --emit asks for, of a module after the passes.
-std::string emitted(ir::Module const& module, Arguments const& arguments) {
-  CompileOptions const& options = arguments.options;
-  bool const host = options.target == Target::host;
-  if (arguments.emit == "launch") return analysis::to_string(analysis::launch_program(module.kernel()));
-  if (arguments.emit == "llvm")
-    return host ? codegen::host_llvm_ir(module, options, true) : codegen::emit_device_llvm(module, options);
-  if (arguments.emit == "asm" && !host) throw UserError("--emit=asm needs --target=host; for cuda there is --emit=ptx");
-  if (arguments.emit == "asm") return codegen::host_assembly(module, options);
-  if (arguments.emit == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
-  return compiler::emit(module, options).image;
-}
-
 /// Gives the grid of threads and registers (or shared offsets) behind a type with a layout.
 std::string picture(std::string const& type) {
   auto const parsed = ir::parse("tegula-ir 1\nfunction @f(%x: " + type + ") {\n  return\n}\n");
@@ -121,7 +105,7 @@ int run(Arguments arguments) {
     for (auto const& function : module.functions())
       std::cout << "@" << function->name() << "\n" << facts.str(*function);
   } else if (!arguments.emit.empty()) {
-    std::string const result = emitted(module, arguments);
+    std::string const result = compiler::output(module, arguments.options, arguments.emit);
     if (arguments.emit != "object") std::cout << result;
   } else {
     std::cout << ir::print(module, {arguments.locations});

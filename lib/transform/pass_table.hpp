@@ -15,7 +15,7 @@ namespace tegula::transform {
 enum class Property : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic
-  layouts,         ///< every tile has a layout
+  layouts,         ///< every tile has a layout, and kernels state their warps
   no_dots,         ///< no product of tiles is left
   no_fetches,      ///< no tile in shared memory without a buffer is left
   shared_offsets,  ///< every user of shared memory has its place

@@ -60,15 +60,25 @@ std::string why_not(Property property, ir::Module const& module) {
       return first(module,
                    [](ir::Op& op) { return is_expanded(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
     case Property::layouts:
-      return first(module, [](ir::Op& op) {
-        return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
-      });
+      if (std::string const found =
+              first(module,
+                    [](ir::Op& op) {
+                      return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
+                    });
+          !found.empty())
+        return found;
+      for (auto const& function : module.functions())
+        if (function->is_kernel() && function->warps < 1)
+          return "@" + function->name() + " without its number of warps";
+      return {};
     case Property::shared_offsets:
       for (auto const& function : module.functions())
         for (ir::SharedUser const& user : ir::shared_users(*function))
           if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
       return {};
     case Property::barriers: {
+      // The elements of threads follow from layouts.
+      if (std::string found = why_not(Property::layouts, module); !found.empty()) return found;
       analysis::Uniformity const uniformity(module), replicas(module, true);
       for (auto const& function : module.functions()) {
         analysis::Hazards hazards(*function, uniformity, replicas);

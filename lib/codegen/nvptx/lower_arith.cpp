@@ -144,10 +144,9 @@ void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
 }
 
 /// Restricts a function to at most 32 bits, as expand-device-math leaves it.
-Function1 f32_only(Function1 function) {
-  return [function = std::move(function)](llvm::Value* value) {
-    if (!value->getType()->isFloatTy())
-      throw InternalError("nvptx: an elementary function of f64 is left; expand-device-math must run before");
+Function1 f32_only(ir::Op const& op, Function1 function) {
+  return [&op, function = std::move(function)](llvm::Value* value) {
+    if (!value->getType()->isFloatTy()) refuse_unexpanded(op);
     return function(value);
   };
 }
@@ -536,7 +535,7 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(ir::only_raised(*op.result()));
   if (!e.approximates(*op.result()))
-    return unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
+    return unary(op, e, f32_only(op, [&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
   // Constants that scale the argument scale log2(e).
   ir::Value const* argument = op.operand();
   double scale = 1;
@@ -553,22 +552,25 @@ void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(e, *op.result());
-  unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
+  unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
   bool const approximate = e.approximates(*op.result());
-  unary(op, e, f32_only([&](auto* x) {
-          llvm::Value *const one = f32(e, 1), *const falls = e.b.CreateFNeg(magnitude(e, x));
-          llvm::Value* const power = approximate ? rough_exponential(e, power_instruction(e.flushes_powers()), falls)
-                                                 : natural_exponential(e, power_instruction(false), falls);
-          llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
-          llvm::Value* const below = e.b.CreateFAdd(power, one);  // between 1 and 2
-          return approximate ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
-        }),
+  unary(op, e,
+        f32_only(op,
+                 [&](auto* x) {
+                   llvm::Value *const one = f32(e, 1), *const falls = e.b.CreateFNeg(magnitude(e, x));
+                   llvm::Value* const power = approximate
+                                                  ? rough_exponential(e, power_instruction(e.flushes_powers()), falls)
+                                                  : natural_exponential(e, power_instruction(false), falls);
+                   llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
+                   llvm::Value* const below = e.b.CreateFAdd(power, one);  // between 1 and 2
+                   return approximate ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
+                 }),
         not_defined);
 }
 void lower(ir::FastTanhOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only([&](auto* x) { return hardware(e, "tanh.approx.f32", x); }), not_defined);
+  unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, "tanh.approx.f32", x); }), not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
   if (e.approximates(*op.result()))

@@ -7,6 +7,7 @@
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
 #include "ir/accesses.hpp"
+#include "ir/text.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/tma_copies.hpp"
@@ -25,7 +26,7 @@ struct Boxes {
 /// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const map_op = ir::tensor_map_of(map);
-  if (map_op == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
+  if (map_op == nullptr) refuse(op, ir::to_string(map) + " is made by neither tensor_map nor device_tensor_map");
   int const swizzle = swizzle_bytes(map_op->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());
   Boxes result;

@@ -43,7 +43,9 @@ class Reduction {
 
   void run() {
     auto const steps = ir::reduction_steps(layout_, axis_, attributes_.order);
-    if (!steps) throw InternalError("nvptx: reduce: the layout has no plan for this axis; convert it first");
+    if (!steps)
+      refuse(op_,
+             "the layout " + layout_.text() + " has no plan for axis " + std::to_string(axis_) + "; convert it first");
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {
@@ -144,7 +146,7 @@ class Reduction {
     layout::Layout const& result_layout = *op_.result()->type().layout();
     layout::Layout const& collapsed = *layout_.collapsed(axis_);
     std::vector<int> const from = result_layout.registers_from(collapsed);
-    if (from.empty()) throw InternalError("nvptx: reduce to a layout in other threads; convert it afterwards");
+    if (from.empty()) refuse(op_, "the result has a layout in other threads; convert it afterwards");
     Registers result;
     for (int reg : from) {
       Extents const at = collapsed.part(layout::Dim::reg, reg);

@@ -41,7 +41,9 @@ class Scan {
 
   void run() {
     auto const steps = ir::scan_steps(layout_, axis_);
-    if (!steps) throw InternalError("nvptx: scan: the layout has no plan for this axis; convert it first");
+    if (!steps)
+      refuse(op_,
+             "the layout " + layout_.text() + " has no plan for axis " + std::to_string(axis_) + "; convert it first");
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {

@@ -13,9 +13,7 @@ namespace {
 /// permuted.
 void relabel(ir::Op const& op, layout::Layout const* seen, Emitter& e) {
   std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);
-  if (from.empty())
-    throw InternalError("nvptx: " + std::string(op.info().mnemonic) +
-                        " to a layout in other threads; convert it first");
+  if (from.empty()) refuse(op, "the result has a layout in other threads; convert the operand first");
   Registers const& operand = e.get(*op.operand());
   Registers result;
   for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
@@ -46,7 +44,7 @@ void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
   for (int axis = 0; axis < from.rank(); ++axis)
     if (from.shape()[axis] == 1) collapsed = collapsed->collapsed(axis);
   std::vector<int> const registers = collapsed->without_register_copies()->registers_from(*from.layout());
-  if (registers.empty()) throw InternalError("nvptx: broadcast from a layout in other threads; convert it first");
+  if (registers.empty()) refuse(op, "the operand has a layout in other threads; convert it first");
   layout::Layout const& distinct = *collapsed->without_register_copies();
   std::vector<Extents> parts;
   for (int reg = 0; reg < distinct.registers(); ++reg) parts.push_back(distinct.part(layout::Dim::reg, reg));
@@ -96,7 +94,7 @@ void lower(ir::ConcatenateOp const& attributes, ir::Op const& op, Emitter& e) {
   for (ir::Value const* operand : op.operands()) {
     Registers const& part = e.get(*operand);
     std::vector<int> const to = layout::registers_of_part(whole, *operand->type().layout(), offsets);
-    if (to.empty()) throw InternalError("nvptx: concatenate of tiles in other threads; convert them first");
+    if (to.empty()) refuse(op, "an operand has a layout in other threads; convert it first");
     for (std::size_t i = 0; i < to.size(); ++i) result[static_cast<std::size_t>(to[i])] = part[i];
     auto const axis = static_cast<int>(attributes.axis);
     offsets[axis] += operand->type().shape()[axis];
