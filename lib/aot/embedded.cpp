@@ -3,7 +3,6 @@
 
 #include <limits>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "runtime/prepared_launch.hpp"
 #include "runtime/prepared_state.hpp"
 #include "runtime/tuned_table.hpp"
+#include "support/locks.hpp"
 #include "tegula/aot/launch.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/symbol.hpp"
@@ -41,7 +41,7 @@ CompiledKernel decoded(KernelTable const& table, Image const& image) {
   return *std::move(kernel);
 }
 
-/// Keeps decoded forms and loaded code of this process, never destroyed: objects of static duration may launch.
+/// Keeps decoded forms and loaded code of this process.
 class Store {
  public:
   CompiledKernel const& compiled(KernelTable const& table, Image const& image) {
@@ -67,14 +67,14 @@ class Store {
   }
 
  private:
-  std::mutex mutex_;
+  support::Mutex mutex_;
   std::map<Image const*, CompiledKernel> compiled_;
   std::map<std::pair<Image const*, int>, Loaded> loaded_;
 };
 
 Store& store() {
-  static auto* const result = new Store;
-  return *result;
+  static constinit support::PerProcess<Store> all;
+  return all.get();
 }
 
 bool serves(Configuration const& configuration, std::span<Argument const> arguments) {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <mutex>
 #include <set>
 #include <tuple>
 
 #include "ir/row_major.hpp"
 #include "layout/conversion.hpp"
 #include "layout/parts.hpp"
+#include "support/locks.hpp"
 #include "target/matrix_access.hpp"
 
 namespace tegula::ir {
@@ -230,14 +230,18 @@ layout::Layout const* choose_memory(Op const& op) {
 layout::Layout const* scratch_memory(Op const& op) {
   if (!op.is<ConvertLayoutOp>()) return nullptr;
   using Key = std::tuple<layout::Layout const*, layout::Layout const*, Element>;
-  static std::mutex mutex;
-  static auto& known = *new std::map<Key, layout::Layout const*>;  // outlives static destructors
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<Key, layout::Layout const*>> choices;
+  std::map<Key, layout::Layout const*>& known = choices.get();
   Type const& from = op.operand()->type();
   Key const key{from.layout(), op.result()->type().layout(), from.element()};
+  {
+    std::scoped_lock const lock(mutex);
+    if (auto const found = known.find(key); found != known.end()) return found->second;
+  }
+  layout::Layout const* const chosen = choose_memory(op);
   std::scoped_lock const lock(mutex);
-  auto const [at, fresh] = known.emplace(key, nullptr);
-  if (fresh) at->second = choose_memory(op);
-  return at->second;
+  return known.emplace(key, chosen).first->second;
 }
 
 ScratchAccesses scratch_accesses(Op const& op) {

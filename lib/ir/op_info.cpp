@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::ir {
@@ -75,7 +76,7 @@ std::array<OpInfo, op_kind_count> make_table() {
       static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
       static_assert(effects_are_complete<OpStruct>(),
                     "each access of an op names its operand, and an asynchronous one its completion");
-      static OpStruct const defaults{};
+      static constexpr OpStruct defaults{};
       constexpr OpKind kind = kind_of<OpStruct>;
       table[static_cast<std::size_t>(kind)] = {
           kind,      OpStruct::mnemonic,    OpStruct::operands, OpStruct::effects, OpStruct::traits, sizeof(OpStruct),
@@ -86,8 +87,9 @@ std::array<OpInfo, op_kind_count> make_table() {
 }
 
 std::array<OpInfo, op_kind_count> const& table() {
-  static auto const instance = make_table();
-  return instance;
+  using Table = std::array<OpInfo, op_kind_count>;
+  static constinit support::Lasting<Table const> instance;
+  return instance.get([] { return std::make_unique<Table const>(make_table()); });
 }
 
 }  // namespace
@@ -102,11 +104,13 @@ int OpInfo::position(std::string_view operand) const {
 }
 
 OpInfo const* find_op(std::string_view mnemonic) {
-  static auto const& index = *[] {
-    auto* const result = new std::map<std::string_view, OpInfo const*>;  // outlives static destructors
+  using Index = std::map<std::string_view, OpInfo const*>;
+  static constinit support::Lasting<Index> by_mnemonic;
+  Index const& index = by_mnemonic.get([] {
+    auto result = std::make_unique<Index>();
     for (OpInfo const& info : table()) result->emplace(info.mnemonic, &info);
     return result;
-  }();
+  });
   auto const found = index.find(mnemonic);
   return found == index.end() ? nullptr : found->second;
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "jit/estimate.hpp"
 #include "jit/kernel_cache.hpp"
 #include "runtime/tuned_table.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::jit {
@@ -77,12 +76,12 @@ class Choices {
 
  private:
   static constexpr std::size_t max_kept = 4096;
-  std::shared_mutex mutex_;
+  support::SharedMutex mutex_;
   std::map<Key, int> kept_;
 };
 Choices& choices() {
-  static auto* const all = new Choices;  // never destroyed: objects of static duration may launch while they end
-  return *all;
+  static constinit support::PerProcess<Choices> all;
+  return all.get();
 }
 
 int number_for(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid, device where) {

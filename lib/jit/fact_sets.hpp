@@ -3,12 +3,12 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/locks.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::jit {
@@ -31,7 +31,7 @@ class FactSets {
   void clear();
 
  private:
-  mutable std::mutex mutex_;
+  mutable support::Mutex mutex_;
   std::map<std::string, std::vector<Facts>, std::less<>> sets_;
 };
 

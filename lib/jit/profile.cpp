@@ -1,17 +1,16 @@
 #include "jit/profile.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <mutex>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "profile/decode.hpp"
 #include "runtime/profile_buffer.hpp"
 #include "support/diagnostics.hpp"
+#include "support/locks.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
@@ -32,24 +31,20 @@ Profile decoded(runtime::LoadedKernel const& kernel, std::span<std::byte const> 
   return profiling::decode(kernel.compiled.profile, bytes, source);
 }
 
-/// Holds what is written at the end of the process. It is never destroyed, since it is used then.
+/// Lists profiles that are written at the end of the process. A child of fork() begins with none.
 struct Pending {
-  std::mutex mutex;
+  support::Mutex mutex;
   std::vector<std::shared_ptr<runtime::LoadedKernel const>> kernels;
   std::vector<Profile> profiles;
   std::int64_t left_out = 0;  ///< profiles beyond the limit
-  ::pid_t process = ::getpid();
 };
 
 Pending& pending() {
-  static Pending* const all = [] {
-    auto* made = new Pending;
-    std::atexit([] {
-      if (pending().process == ::getpid()) save_now();  // a child of fork() leaves it to its parent
-    });
-    return made;
-  }();
-  return *all;
+  static constinit support::PerProcess<Pending> all;
+  return all.get([] {
+    support::at_exit(save_now);
+    return std::make_unique<Pending>();
+  });
 }
 
 void save_one(Profile const& profile) {
@@ -86,8 +81,8 @@ ProfileOptions profile_of_environment() {
 }
 
 Profile profiled(runtime::PreparedLaunch const& launch, stream const& order) {
-  static std::mutex one_at_a_time;
-  std::lock_guard const lock(one_at_a_time);
+  static constinit support::PerProcess<support::Mutex> one_at_a_time;
+  std::lock_guard const lock(one_at_a_time.get());
   runtime::LoadedKernel const& kernel = launch.kernel();
   if (!runtime::has_profile(kernel)) {
     launch.run(order);
@@ -127,11 +122,15 @@ void save_at_exit(Profile profile) {
 
 void save_now() {
   Pending& all = pending();
-  std::lock_guard const lock(all.mutex);
-  for (std::shared_ptr<runtime::LoadedKernel const> const& kernel : std::exchange(all.kernels, {}))
+  std::unique_lock lock(all.mutex);
+  auto const kernels = std::exchange(all.kernels, {});
+  auto const profiles = std::exchange(all.profiles, {});
+  std::int64_t const count = std::exchange(all.left_out, 0);
+  lock.unlock();
+  for (std::shared_ptr<runtime::LoadedKernel const> const& kernel : kernels)
     with_warning([&] { save_one(decoded(*kernel, runtime::read_profile(*kernel))); });
-  for (Profile const& profile : std::exchange(all.profiles, {})) with_warning([&] { save_one(profile); });
-  if (std::int64_t const count = std::exchange(all.left_out, 0); count > 0)
+  for (Profile const& profile : profiles) with_warning([&] { save_one(profile); });
+  if (count > 0)
     support::report_warning(
         fmt::format("profile: {} simulated launches are not written, of {} and more", count, count));
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "runtime/prepared_launch.hpp"
+#include "support/locks.hpp"
 #include "tegula/abi/compile_options.hpp"
 
 namespace tegula::jit {
@@ -60,7 +60,7 @@ class RecentLaunches {
     }
   };
 
-  mutable std::shared_mutex mutex_;
+  mutable support::SharedMutex mutex_;
   std::array<Kept, 4> kept_;
   std::size_t next_ = 0;
 };

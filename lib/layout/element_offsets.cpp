@@ -2,15 +2,19 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
+
+#include "support/locks.hpp"
 
 namespace tegula::layout {
 
 ElementOffsets const* ElementOffsets::get(Layout const& memory, std::string& why) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<Layout const*, std::unique_ptr<ElementOffsets>>;  // outlives static destructors
-  std::scoped_lock const lock(mutex);
-  if (auto const found = known.find(&memory); found != known.end()) return found->second.get();
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<Layout const*, std::unique_ptr<ElementOffsets>>> tables;
+  auto& known = tables.get();
+  {
+    std::scoped_lock const lock(mutex);
+    if (auto const found = known.find(&memory); found != known.end()) return found->second.get();
+  }
   for (LayoutInput const& in : memory.inputs())
     if (in.dim != Dim::offset) {
       why = "layout: a tile in shared memory is a map from offset, not from " + std::string(name(in.dim));
@@ -32,6 +36,7 @@ ElementOffsets const* ElementOffsets::get(Layout const& memory, std::string& why
       parts.push_back({low, offset - low});
     }
   }
+  std::scoped_lock const lock(mutex);
   return known.emplace(&memory, std::move(table)).first->second.get();
 }
 

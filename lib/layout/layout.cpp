@@ -6,9 +6,9 @@
 #include <bit>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "layout/layout_detail.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::layout {
@@ -148,8 +148,9 @@ Layout const* Layout::intern(std::vector<LayoutInput> inputs, std::vector<Dim> o
   Extents shape;
   if (std::string text = find_shape(inputs, atom, shape); !text.empty()) return fail(std::move(text));
 
-  static std::mutex mutex;
-  static auto& table = *new std::map<std::string, std::unique_ptr<Layout>, std::less<>>;  // outlives static destructors
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<std::string, std::unique_ptr<Layout>, std::less<>>> layouts;
+  auto& table = layouts.get();
   std::string text = make_text(inputs, outputs);
   std::scoped_lock const lock(mutex);
   if (auto const found = table.find(text); found != table.end()) return found->second.get();
@@ -191,11 +192,12 @@ void Layout::find_free_bits() {
 }
 
 LayoutInput const& Layout::input(Dim dim) const {
-  static auto const& none = *[] {
-    auto* const result = new std::array<LayoutInput, dim_count>;  // outlives static destructors
+  static constinit support::Lasting<std::array<LayoutInput, dim_count>> all;
+  std::array<LayoutInput, dim_count> const& none = all.get([] {
+    auto result = std::make_unique<std::array<LayoutInput, dim_count>>();
     for (int i = 0; i < dim_count; ++i) (*result)[static_cast<std::size_t>(i)].dim = static_cast<Dim>(i);
     return result;
-  }();
+  });
   for (LayoutInput const& input : inputs_)
     if (input.dim == dim) return input;
   return none[static_cast<std::size_t>(dim)];

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "layout/fragment_layouts.hpp"
 #include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
+#include "support/locks.hpp"
 
 namespace tegula::layout {
 namespace {
@@ -226,8 +226,9 @@ Layout const* named_layout(std::string_view text, Extents const& shape, Element 
 }
 
 std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<std::tuple<Layout const*, int, bool>, std::string>;  // outlives static destructors
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<std::tuple<Layout const*, int, bool>, std::string>> names;
+  auto& known = names.get();
   // Names of register layouts distinguish 16-bit elements from others, those of shared layouts every size.
   std::tuple const key(&layout, bytes(element), shared);
   std::string text;

@@ -3,7 +3,7 @@
 namespace tegula {
 
 runtime::CounterCells& runtime::counter_cells() noexcept {
-  static CounterCells cells;
+  static constinit CounterCells cells;
   return cells;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <charconv>
 #include <fstream>
 #include <string_view>
@@ -42,15 +43,13 @@ constexpr char const* host_family() {
 
 /// Says on standard error, once in the process, that the CUDA devices here are not used.
 void say_once_why_host() {
-  static bool const said = [] {
-    std::vector<std::string_view> known;
-    for (TargetInfo const* target : gpu_targets) known.push_back(target->architecture);
-    support::report_warning(
-        fmt::format("{} ({}) is not used: kernels can be compiled for {}; device::best() is the host",
-                    runtime::cuda::name(0), runtime::cuda::architecture(0), support::joined(known, ", ")));
-    return true;
-  }();
-  static_cast<void>(said);
+  static constinit std::atomic<bool> said = false;
+  if (said.exchange(true)) return;
+  std::vector<std::string_view> known;
+  for (TargetInfo const* target : gpu_targets) known.push_back(target->architecture);
+  support::report_warning(fmt::format("{} ({}) is not used: kernels can be compiled for {}; device::best() is the host",
+                                      runtime::cuda::name(0), runtime::cuda::architecture(0),
+                                      support::joined(known, ", ")));
 }
 
 }  // namespace

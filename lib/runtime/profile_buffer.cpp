@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "support/locks.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -83,15 +84,15 @@ std::vector<std::byte> read_profile(LoadedKernel const& kernel) {
 }
 
 void number_launch(LoadedHostKernel const& kernel) {
-  static std::atomic<std::uint64_t> last = 0;
+  static constinit std::atomic<std::uint64_t> last = 0;
   std::uint64_t* const at = reinterpret_cast<std::uint64_t*>(kernel.profile + offsetof(ProfileBufferHeader, launch));
   std::atomic_ref<std::uint64_t>(*at).store(++last, std::memory_order_relaxed);
 }
 
 RecordClock record_clock(LoadedKernel const& kernel) {
   if (kernel.where.is_host()) {
-    static RecordClock const measured = measured_on_host();
-    return measured;
+    static constinit support::Lasting<RecordClock const> measured;
+    return measured.get([] { return std::make_unique<RecordClock const>(measured_on_host()); });
   }
   TargetInfo const* const target = find_target(kernel.compiled.architecture);
   if (target == nullptr) return {};

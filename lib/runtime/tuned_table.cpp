@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "support/locks.hpp"
 #include "tegula/support/element.hpp"
 
 namespace tegula::runtime {
@@ -22,15 +22,18 @@ std::vector<std::int64_t> problem_of(std::span<Argument const> arguments) {
 }
 
 TunedPlace const& tuned_place(device where) {
-  // Never destroyed: objects of static duration may launch while they end.
-  static auto* const mutex = new std::mutex;
-  static auto* const known = new std::map<std::pair<DeviceKind, int>, TunedPlace>;
-  std::lock_guard const lock(*mutex);
+  using Places = std::map<std::pair<DeviceKind, int>, TunedPlace>;
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<Places> places;
+  Places& known = places.get();
   std::pair const key(where.kind(), where.number());
-  auto at = known->find(key);
-  if (at == known->end())
-    at = known->emplace(key, TunedPlace{where.architecture(), where.name(), where.is_cuda()}).first;
-  return at->second;
+  {
+    std::lock_guard const lock(mutex);
+    if (auto const at = known.find(key); at != known.end()) return at->second;
+  }
+  TunedPlace found{where.architecture(), where.name(), where.is_cuda()};
+  std::lock_guard const lock(mutex);
+  return known.emplace(key, std::move(found)).first->second;
 }
 
 std::vector<TunedTable const*> serving(std::span<TunedTable const* const> tables, TunedPlace const& place) {

@@ -38,7 +38,7 @@ std::uint64_t tegula_time() {
 }
 
 std::uint32_t tegula_thread() {
-  static std::atomic<std::uint32_t> next = 0;
+  static constinit std::atomic<std::uint32_t> next = 0;
   thread_local std::uint32_t const number = next++;
   return number;
 }

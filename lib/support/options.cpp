@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "support/locks.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
 
@@ -51,7 +52,9 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_DEVICE", "host | cuda | cuda:<number> | debug",
      "the result of device::best(); debug: the host, and every launch calls its lambda block by block for a debugger "
      "(lib/doc/debugging.md)"},
-    {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
+    {"TEGULA_CACHE_DIR", "<folder>",
+     "folder of the cache of compiled kernels; must belong to the user alone; where it holds other files, its "
+     "sub-folder tegula-cache"},
     {"TEGULA_CACHE", "on | off | read-only", "on: compiled kernels are kept on disk"},
     {"TEGULA_CACHE_LIMIT", "<bytes>[K | M | G] | none",
      "bytes of compiled kernels on disk, 1G if not given; those used least recently are removed"},
@@ -228,7 +231,12 @@ NotePolicy note_policy(std::string_view name, NotePolicy fallback) {
 }
 
 std::atomic<Options const*>& in_force() {
-  static std::atomic<Options const*> current = new Options(read_options());  // lives as long as the process
+  static constinit std::atomic<Options const*> current = nullptr;
+  if (current.load() != nullptr) return current;
+  static constinit Lasting<Options const> of_environment;
+  Options const* none = nullptr;
+  current.compare_exchange_strong(none,
+                                  &of_environment.get([] { return std::make_unique<Options const>(read_options()); }));
   return current;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <tuple>
 
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
+#include "support/locks.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::target {
@@ -177,8 +177,9 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
                                           WgmmaRole role, Finding& why, int n_per_step, Extents const& origin) {
   // Looking at every element costs; verifier, simulator and lowering ask the same again.
   using Key = std::tuple<layout::Layout const*, int, WgmmaRole, int, std::vector<std::int64_t>>;
-  static std::mutex mutex;
-  static auto& known = *new std::map<Key, WgmmaOperand>;  // outlives static destructors
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<Key, WgmmaOperand>> operands;
+  std::map<Key, WgmmaOperand>& known = operands.get();
   std::vector<std::int64_t> extents(view.begin(), view.end());
   extents.insert(extents.end(), origin.begin(), origin.end());
   Key key(&memory, element_bytes, role, n_per_step, std::move(extents));

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
 #include "support/identifier.hpp"
+#include "support/locks.hpp"
 #include "tegula/math/functions.hpp"
 #include "trace/recorder_impl.hpp"
 
@@ -17,34 +17,35 @@ namespace {
 
 thread_local Recorder* active_recorder = nullptr;
 
+constinit support::Lock trace_names_lock;
+
 // Keeps the names of the latest traces, for messages about tiles that strayed into another kernel.
 class TraceNames {
  public:
   void add(std::uint32_t trace, std::string name) {
-    std::scoped_lock const lock(mutex_);
+    std::scoped_lock const lock(trace_names_lock);
     names_[trace % names_.size()] = {trace, std::move(name)};
   }
   std::string find(std::uint32_t trace) {
-    std::scoped_lock const lock(mutex_);
+    std::scoped_lock const lock(trace_names_lock);
     auto const& [number, name] = names_[trace % names_.size()];
     return number == trace && trace != 0 ? name : "another kernel";
   }
 
  private:
-  std::mutex mutex_;
   std::array<std::pair<std::uint32_t, std::string>, 256> names_;
 };
 
 TraceNames& trace_names() {
-  static auto* const names = new TraceNames;  // never destroyed: destructors of static objects may trace
-  return *names;
+  static constinit support::Lasting<TraceNames> names;
+  return names.get();
 }
 
 /// Places tiles outside of every tensor, with room for sums of a few such places.
 constexpr std::int64_t far_outside = std::int64_t{1} << 61;
 
 std::uint32_t next_trace() {
-  static std::atomic<std::uint32_t> count = 0;
+  static constinit std::atomic<std::uint32_t> count = 0;
   return ++count;
 }
 

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "support/locks.hpp"
+
 namespace tegula::tuning {
 namespace {
 
@@ -28,7 +30,8 @@ struct Library {
 
 std::optional<double> sm_clock(int device_number) {
   constexpr int of_multiprocessors = 1;  // NVML_CLOCK_SM
-  static Library const library;
+  static constinit support::Lasting<Library> loaded;
+  Library const& library = loaded.get();
   Device device = nullptr;
   unsigned mhz = 0;
   if (!library.ready || library.device_by_index(static_cast<unsigned>(device_number), &device) != 0 ||

@@ -6,11 +6,13 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
 
 void write_archive(std::string const& path, std::vector<ArchiveMember> const& members) {
+  support::HoldsForkOff const calls_llvm;
   std::vector<llvm::NewArchiveMember> list;
   for (ArchiveMember const& member : members) list.emplace_back(llvm::MemoryBufferRef(member.object, member.name));
   llvm::Error error =

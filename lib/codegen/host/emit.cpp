@@ -13,6 +13,7 @@
 #include "codegen/host/outline_chains.hpp"
 #include "codegen/line_table.hpp"
 #include "ir/walk.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -114,6 +115,7 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
 }  // namespace
 
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   HostTarget const& target = HostTarget::get(options.architecture);
   std::unique_ptr<Lowered> const lowered = lower(module, options, target);
   target.optimise(*lowered->module);
@@ -122,12 +124,14 @@ CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options
 }
 
 KernelPaths host_paths(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   KernelPaths result;
   (void)lower(module, options, HostTarget::get(options.architecture), &result);
   return result;
 }
 
 std::string host_assembly(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   HostTarget const& target = HostTarget::get(options.architecture);
   std::unique_ptr<Lowered> const lowered = lower(module, options, target);
   target.optimise(*lowered->module);
@@ -135,6 +139,7 @@ std::string host_assembly(ir::Module const& module, CompileOptions const& option
 }
 
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised) {
+  support::HoldsForkOff const calls_llvm;
   HostTarget const& target = HostTarget::get(options.architecture);
   std::unique_ptr<Lowered> const lowered = lower(module, options, target);
   if (optimised) target.optimise(*lowered->module);

@@ -14,6 +14,7 @@
 #include "codegen/host/host.hpp"
 #include "codegen/host/target.hpp"
 #include "support/host_calls.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -85,6 +86,7 @@ void prepare_for_debuggers(llvm::orc::LLJITBuilder& builder) {
 }  // namespace
 
 LoadedHostKernel load_host(CompiledKernel const& kernel) {
+  support::HoldsForkOff const calls_llvm;
   if (kernel.image_kind != ImageKind::host_object)
     throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
                     ", not for a host CPU");
@@ -101,7 +103,11 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
   if (has_lines(kernel)) prepare_for_debuggers(builder);
-  std::shared_ptr<llvm::orc::LLJIT> jit = checked(builder.create(), kernel, "loader");
+  std::shared_ptr<llvm::orc::LLJIT> jit(checked(builder.create(), kernel, "loader").release(),
+                                        [](llvm::orc::LLJIT* loader) {
+                                          support::HoldsForkOff const calls_llvm_again;
+                                          delete loader;
+                                        });
   if (has_lines(kernel)) checked(llvm::orc::enableDebuggerSupport(*jit), kernel, "debugger");
   add_callable_functions(*jit, kernel);
   checked(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(kernel.image, kernel.name)), kernel, "object");

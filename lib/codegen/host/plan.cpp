@@ -4,6 +4,7 @@
 
 #include "ir/accesses.hpp"
 #include "ir/loop.hpp"
+#include "support/locks.hpp"
 
 namespace tegula::codegen::host {
 
@@ -89,9 +90,9 @@ Plan::Plan(ir::Function const& kernel) {
 }
 
 std::vector<ir::Op const*> const& Plan::consumers(ir::Value const& value) const {
-  static auto const& none = *new std::vector<ir::Op const*>;  // outlives static destructors
+  static constinit support::Lasting<std::vector<ir::Op const*>> none;
   auto const found = consumers_.find(&value);
-  return found == consumers_.end() ? none : found->second;
+  return found == consumers_.end() ? none.get() : found->second;
 }
 
 Contraction const* Plan::contraction(ir::Op const& loop) const {

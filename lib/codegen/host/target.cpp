@@ -1,7 +1,6 @@
 #include "codegen/host/target.hpp"
 
 #include <map>
-#include <mutex>
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
@@ -24,18 +23,21 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
 
 namespace {
 
+/// Needs a HoldsForkOff: a child of fork() would wait for a first call that never ends.
 void initialise_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static bool const done = [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-  });
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 /// Lists the features in alphabetical order: they are part of cache keys.
@@ -79,6 +81,7 @@ HostTarget::HostTarget() = default;
 HostTarget::~HostTarget() = default;
 
 HostTarget& HostTarget::get(std::string const& architecture) {
+  support::HoldsForkOff const calls_llvm;
   initialise_llvm();
   thread_local TargetsKeeper const keeper;
   if (targets == nullptr) targets = new Targets;
@@ -141,6 +144,7 @@ HostTarget& HostTarget::get(std::string const& architecture) {
 }
 
 std::string HostTarget::missing_here(std::string const& architecture) {
+  support::HoldsForkOff const calls_llvm;
   initialise_llvm();
   if (architecture.empty() || architecture == llvm::sys::getHostCPUName()) return {};
   std::string const this_machine;  // named, or GCC 13 takes the result for a reference to the argument

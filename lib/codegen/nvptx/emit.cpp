@@ -14,6 +14,7 @@
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "target/gpu_target.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -94,6 +95,7 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
 }  // namespace
 
 CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   ir::Function& kernel = module.kernel();
   CompiledKernel result;
   result.name = kernel.name();
@@ -116,6 +118,7 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
 }
 
 void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   llvm::LLVMContext context;
   llvm::Module unused(module.kernel().name(), context);
   TargetInfo const& target = target::gpu_target(options);
@@ -125,6 +128,7 @@ void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
 }
 
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
+  support::HoldsForkOff const calls_llvm;
   return compile(module.kernel(), options, true).llvm_ir;
 }
 

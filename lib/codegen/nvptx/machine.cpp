@@ -13,7 +13,6 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "tegula/support/error.hpp"
 
@@ -110,13 +109,14 @@ class PassGate : public llvm::OptPassGate {
 }  // namespace
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version) {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static bool const done = [] {  // all callers hold fork() off
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-  });
+    return true;
+  }();
+  static_cast<void>(done);
   std::string error;
 #if LLVM_VERSION_MAJOR >= 22
   llvm::Target const* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "runtime/cuda/driver.hpp"
 #include "support/diagnostics.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::cuda {
@@ -123,16 +123,9 @@ bool can_access(int device, int other) {
 
 namespace {
 
+constinit support::Lock access_lock;
 /// Holds the pairs of devices of which the first may reach memory of the second.
-struct AccessTable {
-  std::mutex mutex;
-  std::set<std::pair<int, int>> pairs;
-};
-
-AccessTable& access_table() {
-  static auto* const table = new AccessTable;  // lives for the process, as the contexts do
-  return *table;
-}
+constinit support::Lasting<std::set<std::pair<int, int>>> access_pairs;
 
 }  // namespace
 
@@ -142,15 +135,15 @@ void enable_access(int device, int other) {
   CUresult const result = driver().CtxEnablePeerAccess.raw(primary_context(other), 0);
   if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)  // by the program itself
     check(result, "cuCtxEnablePeerAccess", fmt::format("cuda:{} to memory of cuda:{}", device, other));
-  AccessTable& table = access_table();
-  std::lock_guard const lock(table.mutex);
-  table.pairs.emplace(device, other);
+  std::set<std::pair<int, int>>& pairs = access_pairs.get();
+  std::lock_guard const lock(access_lock);
+  pairs.emplace(device, other);
 }
 
 bool has_access(int device, int other) {
-  AccessTable& table = access_table();
-  std::lock_guard const lock(table.mutex);
-  return table.pairs.contains({device, other});
+  std::set<std::pair<int, int>> const& pairs = access_pairs.get();
+  std::lock_guard const lock(access_lock);
+  return pairs.contains({device, other});
 }
 
 void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {

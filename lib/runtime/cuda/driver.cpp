@@ -4,12 +4,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <atomic>
-#include <mutex>
+#include <memory>
 #include <vector>
 
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::cuda {
@@ -71,18 +71,25 @@ struct DriverLoader {
 
 namespace {
 
+/// Follows the loading of the driver. A child of fork() inherits one that is usable or may become so.
+enum class Loading : std::uint8_t { not_begun, begun, usable, unusable };
+constinit std::atomic<Loading> loading = Loading::not_begun;
 constinit std::atomic<bool> inherited = false;
+constinit support::ChildAction inherit([](void*) {
+  Loading const of_parent = loading;
+  if (of_parent == Loading::begun || of_parent == Loading::usable) inherited = true;
+});
 
 /// Stands for the driver in a child of fork() whose parent has begun to use it.
 Driver const& inherited_driver() {
-  static Driver const* const none = [] {
-    auto* fresh = new Driver;
+  static constinit support::Lasting<Driver const> none;
+  return none.get([] {
+    auto fresh = std::make_unique<Driver>();
     fresh->unusable =
         "this process was forked from one that had begun to use CUDA, which the driver does not support; fork before "
         "CUDA is used, or start a separate program (exec, posix_spawn)";
     return fresh;
-  }();
-  return *none;
+  });
 }
 
 }  // namespace
@@ -90,13 +97,17 @@ Driver const& inherited_driver() {
 bool driver_is_inherited() { return inherited.load(std::memory_order_relaxed); }
 
 Driver const& driver_or_reason() {
-  static Driver const* const loaded = [] {
-    auto* fresh = new Driver;  // lives as long as the process: buffers of static duration may still use it
+  if (driver_is_inherited()) return inherited_driver();
+  static constinit support::Lasting<Driver const> loaded;
+  return loaded.get([] {
+    inherit.ensure();
+    Loading none = Loading::not_begun;
+    loading.compare_exchange_strong(none, Loading::begun);
+    auto fresh = std::make_unique<Driver>();
     DriverLoader::load(*fresh);
-    if (fresh->unusable.empty()) ::pthread_atfork(nullptr, nullptr, [] { inherited = true; });
+    loading = fresh->unusable.empty() ? Loading::usable : Loading::unusable;
     return fresh;
-  }();
-  return driver_is_inherited() ? inherited_driver() : *loaded;
+  });
 }
 
 Driver const& driver() {
@@ -157,23 +168,24 @@ void missing_function(char const* call) {
 }
 
 CUcontext primary_context(int device) {
-  static std::mutex mutex;
-  static auto* contexts = new std::vector<CUcontext>;
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::vector<CUcontext>> by_device;
   Driver const& loaded = driver();
+  std::vector<CUcontext>& contexts = by_device.get();
   if (device < 0 || device >= loaded.device_count)
     throw UserError(
         fmt::format("cuda:{} does not exist: this machine has {} CUDA device(s)", device, loaded.device_count));
-  std::lock_guard lock(mutex);
-  contexts->resize(static_cast<std::size_t>(loaded.device_count));
-  CUcontext& context = (*contexts)[static_cast<std::size_t>(device)];
-  if (context == nullptr) {
-    CUdevice handle = 0;
-    loaded.DeviceGet(&handle, device);
-    CUcontext retained = nullptr;
-    loaded.DevicePrimaryCtxRetain(&retained, handle);
-    context = retained;
+  {
+    std::lock_guard lock(mutex);
+    contexts.resize(static_cast<std::size_t>(loaded.device_count));
+    if (CUcontext const known = contexts[static_cast<std::size_t>(device)]; known != nullptr) return known;
   }
-  return context;
+  CUdevice handle = 0;
+  loaded.DeviceGet(&handle, device);
+  CUcontext retained = nullptr;  // one of the device; threads that retain it at once keep it, as the process does
+  loaded.DevicePrimaryCtxRetain(&retained, handle);
+  std::lock_guard lock(mutex);
+  return contexts[static_cast<std::size_t>(device)] = retained;
 }
 
 ContextScope::ContextScope(int device) {

@@ -5,11 +5,11 @@
 
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/tensor_map.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::cuda {
@@ -63,12 +63,17 @@ CUtensorMapL2promotion promotion_of(L2Promotion promotion) {
   return promotions[static_cast<int>(promotion)];
 }
 
+struct StandIns {
+  support::Mutex mutex;
+  std::map<int, std::uintptr_t> addresses;
+};
+
 /// Gives the address of a device's zeros, followed by its NaNs and its sink, made at the first call.
 std::uintptr_t stand_ins(int device) {
-  static std::mutex mutex;
-  static auto* const addresses = new std::map<int, std::uintptr_t>;  // lives as long as the process, as tensor maps may
-  std::lock_guard const lock(mutex);
-  std::uintptr_t& address = (*addresses)[device];
+  static constinit support::PerProcess<StandIns> all;
+  StandIns& known = all.get();
+  std::lock_guard const lock(known.mutex);
+  std::uintptr_t& address = known.addresses[device];
   if (address == 0) {
     void* const memory = allocate(device, 3 * stand_in_bytes);
     unsigned char const zero = 0;

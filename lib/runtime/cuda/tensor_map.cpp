@@ -6,6 +6,7 @@
 
 #include "runtime/counters.hpp"
 #include "runtime/cuda/backend.hpp"
+#include "support/locks.hpp"
 #include "target/tma_strides.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -211,8 +212,8 @@ void TensorMapCache::get(int device, TensorMapRequest const& request, TensorMap&
 }
 
 TensorMapCache& tensor_map_cache() {
-  static auto* const cache = new TensorMapCache(&encode);  // launches of static duration may still use it
-  return *cache;
+  static constinit support::PerProcess<TensorMapCache> cache;
+  return cache.get([] { return std::make_unique<TensorMapCache>(&encode); });
 }
 
 }  // namespace tegula::runtime::cuda

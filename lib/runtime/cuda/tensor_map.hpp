@@ -6,12 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/locks.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
@@ -81,7 +81,7 @@ class TensorMapCache {
     TensorMap map;
   };
   Encode encode_;
-  std::mutex mutex_;
+  support::Mutex mutex_;
   std::vector<Entry> entries_;
 };
 

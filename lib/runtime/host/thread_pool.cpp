@@ -6,20 +6,16 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <mutex>
-#include <new>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "support/locks.hpp"
 #include "support/options.hpp"
 
 namespace tegula::runtime::host {
@@ -118,8 +114,8 @@ class Job {
   RangeBody body_ = nullptr;
   void* context_ = nullptr;
 
-  std::mutex mutex_;
-  std::condition_variable done_;
+  support::Mutex mutex_;
+  support::Condition done_;
   bool open_ = false;
   std::atomic<int> active_ = 0;  ///< changed under the mutex
   std::exception_ptr failure_;
@@ -148,7 +144,7 @@ class FreeJobs {
   }
 
  private:
-  std::mutex mutex_;
+  support::Mutex mutex_;
   std::vector<Job*> jobs_;
 };
 
@@ -157,30 +153,24 @@ class Pool;
 /// Holds the state that all launches of the process share. It is never destroyed, so that destructors of static objects
 /// may launch.
 struct Shared {
-  std::atomic<FreeJobs*> jobs = nullptr;
   std::atomic<Pool*> pool = nullptr;
   std::atomic<Pool*> wide_pool = nullptr;  ///< of another size, where TEGULA_THREADS asks for more than the machine has
   std::atomic<bool> closed = false;        ///< the process exits and helpers have ended
   Pool* ended[2] = {};                     ///< pools without threads, kept for launches that have found them
-  std::mutex making;
+  support::Lock making;
 };
 static_assert(std::is_trivially_destructible_v<Shared>);
 constinit Shared shared;
 
-/// Forgets the helpers in a child of fork(), which does not have them; threads that it does not have may hold locks.
-void forget_threads() {
-  shared.jobs = nullptr;
+/// Forgets the helpers in a child of fork(), which does not have them.
+constinit support::ChildAction forget_threads([](void*) {
   shared.pool = nullptr;
   shared.wide_pool = nullptr;
-  ::new (static_cast<void*>(&shared.making)) std::mutex;
-}
+});
 
 FreeJobs& free_jobs() {
-  if (FreeJobs* const jobs = shared.jobs.load(std::memory_order_acquire)) return *jobs;
-  std::lock_guard lock(shared.making);
-  if (shared.jobs.load(std::memory_order_relaxed) == nullptr)
-    shared.jobs.store(new FreeJobs, std::memory_order_release);
-  return *shared.jobs.load(std::memory_order_relaxed);
+  static constinit support::PerProcess<FreeJobs> jobs;
+  return jobs.get();
 }
 
 void leave(Job* job) {
@@ -319,10 +309,12 @@ void Helper::operator()() const {
 struct Closer {
   Closer() = default;
   ~Closer() {
-    std::lock_guard lock(shared.making);
-    shared.closed = true;
-    shared.ended[0] = shared.pool.exchange(nullptr);
-    shared.ended[1] = shared.wide_pool.exchange(nullptr);
+    {
+      std::lock_guard lock(shared.making);
+      shared.closed = true;
+      shared.ended[0] = shared.pool.exchange(nullptr);
+      shared.ended[1] = shared.wide_pool.exchange(nullptr);
+    }
     for (Pool* const pool : shared.ended)
       if (pool != nullptr) pool->close();
   }
@@ -332,7 +324,10 @@ struct Closer {
 
 /// Counts the hardware threads, once: the answer is read from files.
 int hardware_threads() {
-  static int const count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  static constinit std::atomic<int> known = 0;
+  if (int const count = known.load(std::memory_order_relaxed); count > 0) return count;
+  int const count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  known.store(count, std::memory_order_relaxed);
   return count;
 }
 
@@ -341,12 +336,11 @@ Pool* pool_for(int helpers) {
   int const usual = std::max(1, hardware_threads() - 1);
   std::atomic<Pool*>& pool = helpers <= usual ? shared.pool : shared.wide_pool;
   if (Pool* const found = pool.load(std::memory_order_acquire)) return found;
+  forget_threads.ensure();
   std::lock_guard lock(shared.making);
   if (shared.closed) return nullptr;
   if (Pool* const found = pool.load(std::memory_order_relaxed)) return found;
-  static int const registered = ::pthread_atfork(nullptr, nullptr, forget_threads);
-  static Closer const closer;
-  (void)registered;
+  static Closer const closer;  // made under the lock, so not while the process forks
   auto* const created = new Pool(std::max(usual, helpers));
   pool.store(created, std::memory_order_release);
   return created;

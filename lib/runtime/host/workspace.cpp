@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <pthread.h>
-
-#include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <vector>
 
 #include "runtime/host/huge_pages.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime::host {
@@ -37,7 +34,7 @@ struct Block {
 };
 
 struct FreeBlocks {
-  std::mutex mutex;
+  support::Mutex mutex;
   std::vector<Block> blocks;
 
   /// Takes the smallest that holds `bytes` without wasting more than three quarters of it; {nullptr, 0} if there is
@@ -68,20 +65,13 @@ struct FreeBlocks {
   }
 };
 
-constinit std::atomic<FreeBlocks*> kept_blocks = nullptr;
-
-/// Holds the free blocks, never destroyed, so that destructors of static objects may launch. A child of fork() creates
-/// a new one, as a thread that it does not have may hold the lock.
 FreeBlocks& free_blocks() {
-  static int const registered = ::pthread_atfork(nullptr, nullptr, [] { kept_blocks = nullptr; });
-  (void)registered;
-  if (FreeBlocks* const found = kept_blocks.load(std::memory_order_acquire)) return *found;
-  auto* fresh = new FreeBlocks;
-  fresh->blocks.reserve(max_kept);
-  FreeBlocks* other = nullptr;
-  if (kept_blocks.compare_exchange_strong(other, fresh, std::memory_order_acq_rel)) return *fresh;
-  delete fresh;
-  return *other;
+  static constinit support::PerProcess<FreeBlocks> kept_blocks;
+  return kept_blocks.get([] {
+    auto fresh = std::make_unique<FreeBlocks>();
+    fresh->blocks.reserve(max_kept);
+    return fresh;
+  });
 }
 
 /// Keeps scratch without a destructor: other objects of the thread, and static ones, launch while they are destroyed.
