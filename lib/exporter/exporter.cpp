@@ -4,9 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <set>
 
@@ -18,7 +19,9 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "runtime/cuda/ptxas.hpp"
+#include "support/files.hpp"
 #include "support/identifier.hpp"
+#include "support/locks.hpp"
 #include "support/options.hpp"
 #include "tegula/exporter/exporter.hpp"
 #include "tegula/support/error.hpp"
@@ -37,8 +40,8 @@ struct Export {
 
 /// Lists the exported kernels in the order in which their objects are made.
 std::vector<Export>& exports() {
-  static std::vector<Export> list;
-  return list;
+  static constinit support::Lasting<std::vector<Export>> list;
+  return list.get();
 }
 
 struct Arguments {
@@ -139,10 +142,8 @@ class Exporter {
 };
 
 void write(std::string const& path, std::string const& text) {
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw UserError("cannot write " + path);
+  if (!support::write_named_file(path, text))
+    throw UserError(fmt::format("cannot write {}: {}; name a file that can be written", path, std::strerror(errno)));
 }
 
 void run(Arguments const& arguments) {

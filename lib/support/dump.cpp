@@ -1,14 +1,13 @@
 #include "support/dump.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "support/files.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::support {
@@ -62,37 +61,22 @@ void Dump::emit(std::string const& file, std::string_view text, bool changed) co
     std::fwrite(all.data(), 1, all.size(), stderr);
     return;
   }
-  std::error_code error;
-  fs::create_directories(options_.dump_dir, error);
-  fs::path const path = fs::path(options_.dump_dir) / file;
-  std::ofstream stream(path, std::ios::binary);
-  if (!changed) stream << "// (unchanged)\n";
-  stream << text;
-  stream.close();
-  if (!stream) throw UserError(fmt::format("TEGULA_DUMP_DIR: cannot write {}", path.string()));
+  std::string const path = (fs::path(options_.dump_dir) / file).string();
+  if (!make_folders(options_.dump_dir) || !replace_file(path, {changed ? "" : "// (unchanged)\n", text}, Readers::user))
+    throw UserError(fmt::format("TEGULA_DUMP_DIR: cannot write {}: {}; name a folder that can be written", path,
+                                std::strerror(errno)));
 }
 
 std::optional<std::string> Dump::replacement(int number, std::string_view pass) const {
   if (options_.override_dir.empty()) return std::nullopt;
-  std::ifstream stream(fs::path(options_.override_dir) / dump_file_name(kernel_, number, pass), std::ios::binary);
-  if (!stream) return std::nullopt;
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return std::move(text).str();
+  return read_file((fs::path(options_.override_dir) / dump_file_name(kernel_, number, pass)).string());
 }
 
 std::string write_replay_file(Options const& options, std::string_view kernel, std::string_view text) {
-  static std::atomic<int> count = 0;
   std::error_code error;
-  fs::path folder = options.replay_dir.empty() ? fs::temp_directory_path(error) : fs::path(options.replay_dir);
-  if (error) return {};
-  if (!options.replay_dir.empty()) fs::create_directories(folder, error);
-  fs::path const path =
-      folder / fmt::format("tegula-{}-{}-{}.tir", file_name_of(kernel), static_cast<long>(::getpid()), ++count);
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  stream.close();
-  return stream ? path.string() : std::string();
+  fs::path const folder = options.replay_dir.empty() ? fs::temp_directory_path(error) : fs::path(options.replay_dir);
+  if (error || (!options.replay_dir.empty() && !make_folders(folder.string()))) return {};
+  return create_unique_file(folder.string(), "tegula-" + file_name_of(kernel), ".tir", text);
 }
 
 }  // namespace tegula::support

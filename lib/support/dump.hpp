@@ -42,8 +42,8 @@ std::string file_name_of(std::string_view kernel);
 /// Gives "<kernel>.07-insert-barriers.tir".
 std::string dump_file_name(std::string_view kernel, int number, std::string_view pass);
 
-/// Writes `text` to a new file of the replay folder and returns its path. The path is empty if the file cannot be
-/// written (the failure to report is another one).
+/// Writes `text` to a new file of the replay folder, which only the user may read, and returns its path. The path is
+/// empty if the file cannot be written (the failure to report is another one).
 std::string write_replay_file(Options const& options, std::string_view kernel, std::string_view text);
 
 }  // namespace tegula::support

@@ -1,7 +1,6 @@
 // Shows, compares, checks and shrinks the cache of compiled kernels on disk.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -137,7 +136,7 @@ char const* text_of(CacheDefect defect) {
     case CacheDefect::damaged:
       return "damaged: torn, altered or of another version";
     case CacheDefect::foreign:
-      return "foreign: of another user, or others may write to it";
+      return "foreign: others may write to it";
     case CacheDefect::renamed:
       return "renamed: it holds the key of another name";
     case CacheDefect::abandoned:
@@ -156,7 +155,7 @@ int verify(std::string const& folder, bool remove) {
   for (CacheFile const& file : files) {
     CacheDefect const defect = runtime::defect_of(file);
     if (defect == CacheDefect::none) continue;
-    bool const gone = remove && defect != CacheDefect::unknown && ::unlink(file.path.c_str()) == 0;
+    bool const gone = remove && runtime::remove_cache_file(file);
     defects += gone ? 0 : 1;
     std::cout << fmt::format("{}: {}{}\n", file.path, text_of(defect), gone ? "; removed" : "");
   }

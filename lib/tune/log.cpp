@@ -1,6 +1,5 @@
 #include "tune/log.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "compiler/cache_key.hpp"
+#include "support/files.hpp"
 #include "support/json.hpp"
 #include "tegula/support/error.hpp"
 
@@ -90,7 +90,8 @@ std::vector<LogEntry> read_log(std::string const& path) {
 }
 
 void add_to_log(std::string const& path, LogEntry const& entry) {
-  int const file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  support::File const opened = support::open_to_append(path);
+  int const file = opened.get();
   if (file < 0) refuse(path, errno);
   std::string line = support::text_of(json_of(entry)) + "\n";
   // A line that was cut off before must not swallow this one.
@@ -99,7 +100,6 @@ void add_to_log(std::string const& path, LogEntry const& entry) {
   if (end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n') line.insert(0, "\n");
   auto const written = ::write(file, line.data(), line.size());
   int const error = errno;
-  ::close(file);
   if (written != static_cast<ssize_t>(line.size())) refuse(path, written < 0 ? error : ENOSPC);
 }
 

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <vector>
 
 #include "abi/tuned_table_text.hpp"
+#include "support/files.hpp"
 #include "support/identifier.hpp"
 #include "tegula/support/error.hpp"
 #include "tune/log.hpp"
@@ -49,10 +51,9 @@ int write_tuned_table(std::string const& log, std::string const& kernel, device 
       "#pragma once\n\n#include \"tegula/abi/tuned_table.hpp\"\n\n{}",
       abi::quoted(kernel), abi::quoted(place.device), abi::quoted(place.architecture),
       abi::tuned_table_text(table, symbol, "inline constexpr"));
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw UserError(fmt::format("tune: cannot write the table {}; name a file that can be written", path));
+  if (!support::write_named_file(path, text))
+    throw UserError(fmt::format("tune: cannot write the table {}: {}; name a file that can be written", path,
+                                std::strerror(errno)));
   return table.count;
 }
 

@@ -1,15 +1,16 @@
 #include "runtime/cache/cache_folder.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <tuple>
 
 #include "runtime/cache/cache_file.hpp"
+#include "support/files.hpp"
 #include "support/key_text.hpp"
 
 namespace tegula::runtime {
@@ -27,9 +28,16 @@ std::int64_t now() {
   return nanoseconds(time);
 }
 
-/// Reads "<kernel>-<hash>.<contents>", the name of an entry. Nothing changes for another name.
+constexpr char const* sub_folder = "tegula-cache";
+
+/// Reads "<kernel>-<hash>.<contents>", the name of an entry, or "<any>.tmp". Nothing changes for another name, which no
+/// file of the cache has.
 void read_name(std::string_view name, CacheFile& file) {
   constexpr std::size_t digits = 32;
+  if (name.ends_with(".tmp")) {
+    file.kind = CacheFile::Kind::temporary;
+    return;
+  }
   std::size_t const dot = name.rfind('.');
   if (dot == std::string_view::npos || dot <= digits || name[dot - digits - 1] != '-') return;
   std::string_view const hash = name.substr(dot - digits, digits);
@@ -40,23 +48,39 @@ void read_name(std::string_view name, CacheFile& file) {
   file.contents = name.substr(dot + 1);
 }
 
+/// Describes a file of a folder by its name and its first bytes; false if it is gone.
+bool describe(fs::path const& path, CacheFile& file) {
+  file.path = path.string();
+  struct stat status {};
+  if (::lstat(file.path.c_str(), &status) != 0) return false;
+  file.bytes = static_cast<std::uint64_t>(status.st_size);
+  file.last_use = nanoseconds(status.st_mtim);
+  read_name(path.filename().string(), file);
+  if (file.kind != CacheFile::Kind::other && !support::is_own_file(file.path, cache_file_mark()))
+    file.kind = CacheFile::Kind::other;
+  return true;
+}
+
 }  // namespace
+
+std::string folder_of_entries(std::string const& named) {
+  bool others = false;
+  std::error_code error;
+  for (fs::directory_iterator it(named, error), end; !error && it != end; it.increment(error)) {
+    CacheFile file;
+    if (it->path().filename() == sub_folder || !describe(it->path(), file)) continue;
+    if (file.kind == CacheFile::Kind::entry) return named;
+    others = others || file.kind == CacheFile::Kind::other;
+  }
+  return others ? named + "/" + sub_folder : named;
+}
 
 std::vector<CacheFile> cache_files(std::string const& folder) {
   std::vector<CacheFile> result;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     CacheFile file;
-    file.path = it->path().string();
-    struct stat status {};
-    if (::lstat(file.path.c_str(), &status) != 0) continue;  // removed meanwhile
-    file.bytes = static_cast<std::uint64_t>(status.st_size);
-    file.last_use = nanoseconds(status.st_mtim);
-    if (it->path().extension() == ".tmp")
-      file.kind = CacheFile::Kind::temporary;
-    else
-      read_name(it->path().filename().string(), file);
-    result.push_back(std::move(file));
+    if (describe(it->path(), file)) result.push_back(std::move(file));
   }
   std::sort(result.begin(), result.end(), [](CacheFile const& a, CacheFile const& b) {
     return std::tie(a.last_use, a.path) < std::tie(b.last_use, b.path);
@@ -82,11 +106,15 @@ CacheDefect defect_of(CacheFile const& file) {
   return support::hash_hex(entry.key) == file.hash ? CacheDefect::none : CacheDefect::renamed;
 }
 
+bool remove_cache_file(CacheFile const& file) {
+  errno = EPERM;
+  return file.kind != CacheFile::Kind::other && support::remove_own_file(file.path, cache_file_mark());
+}
+
 int remove_dead_files(std::string const& folder) {
   int count = 0;
   for (CacheFile const& file : cache_files(folder))
-    if (file.kind == CacheFile::Kind::temporary && defect_of(file) == CacheDefect::abandoned &&
-        ::unlink(file.path.c_str()) == 0)
+    if (file.kind == CacheFile::Kind::temporary && defect_of(file) == CacheDefect::abandoned && remove_cache_file(file))
       ++count;
   return count;
 }
@@ -99,8 +127,10 @@ Evicted evict(std::string const& folder, std::uint64_t limit) {
   for (CacheFile const& file : files) {
     if (total <= limit) break;
     if (file.kind != CacheFile::Kind::entry) continue;
+    bool const removed = remove_cache_file(file);
+    if (!removed && errno != ENOENT) continue;  // its bytes stay
     total -= file.bytes;
-    if (::unlink(file.path.c_str()) != 0) continue;  // by another process, or not ours to remove
+    if (!removed) continue;  // by another process
     ++result.entries;
     result.bytes += file.bytes;
   }

@@ -1,4 +1,5 @@
-// Lists, checks and shrinks a folder of the disk cache. Other files of the folder are never changed.
+// Lists, checks and shrinks a folder of the disk cache. A file is one of the cache if it belongs to this user and
+// begins as its files do, whatever its name is. Other files of the folder are never changed.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,10 @@
 #include <vector>
 
 namespace tegula::runtime {
+
+/// Gives the folder that holds the entries of a cache in the folder that the user named: this one, or its sub-folder
+/// "tegula-cache" where it holds files of others and no entry yet.
+std::string folder_of_entries(std::string const& named);
 
 /// Describes one file of a cache folder.
 struct CacheFile {
@@ -30,7 +35,7 @@ std::vector<CacheFile> cache_files(std::string const& folder);
 enum class CacheDefect : std::uint8_t {
   none,
   damaged,    ///< torn, altered or of another version
-  foreign,    ///< of another user, or others may write to it
+  foreign,    ///< others may write to it
   renamed,    ///< whole, but the key of another name
   abandoned,  ///< a temporary file older than an hour
   unknown,    ///< not of the cache
@@ -38,9 +43,13 @@ enum class CacheDefect : std::uint8_t {
 /// Reads a file and compares it with its hashes and its name.
 CacheDefect defect_of(CacheFile const& file);
 
+/// Removes a file if it is one of the cache. Returns true if it is gone by this call; ENOENT: it was gone before.
+bool remove_cache_file(CacheFile const& file);
+
 /// Removes temporary files that a process left when it died: those older than an hour. Returns their number.
 int remove_dead_files(std::string const& folder);
 
+/// Counts what was removed. What could not be removed counts as left.
 struct Evicted {
   int entries = 0;
   std::uint64_t bytes = 0;

@@ -9,27 +9,27 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "runtime/cache/cache_folder.hpp"
 #include "support/diagnostics.hpp"
 #include "support/dump.hpp"
+#include "support/files.hpp"
 #include "support/key_text.hpp"
+#include "support/locks.hpp"
 
 namespace tegula::runtime {
 namespace {
-namespace fs = std::filesystem;
 
 /// Warns once per text and process.
 void warn_once(std::string const& text) {
-  static std::mutex mutex;
-  static auto* seen = new std::set<std::string>;
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::set<std::string>> seen;
+  std::set<std::string>& texts = seen.get();
   {
     std::lock_guard lock(mutex);
-    if (!seen->insert(text).second) return;
+    if (!texts.insert(text).second) return;
   }
   support::report_warning(text);
 }
@@ -50,9 +50,7 @@ bool usable(std::string const& folder, bool make) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     if (!make) return false;
-    std::error_code ignored;
-    fs::create_directories(fs::path(folder).parent_path(), ignored);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    if (!support::make_folders(folder)) {
       warn_once(fmt::format("cache: cannot create {}: {}", folder, std::strerror(errno)));
       return false;
     }
@@ -82,13 +80,28 @@ void warn_of_write(std::string const& folder) {
                   folder, std::strerror(errno)));
 }
 
+/// Gives the folder of the entries, found at the first question of the process.
+std::string known_folder(std::string const& named) {
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<std::string, std::string>> folders;
+  std::map<std::string, std::string>& known = folders.get();
+  {
+    std::lock_guard lock(mutex);
+    if (auto const at = known.find(named); at != known.end()) return at->second;
+  }
+  std::string found = folder_of_entries(named);
+  std::lock_guard lock(mutex);
+  return known.emplace(named, std::move(found)).first->second;
+}
+
 /// Tells whether a process looks for dead files and for entries beyond the limit before it stores: the first time, and
 /// whenever it has stored a share of the limit since.
 bool is_due(std::string const& folder, std::uint64_t bytes, std::uint64_t share) {
-  static std::mutex mutex;
-  static auto* stored = new std::map<std::string, std::uint64_t>;
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<std::string, std::uint64_t>> by_folder;
+  std::map<std::string, std::uint64_t>& stored = by_folder.get();
   std::lock_guard lock(mutex);
-  auto const [at, first] = stored->try_emplace(folder, 0);
+  auto const [at, first] = stored.try_emplace(folder, 0);
   at->second += bytes;
   if (!first && at->second <= share) return false;
   at->second = bytes;
@@ -98,25 +111,27 @@ bool is_due(std::string const& folder, std::uint64_t bytes, std::uint64_t share)
 }  // namespace
 
 CacheCounters& cache_counters() {
-  static CacheCounters counters;
+  static constinit CacheCounters counters;
   return counters;
 }
 
 DiskCache::DiskCache(support::Options const& options)
     : limit_(options.cache_limit), writable_(options.cache == support::CacheMode::on) {
   if (options.cache == support::CacheMode::off) return;
-  folder_ = options.cache_dir.empty() ? default_folder() : options.cache_dir;
-  if (folder_.empty()) warn_once("cache: neither TEGULA_CACHE_DIR nor a home folder is known; kernels are not cached");
-  while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
+  named_ = options.cache_dir.empty() ? default_folder() : options.cache_dir;
+  if (named_.empty()) warn_once("cache: neither TEGULA_CACHE_DIR nor a home folder is known; kernels are not cached");
+  while (named_.size() > 1 && named_.back() == '/') named_.pop_back();
 }
 
+std::string DiskCache::folder() const { return named_.empty() ? std::string() : known_folder(named_); }
+
 std::string DiskCache::path_of(std::string_view kernel, std::string_view kind, std::string_view key) const {
-  if (folder_.empty()) return {};
-  return fmt::format("{}/{}-{}.{}", folder_, support::file_name_of(kernel), support::hash_hex(key), kind);
+  if (named_.empty()) return {};
+  return fmt::format("{}/{}-{}.{}", folder(), support::file_name_of(kernel), support::hash_hex(key), kind);
 }
 
 std::optional<std::string> DiskCache::find(std::string_view kernel, std::string_view kind, std::string_view key) const {
-  if (folder_.empty() || !usable(folder_, false)) {
+  if (named_.empty() || !usable(named_, false) || !usable(folder(), false)) {
     ++cache_counters().misses;
     return std::nullopt;
   }
@@ -138,18 +153,20 @@ std::optional<std::string> DiskCache::find(std::string_view kernel, std::string_
 
 void DiskCache::store(std::string_view kernel, std::string_view kind, std::string_view key,
                       std::string_view payload) const {
-  if (!writable_ || folder_.empty() || !usable(folder_, true)) return;
+  if (!writable_ || named_.empty() || !usable(named_, true)) return;
+  std::string const folder = this->folder();
+  if (!usable(folder, true)) return;
   std::uint64_t const bytes = cache_file_bytes(key, payload);
   if (bytes > limit_)
     return warn_once(
         fmt::format("cache: {} has {} bytes, more than the {} of TEGULA_CACHE_LIMIT; it is not kept on disk", kernel,
                     bytes, limit_));
   constexpr std::uint64_t shares = 64;
-  if (is_due(folder_, bytes, limit_ / shares)) {
-    remove_dead_files(folder_);
-    evict(folder_, limit_ - std::max(bytes, limit_ / shares));
+  if (is_due(folder, bytes, limit_ / shares)) {
+    remove_dead_files(folder);
+    evict(folder, limit_ - std::max(bytes, limit_ / shares));
   }
-  if (!write_cache_file(path_of(kernel, kind, key), key, payload)) return warn_of_write(folder_);
+  if (!write_cache_file(path_of(kernel, kind, key), key, payload)) return warn_of_write(folder);
   ++cache_counters().stores;
 }
 

@@ -22,9 +22,10 @@ struct CacheCounters {
 };
 CacheCounters& cache_counters();
 
-/// Is a folder of entries "<kernel>-<hash of key>.<kind>". Their bytes stay below TEGULA_CACHE_LIMIT: a store removes
-/// the entries used least recently. Making one does not access the disk. All members are safe to call from any thread.
-/// They never throw for the contents of the disk: a problem is a warning and a miss.
+/// Is a folder of entries "<kernel>-<hash of key>.<kind>". Where the folder that the user named holds other files, the
+/// entries lie in its sub-folder "tegula-cache"; a process looks once. Their bytes stay below TEGULA_CACHE_LIMIT: a
+/// store removes the entries used least recently. Making one does not access the disk. All members are safe to call
+/// from any thread. They never throw for the contents of the disk: a problem is a warning and a miss.
 class DiskCache {
  public:
   /// Finds the folder: TEGULA_CACHE_DIR, else XDG_CACHE_HOME/tegula, else ~/.cache/tegula; TEGULA_CACHE turns it on or
@@ -39,10 +40,11 @@ class DiskCache {
 
   /// Gives the path where an entry is or would be; empty if the cache is off.
   [[nodiscard]] std::string path_of(std::string_view kernel, std::string_view kind, std::string_view key) const;
-  [[nodiscard]] std::string const& folder() const { return folder_; }
+  /// Gives the folder of the entries; empty if the cache is off.
+  [[nodiscard]] std::string folder() const;
 
  private:
-  std::string folder_;       ///< empty: off
+  std::string named_;        ///< by the user or by default; empty: off
   std::uint64_t limit_ = 0;  ///< bytes of all entries
   bool writable_ = false;
 };

@@ -11,14 +11,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <mutex>
 #include <sstream>
 #include <tuple>
 #include <vector>
 
+#include "support/files.hpp"
 #include "support/key_text.hpp"
+#include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 
 extern char** environ;
@@ -29,35 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr char const* optimisation = "-O3";
 
-/// Makes a private folder that is removed with its contents.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    fs::path const base = fs::temp_directory_path(error);
-    std::string pattern = ((error ? fs::path("/tmp") : base) / "tegula-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw UserError(fmt::format("cannot create a temporary folder {}: {}", pattern, std::strerror(errno)));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(TemporaryFolder const&) = delete;
-  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
-  [[nodiscard]] std::string file(char const* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-std::string contents_of(std::string const& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return std::move(text).str();
-}
+std::string contents_of(std::string const& path) { return support::read_file(path).value_or(std::string()); }
 
 /// Runs a program with its output and errors in a file and gives its exit status, -1 if it was killed.
 int run(std::vector<std::string> const& command, std::string const& log) {
@@ -98,22 +70,25 @@ FileState state_of(std::string const& path) {
 }  // namespace
 
 std::string ptxas_identity(std::string const& path) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<FileState, std::string>;  // outlives static destructors
+  static constinit support::Lock mutex;
+  static constinit support::Lasting<std::map<FileState, std::string>> identities;
+  std::map<FileState, std::string>& known = identities.get();
   FileState const state = state_of(path);
-  std::lock_guard lock(mutex);
-  std::string& identity = known[state];
-  if (!identity.empty()) return identity;
+  {
+    std::lock_guard lock(mutex);
+    if (auto const found = known.find(state); found != known.end()) return found->second;
+  }
   std::string const content = contents_of(path);
   std::string version;
   if (!content.starts_with("\177ELF")) {
-    TemporaryFolder const folder;
+    support::TemporaryFolder const folder;
     std::string const log = folder.file("version");
     run({path, "--version"}, log);
     version = contents_of(log);
   }
-  identity = support::hash_hex(content + version);
-  return identity;
+  std::string const identity = support::hash_hex(content + version);
+  std::lock_guard lock(mutex);
+  return known.emplace(state, identity).first->second;
 }
 
 std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture) {
@@ -155,16 +130,13 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
     throw UserError(
         "ptxas is requested but is not in PATH: set TEGULA_PTXAS to its path, or leave TEGULA_ASSEMBLER unset and the "
         "driver assembles the PTX itself");
-  TemporaryFolder const folder;
+  support::TemporaryFolder const folder;
   std::string const source = folder.file("kernel.ptx");
   std::string const object = folder.file("kernel.cubin");
   std::string const log = folder.file("log");
-  {
-    std::ofstream stream(source, std::ios::binary);
-    stream << ptx;
-    stream.close();
-    if (!stream) throw UserError(fmt::format("cannot write {}", source));
-  }
+  if (!support::create_file(source, ptx))
+    throw UserError(fmt::format("cannot write {}: {}; free space there, or name another folder in TMPDIR", source,
+                                std::strerror(errno)));
   std::vector<std::string> command = {ptxas, "-v",   optimisation, fmt::format("-arch={}", architecture),
                                       "-o",  object, source};
   if (has_lines(ptx)) command.emplace_back("-lineinfo");

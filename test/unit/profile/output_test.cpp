@@ -1,5 +1,6 @@
 // Statistics, waits and files of profiles.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -166,8 +167,8 @@ TEST_CASE("the picture shows the rows of a view, and says how many it leaves out
 }
 
 TEST_CASE("save writes four files and keeps earlier ones", "[profile]") {
-  std::filesystem::path const folder = std::filesystem::temp_directory_path() / "tegula_profile_test";
-  std::filesystem::remove_all(folder);
+  std::string pattern = (std::filesystem::temp_directory_path() / "tegula-profile-XXXXXX").string();
+  std::filesystem::path const folder = ::mkdtemp(pattern.data());
   Profile profile = ring_profile(1, 2);
   profile.kernel = "gemm<bf16>/x";
   Profile::Files const first = profile.save(folder.string());
@@ -180,6 +181,11 @@ TEST_CASE("save writes four files and keeps earlier ones", "[profile]") {
   std::stringstream text;
   text << in.rdbuf();
   CHECK(text.str() == profile.trace());
+  // A file of others under one of the four names stays; a link is not followed.
+  std::filesystem::create_symlink(first.trace, folder / "gemm_bf16__x.3.svg");
+  Profile::Files const fourth = profile.save(folder.string());
+  CHECK(std::filesystem::path(fourth.page).filename() == "gemm_bf16__x.4.html");
+  CHECK_FALSE(std::filesystem::exists(folder / "gemm_bf16__x.3.html"));
   std::filesystem::remove_all(folder);
   CHECK_THROWS_WITH(profile.save("/proc/none"), ContainsSubstring("cannot make the folder /proc/none"));
 }

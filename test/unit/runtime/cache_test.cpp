@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -253,8 +254,8 @@ TEST_CASE("a dead writer's temporary file is removed, a live one's is not") {
   ::chmod(folder.options.cache_dir.c_str(), 0700);
   fs::path const old_file = fs::path(folder.options.cache_dir) / "k-1.kernel.1.1.tmp";
   fs::path const new_file = fs::path(folder.options.cache_dir) / "k-2.kernel.2.1.tmp";
-  overwrite(old_file, "x");
-  overwrite(new_file, "x");
+  overwrite(old_file, std::string(cache_file_mark()) + "x");
+  overwrite(new_file, std::string(cache_file_mark()) + "x");
   fs::last_write_time(old_file, fs::file_time_type::clock::now() - std::chrono::hours(2));
   DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
   CHECK_FALSE(fs::exists(old_file));
@@ -372,9 +373,9 @@ TEST_CASE("files of a cache folder are told apart by their defects", "[N11]") {
   ::chmod(path(2).c_str(), 0666);
   fs::rename(path(3), cache.path_of("k", "kernel", key_of(9)));
   fs::path const dead = fs::path(folder.options.cache_dir) / "k-1.kernel.1.1.tmp";
-  overwrite(dead, "x");
+  overwrite(dead, std::string(cache_file_mark()) + "x");
   fs::last_write_time(dead, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  overwrite(fs::path(folder.options.cache_dir) / "k-2.kernel.1.1.tmp", "x");
+  overwrite(fs::path(folder.options.cache_dir) / "k-2.kernel.1.1.tmp", std::string(cache_file_mark()));
   overwrite(fs::path(folder.options.cache_dir) / "notes.txt", "x");
   std::vector<CacheDefect> found;
   for (CacheFile const& file : cache_files(folder.options.cache_dir)) found.push_back(defect_of(file));
@@ -383,6 +384,74 @@ TEST_CASE("files of a cache folder are told apart by their defects", "[N11]") {
                                           CacheDefect::foreign, CacheDefect::renamed, CacheDefect::abandoned,
                                           CacheDefect::unknown});
   CHECK(cache_files(folder.options.cache_dir + "/missing").empty());
+}
+
+TEST_CASE("a cache in a folder with files of the user removes none of them", "[N11]") {
+  Folder folder;
+  folder.options.cache_limit = 20000;
+  fs::path const named = folder.options.cache_dir;
+  fs::create_directories(named);
+  ::chmod(named.c_str(), 0700);
+  std::vector<fs::path> const theirs = {named / "thesis.tmp", named / "photo-d41d8cd98f00b204e9800998ecf8427e.jpg",
+                                        named / ("k-" + support::hash_hex(key_of(500)) + ".kernel"),
+                                        named / "link-d41d8cd98f00b204e9800998ecf8427e.kernel", named / "empty.tmp"};
+  std::set<fs::path> const all(theirs.begin(), theirs.end());
+  for (fs::path const& path : theirs) {
+    if (path == theirs[3])
+      fs::create_symlink(theirs[0], path);
+    else
+      overwrite(path, path == theirs[4] ? "" : std::string(30000, 'x'));
+    if (path != theirs[3]) fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(9));
+  }
+  auto const left = [&] {
+    std::set<fs::path> result;
+    for (fs::path const& path : folder.files())
+      if (!fs::is_directory(path)) result.insert(path);
+    return result;
+  };
+  DiskCache const cache(folder.options);
+  for (int i = 0; i < 40; ++i) cache.store("k", "kernel", key_of(i), std::string(1800, 'p'));
+  CHECK(cache.find("k", "kernel", key_of(39)) == std::string(1800, 'p'));
+  CHECK(cache.folder() == named / "tegula-cache");
+  CHECK(fs::status(cache.folder()).permissions() == fs::perms::owner_all);
+  CHECK(left() == all);
+  CHECK(folder.warnings == 0);
+  // The commands of tegula-cache keep them too, where entries and files of the user lie side by side.
+  for (fs::directory_iterator at(cache.folder()), end; at != end; ++at)
+    fs::copy_file(at->path(), named / at->path().filename());
+  CHECK(folder_of_entries(named) == named);  // it holds entries now
+  CHECK(remove_dead_files(named) == 0);
+  CHECK(evict(named, 0).entries > 0);
+  for (CacheFile const& file : cache_files(named)) CHECK_FALSE(remove_cache_file(file));
+  CHECK(left() == all);
+}
+
+TEST_CASE("an entry that cannot be removed counts as left", "[N11]") {
+  Folder folder;
+  DiskCache const cache(folder.options);
+  for (int i = 0; i < 4; ++i) {
+    cache.store("k", "kernel", key_of(i), std::string(1000, 'p'));
+    used_before(cache, i, 100 - i);
+  }
+  std::uint64_t const one = cache_files(folder.options.cache_dir).front().bytes;
+  int const status = in_child([&] {
+    if (::geteuid() == 0) {  // whom permissions do not stop
+      fs::path const folder_path = folder.options.cache_dir;
+      std::vector<fs::path> paths = folder.files();
+      paths.insert(paths.end(), {folder_path.parent_path(), folder_path});
+      for (fs::path const& path : paths)
+        if (::chown(path.c_str(), 65534, 65534) != 0) return 100;
+      if (::setresuid(65534, 65534, 65534) != 0) return 100;
+    }
+    ::chmod(folder.options.cache_dir.c_str(), 0500);
+    Evicted const none = evict(folder.options.cache_dir, 2 * one);
+    ::chmod(folder.options.cache_dir.c_str(), 0700);
+    if (none.entries != 0 || none.bytes != 0 || folder.files().size() != 4) return 1;
+    Evicted const two = evict(folder.options.cache_dir, 2 * one);
+    return two.entries == 2 && two.bytes == 2 * one && folder.files().size() == 2 ? 0 : 2;
+  });
+  if (status == 100) TEGULA_SKIP("this process cannot become another user");
+  CHECK(status == 0);
 }
 
 TEST_CASE("a full disk is a warning with the reason and a remedy, and leaves no file", "[N11]") {
