@@ -10,6 +10,7 @@
 #include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
 #include "tegula/config.hpp"
+#include "transform/check_options.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -46,6 +47,7 @@ std::string passes_of(CompileOptions const& options) {
 }  // namespace
 
 std::string cache_key(std::string_view ir_text, CompileOptions const& options, std::string_view ir_hash) {
+  transform::check_options(options);
   support::KeyText key;
   key.add("tegula", TEGULA_SOURCE_HASH).add("llvm", codegen::llvm_version());
   if (options.target == Target::host) {

@@ -28,6 +28,7 @@
 #include "transform/simplify/remove_records.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/tile/persistent_grid.hpp"
+#include "transform/check_options.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -256,6 +257,7 @@ CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& opt
 }  // namespace
 
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
+  transform::check_options(options);
   return with_stack_for(module, [&] { return lowered_here(module, options); });
 }
 
@@ -265,6 +267,7 @@ void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
 }
 
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
+  transform::check_options(options);
   return with_stack_for(lowered, [&] { return emitted_here(lowered, options); });
 }
 

@@ -15,6 +15,7 @@
 #include "tegula/support/element.hpp"
 #include "tegula/target/target_info.hpp"
 #include "trace/traced_kernel.hpp"
+#include "transform/check_options.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::jit {
@@ -293,6 +294,7 @@ Executor executor_of(device where) {
 
 Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
                   CompileOptions const& options, Executor const& executor) {
+  transform::check_options(options);
   Specialized specialized(kernel, arguments);
   std::vector<std::int64_t> extents = specialized.grid();
   if (grid.given) extents.assign(grid.extents, grid.extents + grid.rank);

@@ -14,6 +14,7 @@
 #include "target/gpu_target.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/check_options.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -231,6 +232,7 @@ void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions 
 
 void run_pipeline(ir::Module& module, Pipeline pipeline, CompileOptions const& options,
                   support::Options const& environment) {
+  check_options(options);
   if (std::string const refusal = why_not_in_this_order(pipeline, module); !refusal.empty()) throw UserError(refusal);
   Run(module, pipeline, options, environment).all();
 }

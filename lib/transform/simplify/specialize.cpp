@@ -43,20 +43,6 @@ bool hand_facts_on(ir::Module& module) {
 
 using ir::ForOp;
 
-bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
-  bool good = true;
-  auto const check = [&](char const* name, int value, std::int64_t max) {
-    if (value >= 0 && value <= max) return;
-    good = false;
-    diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
-                      std::to_string(max) + ", or 0 to keep the kernel's own");
-  };
-  check("stages", options.stages, ForOp::max_stages);
-  check("distance", options.distance, ForOp::max_stages - 1);
-  check("unroll", options.unroll, ForOp::max_unrolled);
-  return good;
-}
-
 /// Applies the options in place of the written values. A distance that was written for more stages than there are now
 /// becomes the greatest that is left. One that the options ask for has to fit.
 bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnostics& diagnostics) {
@@ -118,7 +104,6 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
     changed = true;
   }
   changed = hand_facts_on(module) || changed;
-  if (!in_range(options, context.diagnostics)) return result_of(changed);
   for (auto const& function : module.functions())
     ir::walk(*function, [&](ir::Op& op) {
       if (!op.is<ir::ForOp>()) return;

@@ -524,9 +524,7 @@ namespace {
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
-  std::string error = share != 2 && share != 4
-                          ? "clusters that share fetches have 2 or 4 CTAs, not " + std::to_string(share)
-                          : no_shared_fetches(function, grid, uneven_axis(function).has_value());
+  std::string const error = no_shared_fetches(function, grid, uneven_axis(function).has_value());
   if (error.empty()) return share;
   context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
                              grid.where());

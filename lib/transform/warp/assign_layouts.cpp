@@ -1,7 +1,6 @@
 #include "transform/warp/assign_layouts.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <numeric>
 
@@ -667,11 +666,6 @@ int wanted_warps(ir::Module const& module) {
 
 PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
   int const asked = context.options.warps;
-  if (asked < 0 || asked > 32 || (asked != 0 && !std::has_single_bit(static_cast<unsigned>(asked)))) {
-    context.diagnostics.error("assign-layouts: " + std::to_string(asked) +
-                              " warps are requested; a power of two up to 32 is needed");
-    return PassResult::unchanged;
-  }
   bool changed = false;
   int const warps = asked != 0 ? asked : wanted_warps(module);
   for (ir::Function* function : analysis::callees_first(module)) {

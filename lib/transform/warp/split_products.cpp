@@ -410,12 +410,6 @@ class Split {
 
 PassResult split_products(ir::Function& function, AnalysisCache&, PassContext& context) {
   int const ctas = context.options.split;
-  if (ctas != 0 && ctas != 1 && ctas != 2 && ctas != 4 && ctas != 8) {
-    context.diagnostics.error(
-        "split-products: " + std::to_string(ctas) + " CTAs are to share a product; clusters have 2, 4 or 8 of them",
-        function.where);
-    return PassResult::unchanged;
-  }
   if (!function.is_kernel() || ctas < 2 || function.cluster != 1) return PassResult::unchanged;
   Split split(function, ctas);
   if (std::string const error = split.find(); !error.empty()) {
