@@ -234,6 +234,23 @@ class Search {
   Clock::time_point start_ = Clock::now();
 };
 
+/// Refuses numbers with which no search can be made; NaN is none of those that are allowed.
+void check_options(char const* kernels, TuneOptions const& options) {
+  struct Rule {
+    char const* name;
+    double value, min, max;
+  };
+  constexpr double day = 86400, any = 1e18;
+  for (Rule const& rule :
+       {Rule{"max_seconds", options.max_seconds, 0, any}, Rule{"idle_seconds", options.idle_seconds, 0, day},
+        Rule{"busy_seconds", options.busy_seconds, 0, day}, Rule{"cold_bytes", options.cold_bytes, 0, any},
+        Rule{"rounds", static_cast<double>(options.rounds), 0, 1e6},
+        Rule{"max_estimate", options.max_estimate, 1, any}})
+    if (!(rule.value >= rule.min && rule.value <= rule.max))
+      throw UserError(
+          fmt::format("{}: tune: {} is {}; take {} to {}", kernels, rule.name, rule.value, rule.min, rule.max));
+}
+
 bool same_kernels(TuneResult const& result, jit::KernelRef const& kernels) {
   std::vector<std::string> const labels = jit::labels_of(kernels);
   return std::ranges::equal(result.kernels, labels, {}, &TunedKernel::label);
@@ -243,6 +260,7 @@ bool same_kernels(TuneResult const& result, jit::KernelRef const& kernels) {
 
 TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef const& kernels,
                 call::ArgumentList arguments, GridOverride const& grid) {
+  check_options(kernels.name, options);
   std::vector<std::int64_t> const problem =
       runtime::problem_of({arguments.first, static_cast<std::size_t>(arguments.count)});
   if (problem.size() > TunedChoice::max_numbers)

@@ -1,6 +1,7 @@
 // Several kernels that launch as one: choice by table and by estimate, the tuner, its log and its tables.
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -201,6 +202,25 @@ TEST_CASE("the tuner leaves what a launch leaves: memory that is read and writte
       tune(host_stream(), quick(), variants("counted", counted_by<64>, counted_by<128>, counted_by<32>), y);
   CHECK(y == std::vector<std::int32_t>(1000, 42));
   for (TunedKernel const& kernel : found.kernels) CHECK(kernel.identical);
+}
+
+TEST_CASE("options with which no search can be made are refused with value and range", "[N15]") {
+  std::vector<std::int32_t> y(1000, 41);
+  auto const all = variants("counted", counted_by<64>, counted_by<128>);
+  double const nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (double TuneOptions::*const member :
+       {&TuneOptions::max_seconds, &TuneOptions::idle_seconds, &TuneOptions::busy_seconds, &TuneOptions::cold_bytes,
+        &TuneOptions::max_estimate})
+    for (double const value : {nan, -1.0, inf, -inf}) {
+      TuneOptions options = quick();
+      options.*member = value;
+      CHECK_THROWS_WITH(tune(host_stream(), options, all, y),
+                        ContainsSubstring("counted: tune: ") && ContainsSubstring("; take "));
+    }
+  TuneOptions options = quick();
+  options.rounds = std::numeric_limits<int>::max();
+  CHECK_THROWS_WITH(tune(host_stream(), options, all, y), ContainsSubstring("rounds is 2147483647; take 0 to 1000000"));
+  CHECK(y == std::vector<std::int32_t>(1000, 41));
 }
 
 TEST_CASE("a search goes on from its log, and writes a table", "[N15]") {
