@@ -16,6 +16,11 @@ namespace {
 constexpr std::array<std::string_view, 8> places = {"offsets", "indices", "begin", "end",
                                                     "lower",   "upper",   "step",  "extents"};
 
+bool is_integer(Value const& value) {
+  Type const& type = value.type();
+  return (type.is_scalar() || type.is_tile()) && (type.element() == Element::i32 || type.element() == Element::i64);
+}
+
 class Search {
  public:
   explicit Search(Function const& function) {
@@ -41,19 +46,12 @@ class Search {
   void begin(Function const& function) {
     walk(function.body(), [&](Op& op) {
       if (op.is<CallOp>()) calls_.push_back(&op);
-      for (std::string_view const name : places) {
-        if (!op.info().names(name)) continue;
-        bool const several = op.info().has(variadic) && op.info().operands.back() == name;
-        for (Value const* value : op.all(name).first(several ? op.all(name).size() : 1)) add(*value);
-      }
+      for (Value const* value : place_operands(op)) add(*value);
     });
   }
 
   void add(Value const& value) {
-    Type const& type = value.type();
-    bool const number =
-        (type.is_scalar() || type.is_tile()) && (type.element() == Element::i32 || type.element() == Element::i64);
-    if (number && found_.insert(&value).second) open_.push_back(&value);
+    if (is_integer(value) && found_.insert(&value).second) open_.push_back(&value);
   }
 
   void follow_result(Op const& op, int k) {
@@ -91,6 +89,17 @@ class Search {
 };
 
 }  // namespace
+
+std::vector<Value*> place_operands(Op const& op) {
+  std::vector<Value*> result;
+  for (std::string_view const name : places) {
+    if (!op.info().names(name)) continue;
+    bool const several = op.info().has(variadic) && op.info().operands.back() == name;
+    for (Value* value : op.all(name).first(several ? op.all(name).size() : 1))
+      if (is_integer(*value)) result.push_back(value);
+  }
+  return result;
+}
 
 std::set<Value const*> index_values(Function const& function) { return Search(function).run(); }
 

@@ -27,13 +27,14 @@ std::string grid_text(GridOverride const& grid) {
   return "grid(" + text + ")";
 }
 
-void check(trace::TracedKernel const& kernel, GridOverride const& grid, DeviceKind kind) {
-  std::string const subject = fmt::format("{}: {} given in the launch", kernel.name(), grid_text(grid));
-  ir::Op const* const own = grid_of(trace::module(kernel).kernel());
-  if (own != nullptr && own->operand_count() != grid.rank)
+}  // namespace
+
+void check_stated_grid(std::string_view kernel, int own_rank, GridOverride const& grid, DeviceKind kind) {
+  std::string const subject = fmt::format("{}: {} given in the launch", kernel, grid_text(grid));
+  if (own_rank >= 0 && own_rank != grid.rank)
     throw UserError(
         fmt::format("{} has rank {}, but the kernel's own grid has {}; give a number of blocks for each of its axes",
-                    subject, grid.rank, own->operand_count()));
+                    subject, grid.rank, own_rank));
   for (int axis = 0; axis < grid.rank; ++axis)
     if (grid.extents[axis] < 0)
       throw UserError(fmt::format("{}: {} blocks, at least 0 are needed", subject, grid.extents[axis]));
@@ -45,8 +46,6 @@ void check(trace::TracedKernel const& kernel, GridOverride const& grid, DeviceKi
     throw UserError(fmt::format("{}: more blocks than the {} that can be launched on {}", subject, max_grid_blocks,
                                 kind == DeviceKind::host ? "the host" : "a GPU"));
 }
-
-}  // namespace
 
 trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel) {
   auto variant = std::make_unique<trace::TracedKernel::Impl>();
@@ -74,8 +73,8 @@ trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel) {
 
 std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           GridOverride const& grid, DeviceKind kind) {
-  check(kernel, grid, kind);
   ir::Op const* const own = grid_of(trace::module(kernel).kernel());
+  check_stated_grid(kernel.name(), own != nullptr ? own->operand_count() : -1, grid, kind);
   std::vector<Argument> result(arguments.begin(), arguments.end());
   for (int axis = 0; axis < (own != nullptr ? own->operand_count() : max_axes); ++axis) {
     Argument extent;

@@ -18,10 +18,15 @@ namespace tegula::jit {
 ///             grid %n                                    grid %grid0
 trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel);
 
-/// Gives the arguments of that kernel: the given ones, then the grid. Throws UserError for:
-/// - a grid of another rank than `kernel`, the kernel as written, states;
+/// Checks a grid that a launch states, for every executor. `own_rank`: the rank of the kernel's own grid; -1: none.
+/// Throws UserError for:
+/// - a grid of another rank;
 /// - a negative extent;
 /// - more blocks than can run on a device of `kind`.
+void check_stated_grid(std::string_view kernel, int own_rank, GridOverride const& grid, DeviceKind kind);
+
+/// Gives the arguments of that kernel: the given ones, then the grid, which is checked against `kernel`, the kernel as
+/// written.
 std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           GridOverride const& grid, DeviceKind kind);
 

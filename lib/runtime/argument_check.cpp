@@ -185,4 +185,11 @@ void check_arguments(std::string_view kernel, std::span<ParameterInfo const> par
   check_aliasing(kernel, parameters, arguments);
 }
 
+void check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents) {
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    if (extents[axis] < 0)
+      throw UserError(
+          fmt::format("{}: grid: extent {} of axis {} is negative; give 0 or more", kernel, extents[axis], axis));
+}
+
 }  // namespace tegula::runtime

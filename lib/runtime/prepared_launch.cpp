@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
-
 #include "runtime/allocation.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/host/run.hpp"
 #include "runtime/launch_program.hpp"
 #include "runtime/profile_buffer.hpp"
+#include "support/locks.hpp"
 #include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 
@@ -100,10 +99,9 @@ PreparedLaunch::Size PreparedLaunch::size_of(std::span<Argument const> arguments
     if (grid.given && compiled.launch.grid[0] >= 0 && step < 0 && extent != 1)
       throw UserError(fmt::format("{}: grid: {} blocks given along axis {}, which the kernel's own grid does not have",
                                   compiled.name, extent, axis));
-    if (extent < 0)
-      throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative", compiled.name, extent, axis));
     nothing_to_do = nothing_to_do || extent == 0;
   }
+  check_grid(compiled.name, size.grid);
   if (!nothing_to_do)
     size.blocks =
         kernel_->where.is_host() ? block_count(compiled, size.grid, "the limit") : cuda_blocks(compiled, size.grid);
@@ -142,10 +140,10 @@ void PreparedLaunch::run(stream const& order) const {
   if (size_.blocks == 0) return;
   count(&CounterCells::launches);
   if (kernel_->where.is_host()) {
-    std::unique_lock<std::mutex> one_at_a_time;  // the buffer numbers one launch
+    std::unique_lock<support::Mutex> one_at_a_time;  // the buffer numbers one launch
     if (kernel_->host.profile != nullptr) {
-      static std::mutex profiled;
-      one_at_a_time = std::unique_lock(profiled);
+      static constinit support::PerProcess<support::Mutex> profiled;
+      one_at_a_time = std::unique_lock(profiled.get());
       number_launch(kernel_->host);
     }
     host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes);

@@ -172,6 +172,8 @@ void check_bounds(Op& op) {
 
 // ---- overflow.
 
+bool is_sum(Op const& op) { return op.is<ir::AddOp>() || op.is<ir::SubOp>() || op.is<ir::MulOp>(); }
+
 /// Tells whether a * b is the product without wrapping, in i64.
 Value* product_holds(Maker& make, Value* a, Value* b, Value* product) {
   Type const& type = a->type();
@@ -286,14 +288,41 @@ bool insert_checks(ir::Function& function, Checks const& asked) {
   std::set<Value const*> const indices = checks.overflow ? ir::index_values(function) : std::set<Value const*>();
   ir::walk(function, [&](Op& op) {
     if (checks.bounds && is_access(op)) accesses.push_back(&op);
-    bool const adds = op.is<ir::AddOp>() || op.is<ir::SubOp>() || op.is<ir::MulOp>();
-    if (adds && indices.count(op.result()) != 0) overflow.push_back(&op);
+    if (is_sum(op) && indices.count(op.result()) != 0) overflow.push_back(&op);
     if (checks.nan && can_leave_finite(op)) nan.push_back(&op);
   });
   for (Op* op : accesses) check_bounds(*op);
   for (Op* op : overflow) check_overflow(*op, behind(*op));
   for (Op* op : nan) check_finite(*op, behind(*op));
   return !accesses.empty() || !overflow.empty() || !nan.empty();
+}
+
+void RunningChecks::insert(Op& last) {
+  if (checks_.overflow) {
+    std::vector<Value*> const places = ir::place_operands(last);
+    check_sums({places.begin(), places.end()}, Builder::before(last));
+  }
+  if (checks_.bounds && is_access(last)) check_bounds(last);
+  if (checks_.nan && can_leave_finite(last)) check_finite(last, Builder::after(last));
+}
+
+void RunningChecks::append(Value const& number, ir::Block& block) {
+  if (checks_.overflow) check_sums({&number}, Builder(block));
+}
+
+void RunningChecks::check_sums(std::vector<Value const*> places, Builder const& at) {
+  std::vector<Op*> sums;
+  while (!places.empty()) {
+    Value const* const value = places.back();
+    places.pop_back();
+    Element const element = value->type().element();
+    Op* const op = value->defining_op();
+    if ((element != Element::i32 && element != Element::i64) || op == nullptr || !checked_.insert(value).second)
+      continue;
+    if (is_sum(*op)) sums.push_back(op);
+    if (op->pure()) places.insert(places.end(), op->operands().begin(), op->operands().end());
+  }
+  for (auto sum = sums.rbegin(); sum != sums.rend(); ++sum) check_overflow(**sum, at);
 }
 
 PassResult insert_checks(ir::Function& function, AnalysisCache&, PassContext& context) {

@@ -1,6 +1,10 @@
 // Inserts the checks that compile options ask for.
 #pragma once
 
+#include <set>
+#include <vector>
+
+#include "ir/builder.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "transform/pass.hpp"
 
@@ -23,6 +27,23 @@ namespace tegula::transform {
 /// - nan: of elementwise ops, reductions, scans and products, that finite operands give finite results.
 /// A function that has checks of a kind gets no more of it. Needs: nothing.  Leaves: nothing.
 bool insert_checks(ir::Function& function, Checks const& checks);
+
+/// Inserts the same checks into code that runs op by op while it is appended, as on the debug device. There a sum is
+/// checked when the first place follows from it.
+class RunningChecks {
+ public:
+  explicit RunningChecks(Checks const& checks) : checks_(checks) {}
+  /// Inserts the checks of the last op of a block: of bounds and overflow before it, of NaN behind it.
+  void insert(ir::Op& last);
+  /// Appends the checks of overflow of the sums from which a number follows that decides a branch, a loop or a grid.
+  void append(ir::Value const& number, ir::Block& block);
+
+ private:
+  void check_sums(std::vector<ir::Value const*> places, ir::Builder const& at);
+
+  Checks checks_;
+  std::set<ir::Value const*> checked_;  ///< values whose sums are
+};
 PassResult insert_checks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
