@@ -10,12 +10,14 @@
 #include "jit/choose.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/staging.hpp"
+#include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
 #include "sim/stepper.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/eager.hpp"
 #include "trace/traced_kernel.hpp"
+#include "transform/simplify/insert_checks.hpp"
 
 namespace tegula::jit {
 namespace {
@@ -35,6 +37,8 @@ class DebugExecutor final : public trace::Eager {
         given_(given),
         override_(grid),
         arguments_(arguments),
+        options_(launch_options(kernel, device::host(), {})),
+        checks_(options_.checks),
         function_(module_.add_function(kernel.name, ir::FunctionKind::kernel)),
         former_(std::exchange(current, this)) {}
   ~DebugExecutor() override { current = former_; }
@@ -54,20 +58,26 @@ class DebugExecutor final : public trace::Eager {
   }
   void grid(std::vector<std::int64_t> const& extents) override {
     if (!first_block_) return;
+    if (override_.given)
+      check_stated_grid(function_.name(), static_cast<int>(extents.size()), override_, DeviceKind::host);
     sim::Grid grid = {1, 1, 1};
     for (std::size_t axis = 0; axis < grid.size(); ++axis) {
       if (override_.given)
         grid[axis] = static_cast<int>(axis) < override_.rank ? override_.extents[axis] : 1;
       else if (axis < extents.size())
         grid[axis] = extents[axis];
-      if (grid[axis] < 0)
-        throw UserError(fmt::format("{}: grid extent {} is {}", function_.name(), axis, grid[axis]), function_.where);
     }
+    runtime::check_grid(function_.name(), grid);
     stepper().set_grid(grid);
     if (stepper().blocks() == 0) throw NoBlock();
   }
-  void run(ir::Op const& op) override { stepper().execute(op); }
+  void run(ir::Op const& op) override {
+    if (op.is<ir::AssertOp>() && !options_.asserts) return;
+    ir::Op& last = function_.body().back();
+    execute_behind([&] { checks_.insert(last); }, &last);
+  }
   [[nodiscard]] std::int64_t number(ir::Value const& scalar) override {
+    execute_behind([&] { checks_.append(scalar, function_.body()); }, nullptr);
     sim::Value const& value = stepper().value(scalar);
     return sim::with_storage(
         value.storage(), [&]<class T>(std::type_identity<T>) { return static_cast<std::int64_t>(*value.data<T>()); });
@@ -78,9 +88,9 @@ class DebugExecutor final : public trace::Eager {
 
   /// Calls the lambda for each block.
   void run_blocks() {
-    trace::EagerScope const scope(*this);
+    trace::EagerScope const scope(this);
     try {
-      (void)kernel_.trace(kernel_.kernel);
+      (void)call_lambda(kernel_);
     } catch (NoBlock const&) {
       empty_ = true;
       return;
@@ -90,7 +100,7 @@ class DebugExecutor final : public trace::Eager {
       variables_.clear();
       next_parameter_ = 0;
       stepper().begin_block(block);
-      (void)kernel_.trace(kernel_.kernel);
+      (void)call_lambda(kernel_);
     }
   }
   [[nodiscard]] sim::Result take_result() {
@@ -111,13 +121,23 @@ class DebugExecutor final : public trace::Eager {
   static thread_local DebugExecutor* current;
 
  private:
+  /// Inserts ops before and behind the last one and executes them and it in order. Null: all ops so far have run.
+  template <class Insert>
+  void execute_behind(Insert const& insert, ir::Op const* last) {
+    ir::Block const& body = function_.body();
+    std::size_t const done = body.size() - (last != nullptr ? 1 : 0);
+    ir::Block::iterator before = body.end();
+    for (int back = last != nullptr ? 2 : 1; done > 0 && back > 0; --back) --before;
+    insert();
+    for (auto at = done > 0 ? ++before : body.begin(); at != body.end(); ++at) stepper().execute(*at);
+  }
+
   /// Gives the stepper, which begins when the parameters are known: with the first op, or the first number that the
   /// lambda asks for.
   sim::Stepper& stepper() {
     if (stepper_) return *stepper_;
     runtime::check_arguments(kernel_.name, parameters_, given_, device_of(given_));
     sim::Options options;
-    options.check_asserts = support::options().asserts && chosen_options(kernel_).asserts;
     stepper_ = std::make_unique<sim::Stepper>(function_, arguments_, options);
     stepper_->begin_block(0);
     return *stepper_;
@@ -127,6 +147,8 @@ class DebugExecutor final : public trace::Eager {
   std::span<Argument const> given_;
   GridOverride override_;
   sim::Arguments const& arguments_;
+  CompileOptions options_;  ///< as on the other executors: of the call and of the environment
+  transform::RunningChecks checks_;
   ir::Module module_;
   ir::Function& function_;
   std::vector<ParameterInfo> parameters_;

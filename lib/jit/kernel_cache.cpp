@@ -1,14 +1,9 @@
 #include "jit/kernel_cache.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstdlib>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -28,10 +23,13 @@
 #include "runtime/counters.hpp"
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
+#include "support/locks.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/symbol.hpp"
+#include "trace/eager.hpp"
 #include "trace/traced_kernel.hpp"
+#include "transform/check_options.hpp"
 
 namespace tegula::jit {
 namespace {
@@ -41,7 +39,7 @@ std::atomic<std::int64_t> compile_count = 0;
 
 /// Holds code that is being made: one thread fills it while others that want the same wait for the mutex.
 struct Entry {
-  std::mutex mutex;
+  support::Mutex mutex;
   std::shared_ptr<runtime::LoadedKernel const> loaded;
 };
 
@@ -60,7 +58,7 @@ class Entries {
   }
 
  private:
-  std::mutex mutex_;
+  support::Mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
@@ -87,26 +85,71 @@ void refuse_difference(trace::TracedKernel const& kernel, std::string_view first
                   kernel.where());
 }
 
+/// Notes that a kernel's lambda runs on this thread. Lambdas that launch form a chain.
+class RunningLambda {
+ public:
+  explicit RunningLambda(KernelRef const& kernel) : kernel_(kernel), outer_(innermost) {
+    int depth = 0;
+    for (RunningLambda const* running = outer_; running != nullptr; running = running->outer_, ++depth)
+      if (running->is(kernel)) refuse("launches itself while it is traced");
+    if (depth >= max_depth) refuse(fmt::format("is launched by {} lambdas, each while another is traced", depth));
+    innermost = this;
+  }
+  ~RunningLambda() { innermost = outer_; }
+  RunningLambda(RunningLambda const&) = delete;
+  RunningLambda& operator=(RunningLambda const&) = delete;
+
+ private:
+  static constexpr int max_depth = 32;
+
+  [[nodiscard]] bool is(KernelRef const& other) const {
+    return kernel_.identity != nullptr ? kernel_.identity == other.identity
+                                       : kernel_.kernel == other.kernel && kernel_.trace == other.trace;
+  }
+  [[noreturn]] void refuse(std::string const& mistake) const {
+    throw UserError(
+        fmt::format("kernel '{}' {}: its lambda only describes a kernel, and is called again for that; "
+                    "launch from the program, outside of the lambda",
+                    kernel_.name, mistake));
+  }
+
+  static thread_local constinit RunningLambda const* innermost;
+  KernelRef const& kernel_;
+  RunningLambda const* outer_;
+};
+thread_local constinit RunningLambda const* RunningLambda::innermost = nullptr;
+
+/// Traces a kernel, also where its launch stands in a lambda that the debug device runs.
+trace::TracedKernel recorded(KernelRef const& kernel) {
+  trace::EagerScope const only_records(nullptr);
+  return call_lambda(kernel);
+}
+
 std::shared_ptr<Traced const> trace_of(KernelRef const& kernel) {
   ++trace_count;
-  return std::make_shared<Traced const>(kernel.trace(kernel.kernel));
+  return std::make_shared<Traced const>(recorded(kernel));
 }
 
 std::shared_ptr<Traced const> variant_of(Traced const& traced) {
   return std::make_shared<Traced const>(with_stated_grid(traced.kernel));
 }
 
-/// Remembers the trace of one captureless kernel type.
+/// Remembers the trace of the captureless kernels of one type and name.
 class Memo {
  public:
-  /// Gives the trace, made by the first caller.
+  /// Gives the trace, made by the first caller. The lambda runs without a lock, since it may launch, or wait for a
+  /// thread that does: threads that come at once each trace, and all traces must be equal.
   std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid, bool* is_first = nullptr) {
-    std::lock_guard lock(trace_mutex_);
-    if (is_first != nullptr) *is_first = !traced_;
-    if (!traced_) traced_ = trace_of(kernel);
-    if (grid == GridFrom::kernel) return traced_;
-    if (!with_stated_grid_) with_stated_grid_ = variant_of(*traced_);
-    return with_stated_grid_;
+    std::shared_ptr<Traced const> own = kept(traced_);
+    if (is_first != nullptr) *is_first = !own;
+    if (!own) {
+      std::shared_ptr<Traced const> const fresh = trace_of(kernel);
+      own = keep(traced_, fresh);
+      if (own != fresh) refuse_difference(own->kernel, own->text, fresh->text);
+    }
+    if (grid == GridFrom::kernel) return own;
+    std::shared_ptr<Traced const> const variant = kept(with_stated_grid_);
+    return variant ? variant : keep(with_stated_grid_, variant_of(*own));
   }
 
   /// Gives the trace, compared with another one where it is not the first.
@@ -126,7 +169,7 @@ class Memo {
     if (!due && !support::options().verify_each) return;
     std::shared_ptr<Traced const> const first = traced(kernel, GridFrom::kernel);
     differs_.store(true, std::memory_order_relaxed);
-    refuse_difference(first->kernel, first->text, kernel.trace(kernel.kernel).text());
+    refuse_difference(first->kernel, first->text, recorded(kernel).text());
     differs_.store(false, std::memory_order_relaxed);
   }
 
@@ -164,11 +207,22 @@ class Memo {
     std::shared_ptr<std::vector<location> const> require_sites;
   };
 
-  std::mutex trace_mutex_;
+  std::shared_ptr<Traced const> kept(std::shared_ptr<Traced const> const& place) {
+    std::lock_guard lock(trace_mutex_);
+    return place;
+  }
+  /// Keeps a trace unless there is one; gives the one that is kept.
+  std::shared_ptr<Traced const> keep(std::shared_ptr<Traced const>& place, std::shared_ptr<Traced const> fresh) {
+    std::lock_guard lock(trace_mutex_);
+    if (!place) place = std::move(fresh);
+    return place;
+  }
+
+  support::Mutex trace_mutex_;
   std::shared_ptr<Traced const> traced_, with_stated_grid_;
   std::atomic<std::uint64_t> calls_ = 1;  ///< the first one makes the trace
   std::atomic<bool> differs_ = false;     ///< at the last comparison
-  mutable std::shared_mutex mutex_;
+  mutable support::SharedMutex mutex_;
   std::vector<Variant> variants_;
   RecentLaunches recent_;
 };
@@ -179,11 +233,12 @@ std::uint64_t number_of(std::uint64_t& identity) {
   std::atomic_ref<std::uint64_t> number(identity);
   std::uint64_t known = number.load(std::memory_order_relaxed);
   if (known != 0) return known;
-  static std::atomic<std::uint64_t> last = 0;
+  static constinit std::atomic<std::uint64_t> last = 0;
   std::uint64_t const fresh = ++last;
   return number.compare_exchange_strong(known, fresh, std::memory_order_relaxed) ? fresh : known;
 }
 
+/// Holds the memos by the number of the kernel's type and by its name: one lambda may be several kernels.
 class Memos {
  public:
   /// Finds the memo; null for a kernel that is traced at each launch.
@@ -192,12 +247,15 @@ class Memos {
     std::uint64_t const number = number_of(*kernel.identity);
     {
       std::shared_lock lock(mutex_);
-      if (auto const found = memos_.find(number); found != memos_.end()) return found->second;
+      if (auto const found = memos_.find(number); found != memos_.end())
+        for (Named const& memo : found->second)
+          if (memo.name == kernel.name) return memo.memo;
     }
     std::unique_lock lock(mutex_);
-    std::shared_ptr<Memo>& memo = memos_[number];
-    if (!memo) memo = std::make_shared<Memo>();
-    return memo;
+    std::vector<Named>& of_type = memos_[number];
+    for (Named const& memo : of_type)
+      if (memo.name == kernel.name) return memo.memo;
+    return of_type.emplace_back(Named{kernel.name, std::make_shared<Memo>()}).memo;
   }
   void clear() {
     std::unique_lock lock(mutex_);
@@ -205,28 +263,23 @@ class Memos {
   }
 
  private:
-  std::shared_mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<Memo>> memos_;
+  struct Named {
+    std::string name;
+    std::shared_ptr<Memo> memo;
+  };
+  support::SharedMutex mutex_;
+  std::unordered_map<std::uint64_t, std::vector<Named>> memos_;
 };
 
-/// Holds the caches, never destroyed: objects of static duration may launch while they are destroyed. A child of fork()
-/// begins with empty ones, since threads that it does not have may hold locks. Launches prepared before keep their
-/// code.
+/// Holds the caches. A child of fork() begins with empty ones; launches prepared before keep their code.
 struct Caches {
   Entries entries;
   FactSets fact_sets;
   Memos memos;
 };
-constinit std::atomic<Caches*> all_caches = nullptr;
+constinit support::PerProcess<Caches> all_caches;
 
-Caches& caches() {
-  if (Caches* const found = all_caches.load(std::memory_order_acquire)) return *found;
-  static int const registered = ::pthread_atfork(nullptr, nullptr, [] { all_caches = nullptr; });
-  (void)registered;
-  auto fresh = std::make_unique<Caches>();
-  Caches* other = nullptr;
-  return all_caches.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel) ? *fresh.release() : *other;
-}
+Caches& caches() { return all_caches.get(); }
 
 Entries& entries() { return caches().entries; }
 FactSets& fact_sets() { return caches().fact_sets; }
@@ -268,7 +321,7 @@ class UseOfLlvm {
                       kernel));
   }
   ~UseOfLlvm() {
-    std::atexit([] { process_ends = true; });
+    support::at_exit([] { process_ends = true; });
   }
   UseOfLlvm(UseOfLlvm const&) = delete;
   UseOfLlvm& operator=(UseOfLlvm const&) = delete;
@@ -319,9 +372,14 @@ std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> con
 Traced::Traced(trace::TracedKernel from)
     : kernel(std::move(from)), text(kernel.text()), hash(support::hash_hex(text)), sites(sites_of(kernel)) {}
 
+trace::TracedKernel call_lambda(KernelRef const& kernel) {
+  RunningLambda const runs(kernel);
+  return kernel.trace(kernel.kernel);
+}
+
 CompileOptions const& chosen_options(KernelRef const& kernel) {
-  static CompileOptions const none;
-  return kernel.options != nullptr ? *kernel.options : none;
+  static constinit support::Lasting<CompileOptions const> none;
+  return kernel.options != nullptr ? *kernel.options : none.get();
 }
 
 namespace {
@@ -330,6 +388,7 @@ namespace {
 CompileOptions options_of_call(KernelRef const& kernel, Target target, std::vector<TensorFacts> facts) {
   support::Options const& environment = support::options();
   CompileOptions options = chosen_options(kernel);
+  transform::check_options(options);
   if (options.target != Target::host || !options.architecture.empty() || !options.facts.empty())
     throw UserError(fmt::format(
         "{}: with(options): target, architecture and facts follow from the call; leave them out", kernel.name));

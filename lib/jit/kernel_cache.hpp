@@ -53,7 +53,12 @@ CompileOptions gpu_launch_options(KernelRef const& kernel, std::string architect
 /// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
 enum class GridFrom : std::uint8_t { kernel, launch };
 
-/// Gives the kernel's IR: traced once per identity, else at each call. Safe from any thread.
+/// Calls the kernel's lambda, and what it launches; the only way to do so. Throws UserError for a lambda that launches
+/// its own kernel. The caller holds no lock.
+trace::TracedKernel call_lambda(KernelRef const& kernel);
+
+/// Gives the kernel's IR: traced once per identity and name, else at each call. Safe from any thread; threads that ask
+/// first at the same time trace at the same time.
 std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = GridFrom::kernel);
 
 /// Gives loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait. A

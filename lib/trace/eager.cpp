@@ -11,7 +11,7 @@ thread_local Eager* executor = nullptr;
 
 }  // namespace
 
-EagerScope::EagerScope(Eager& next) : former_(executor) { executor = &next; }
+EagerScope::EagerScope(Eager* next) : former_(executor) { executor = next; }
 EagerScope::~EagerScope() { executor = former_; }
 
 Eager* eager() { return executor; }

@@ -27,10 +27,10 @@ class Eager {
   virtual void name(Handle variable, ir::Value const& value) = 0;
 };
 
-/// Sends the traces of this thread to an executor while it lives.
+/// Sends the traces of this thread to an executor while it lives; null: traces only record.
 class EagerScope {
  public:
-  explicit EagerScope(Eager& executor);
+  explicit EagerScope(Eager* executor);
   ~EagerScope();
   EagerScope(EagerScope const&) = delete;
   EagerScope& operator=(EagerScope const&) = delete;

@@ -141,6 +141,96 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
 
 namespace {
 
+/// Makes a kernel that is traced at each launch; each factor is another text to compile.
+auto times(int factor) {
+  return kernel("times", [factor](in<float, 1> x, out<float, 1> y) {
+    auto at = grid_over(y, shape<8>);
+    require(x.extent(0) == y.extent(0), "equal extents");
+    store(y, shape<8>, load(x, shape<8>, at[0]) * static_cast<float>(factor), at[0]);
+  });
+}
+
+inline constexpr auto product = kernel("product", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
+  auto g = grid_over(c, shape<64, 64>);
+  tile sum = loop(ceil_div(a.extent(1), 32), zeros<float>(shape<64, 64>), [&](auto k, auto s) {
+    return dot(load(a, shape<64, 32>, g[0], k), load(b, shape<32, 64>, k, g[1]), s);
+  });
+  store(c, shape<64, 64>, sum, g[0], g[1]);
+});
+
+bool launches_times(int factor) {
+  std::vector<float> x(8, 1), y(8);
+  launch(host_stream(), times(factor), x, y);
+  return y[7] == static_cast<float>(factor);
+}
+
+/// Compiles for a GPU: passes, layouts and code generation.
+bool compiles_product(int unroll) {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.architecture = "sm_90a";
+  options.facts = {{true, true}, {true, true}, {true, true}};
+  options.unroll = unroll;
+  return !compile(product, options).image.empty();
+}
+
+/// Lets threads work while children of fork() do; counts the children that fail or hang.
+template <class Work, class Child>
+int failed_children(int children, std::vector<Work> const& works, Child const& child) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> others;
+  for (Work const& work : works)
+    others.emplace_back([&] {
+      for (int round = 2; !stop; ++round) work(round);
+    });
+  int bad = 0;
+  for (int i = 0; i < children && bad == 0; ++i)
+    bad += in_child([&] {
+      ::alarm(600);               // catches a hang; a slow machine needs seconds
+      ::_exit(child(i) ? 0 : 1);  // exit() ends objects of threads that the child does not have
+      return 0;
+    });
+  stop = true;
+  for (std::thread& other : others) other.join();
+  return bad;
+}
+
+}  // namespace
+
+TEST_CASE("children that are forked while other threads trace can trace", "[F20]") {
+  if (test::sanitized) TEGULA_SKIP("sanitizers keep locks of their own in a child of fork()");
+  FreshCaches const fresh(support::CacheMode::off);
+  auto const trace = [](int round) { (void)times(round % 7).trace(); };
+  CHECK(failed_children(300, std::vector{trace, trace}, [&](int i) {
+          trace(i);
+          return times(2).trace().text().find("times") != std::string::npos;
+        }) == 0);
+}
+
+TEST_CASE("children that are forked while other threads compile and launch can do so", "[F20]") {
+  if (test::sanitized) TEGULA_SKIP("sanitizers keep locks of their own in a child of fork()");
+  FreshCaches const fresh;
+  support::ScopedOptions const scope(with_threads(3));
+  using Action = void (*)(int round);
+  std::vector<Action> const works = {[](int round) { (void)launches_times(round); },
+                                     [](int round) { (void)compiles_product(1 + round % 4); },
+                                     [](int) {
+                                       Work own;
+                                       own.run();
+                                     },
+                                     [](int) {
+                                       std::vector<float> x(8, 1), y(8);
+                                       (void)simulate(times(3), x, y);
+                                     }};
+  CHECK(failed_children(12, works, [](int i) {
+          Work own;
+          std::vector<float> x(8, 1), y(8);
+          return launches_times(-1 - i) && own.run() && compiles_product(1 + i % 4) && simulate(times(3), x, y).clean;
+        }) == 0);
+}
+
+namespace {
+
 /// Launches in its destructor and writes to a file whether that succeeded.
 struct AtExit {
   std::string file;
