@@ -1,0 +1,64 @@
+"""Demands that locks, guarded statics and changes of files stand in the one place that serves all of lib/ and include/.
+
+    one_place.py <root>
+
+Names file and line of each other one, and what to use. An exception is a file with the text of the line, and its reason.
+"""
+import re
+import sys
+from pathlib import Path
+
+RULES = [
+    # what, its text, the files that may have it, the remedy
+    ("a lock",
+     re.compile(r"\b(std::(recursive_|timed_|shared_|shared_timed_)?mutex|std::condition_variable(_any)?|std::once_flag|std::call_once"
+                r"|std::counting_semaphore|std::latch|std::barrier|pthread_(mutex|rwlock|spin|once|cond|atfork)\w*|std::atexit|::fork)\b"),
+     ("lib/support/locks.hpp", "lib/support/locks.cpp"),
+     "take Lock, Mutex in an object of PerProcess, HoldsForkOff, ChildAction or at_exit of support/locks.hpp, or a child of fork() may hang"),
+    ("a static of a function that is made at its first use",
+     re.compile(r"^\s+static (?!constexpr\b|constinit\b|inline\b|thread_local\b)(?!\w[\w:<>, ]*\()[^()]*?(=|;|\{)"),
+     (),
+     "write static constinit, with Lasting or PerProcess of support/locks.hpp around what needs code: its guard is a lock that a child of "
+     "fork() may find held"),
+    ("a file that is written, removed or renamed",
+     re.compile(r"\b(std::ofstream|std::fopen|std::rename|std::remove\(\"|::open\(|::unlink\(|::rename\(|::mkdir\(|::mkdtemp\(|::mkstemp|mkostemp"
+                r"|fs::(rename|remove|remove_all|create_director\w+)\(|std::filesystem::(rename|remove_all|create_director\w+)\(|raw_fd_ostream)"),
+     ("lib/support/files.cpp",),
+     "take a function of support/files.hpp, which follows no link of others and removes own files alone"),
+]
+
+# Made where a lock or HoldsForkOff keeps fork() out, or without code.
+EXCEPTIONS = {
+    ("lib/runtime/host/thread_pool.cpp", "static Closer const closer;"),
+    ("lib/codegen/host/target.cpp", "static bool const done = [] {"),
+    ("lib/codegen/nvptx/machine.cpp", "static bool const done = [] {"),
+    ("include/tegula/call/dlpack.hpp", "static DLTensor const none{};"),
+}
+
+
+def main(root):
+    failures = []
+    used = set()
+    for base in ("lib", "include"):
+        for path in sorted((root / base).rglob("*")):
+            if path.suffix not in (".hpp", ".cpp"):
+                continue
+            name = str(path.relative_to(root))
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                code = line.split("//")[0]
+                for what, text, allowed, remedy in RULES:
+                    if not text.search(code) or name in allowed:
+                        continue
+                    exception = next((e for e in EXCEPTIONS if e[0] == name and e[1] in line), None)
+                    if exception:
+                        used.add(exception)
+                        continue
+                    failures.append(f"{name}:{number}: {what}: {code.strip()}; {remedy}")
+    failures += [f"one_place.py: the exception of {file} is not needed: {text}" for file, text in sorted(EXCEPTIONS - used)]
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
