@@ -45,7 +45,7 @@ void each_pixel(Size const& size, Body const& body) {
 
 /// Adds noise and rounds to 8 bits, as a camera does.
 std::vector<float> noisy(std::vector<float> planes, Size const& size, double deviation) {
-  std::mt19937_64 engine(std::random_device{}());
+  std::mt19937_64 engine(1);
   std::normal_distribution<double> noise(0, deviation);
   for (float& value : planes) value += static_cast<float>(noise(engine));
   return samples::to_planes(samples::from_planes(planes, size.width, size.height, size.channels));

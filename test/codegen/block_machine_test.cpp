@@ -109,7 +109,7 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
   std::string const columns =
       "[register (1,0) (2,0) (4,0) (0,16) (0,32), lane (8,0) (16,0) (32,0) (0,1) (0,2), warp (0,4) (0,8)]";
   std::vector<std::string> const layouts = {"wgmma", wide, "mma(2,2)", columns, "wgmma_a", "mma_b"};
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   for (std::string const& element : {std::string("bf16"), std::string("f32")})
     for (std::size_t i = 0; i < layouts.size(); ++i) {
       std::string const &from = layouts[i], &to = layouts[(i + 1) % layouts.size()];
@@ -142,7 +142,7 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
 }
 
 TEST_CASE("views of stages and blocks have the addresses of their layouts", "[block-ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   Matrix x("bf16", 128, 256), y("bf16", 128, 256);
   x.fill(random, 100);
   // Four quarters of 64 x 128, written through views of one stage, read as a whole and through a transposed view.
@@ -185,7 +185,7 @@ TEST_CASE("tensor core products read descriptors and fragments by their layouts"
     int m, n, k, warps;
     std::string element, result, a, b;  ///< a: a shared layout, or registers
   };
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   for (Case const& c : {Case{64, 64, 64, 4, "bf16", "f32", "swizzled(128)", "swizzled(128)"},
                         Case{64, 128, 128, 4, "bf16", "f32", "swizzled(128)", "swizzled_t(128)"},
                         Case{64, 176, 64, 4, "f16", "f32", "swizzled(64)", "swizzled_t(64)"},
@@ -228,7 +228,7 @@ TEST_CASE("tensor core products read descriptors and fragments by their layouts"
 }
 
 TEST_CASE("mma.sync products with fragments from shared memory are right", "[block-ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   for (std::string const& element : {std::string("bf16"), std::string("f16"), std::string("f32")})
     for (std::string const& grid : {std::string(""), std::string("(2,2)")}) {
       INFO(element << " " << grid);
@@ -259,7 +259,7 @@ TEST_CASE("mma.sync products with fragments from shared memory are right", "[blo
 }
 
 TEST_CASE("cp_async fills a swizzled tile, with zeros outside the tensor", "[block-ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   for (int warps : {4, 1}) {
     Matrix x("bf16", 50, 40), y("bf16", 64, 64);
     x.fill(random, 100);
@@ -277,7 +277,7 @@ TEST_CASE("cp_async fills a swizzled tile, with zeros outside the tensor", "[blo
 }
 
 TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   Matrix x("f32", 64, 64), y("f32", 64, 12);
   x.fill(random, 100);
   std::string const four = "tile<64x4xf32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) (4,0), warp (16,0) (32,0)]>";
@@ -306,7 +306,7 @@ TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-
 }
 
 TEST_CASE("a conversion within warps uses shuffles, also where a part of the CTA runs", "[block-ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   std::string const rows =
       "[register (0,1) (0,2) (0,4) (8,0), lane (0,8) (0,16) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
   for (std::string const& element : {std::string("bf16"), std::string("f32")})

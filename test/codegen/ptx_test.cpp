@@ -109,7 +109,7 @@ TEST_CASE("ptxas takes every kernel for sm_90a without spills or stack", "[ptx]"
 }
 
 TEST_CASE("PTX has the simulator's results at ragged extents, strides and offsets", "[ptx]") {
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   int launches = 0;
   for (std::string const& file : kernel_files()) {
     INFO(file);

@@ -23,7 +23,7 @@ inline constexpr auto converting = kernel("converting", [](in<From, 1> x, out<To
 });
 
 std::mt19937_64& engine() {
-  static std::mt19937_64 instance(test::data_seed());
+  static std::mt19937_64 instance(test::data_seed);
   return instance;
 }
 

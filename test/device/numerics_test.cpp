@@ -26,7 +26,7 @@ bool host_is_asked_for() {
   if (device::cuda_count() == 0 && !host_is_asked_for()) TEGULA_SKIP(device::cuda_status().c_str())
 
 std::mt19937_64& engine() {
-  static std::mt19937_64 instance(test::data_seed());
+  static std::mt19937_64 instance(test::data_seed);
   return instance;
 }
 

@@ -68,7 +68,7 @@ void run_on_device(ir::Module const& module, std::string const& text, std::strin
 
 TEST_CASE("every kernel of the PTX tests has the simulator's results on a device", "[device]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
-  std::mt19937_64 random(test::data_seed());
+  std::mt19937_64 random(test::data_seed);
   for (std::string const& file : kernel_files()) {
     INFO(file);
     std::string const text = read_file(file);

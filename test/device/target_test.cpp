@@ -100,7 +100,7 @@ class DeviceCopy {
 /// Runs on fresh data and compares everything. `ctas` 0: as many as the kernel asks for.
 void check(test::Target const& target, std::shared_ptr<runtime::LoadedKernel const> const& kernel, Extents const& shape,
            std::int64_t ctas) {
-  std::uint64_t const seed = test::data_seed();
+  std::uint64_t const seed = test::data_seed;
   std::string text;
   for (std::int64_t extent : shape) text += std::to_string(extent) + " ";
   INFO(target.name << " of " << target.axes << " = " << text << "on " << ctas << " CTAs, seed " << seed);

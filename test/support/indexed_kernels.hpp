@@ -12,7 +12,7 @@
 namespace tegula::test {
 
 inline std::mt19937_64& indexed_engine() {
-  static std::mt19937_64 instance(data_seed());
+  static std::mt19937_64 instance(data_seed);
   return instance;
 }
 inline std::int64_t draw_below(std::int64_t bound) {

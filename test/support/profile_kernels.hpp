@@ -66,7 +66,7 @@ inline void check_times(Profile const& profile) {
 /// Profiles the softmax: `run(kernel, options, x, y)` gives the profile. `warps` record per CTA.
 template <class Run>
 void check_profiled_softmax(std::int64_t rows, std::uint32_t warps, Run const& run) {
-  Random random(data_seed());
+  Random random(data_seed);
   std::vector<float> x(static_cast<std::size_t>(rows) * 256);
   for (float& value : x) value = static_cast<float>(random.below(4001) - 2000) / 500;
   std::vector<float> plain(x.size());

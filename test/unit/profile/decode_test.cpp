@@ -233,7 +233,7 @@ TEST_CASE("clocks that wrap at 32 bits are followed", "[profile]") {
 
 TEST_CASE("rows of many processors line up by the shared timer, exactly within a processor", "[profile]") {
   // Each processor's counter begins elsewhere; the timer has steps of a microsecond.
-  test::Random random(test::data_seed());
+  test::Random random(test::data_seed);
   ProfileLayout layout = layout_of(256, 4);
   ProfileBuffer buffer(layout);
   constexpr double rate = 1.7;
@@ -388,7 +388,7 @@ TEST_CASE("decode refuses a buffer that does not fit its layout", "[profile]") {
 }
 
 TEST_CASE("any bytes decode without a crash, and all that is shown is finite", "[profile]") {
-  test::Random random(test::data_seed());
+  test::Random random(test::data_seed);
   for (int round = 0; round < 300; ++round) {
     ProfileLayout layout = layout_of(1 + random.below(6), 1 << random.below(5), random.chance(50));
     if (random.chance(20)) layout.names.clear();

@@ -45,7 +45,7 @@ TEST_CASE("a unit takes the first gap that is long enough", "[machine][profile]"
   CHECK(unit.take(100, 0) == 100);
 
   SECTION("whatever the order, no two requests overlap") {
-    test::Random random(test::data_seed());
+    test::Random random(test::data_seed);
     Unit busy;
     std::vector<std::pair<Time, Time>> all;
     for (int i = 0; i < 500; ++i) {
