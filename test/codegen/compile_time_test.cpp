@@ -1,14 +1,30 @@
-// Compilation takes time in proportion to the length of a kernel: values that are used twice are looked at once.
+// Compilation takes work in proportion to the length of a kernel: values that are used twice are looked at once. Work
+// is counted, so that no machine is too slow: allocations, their bytes, and accesses to the attributes of ops.
+// `bench/compile_time/length` measures the time.
 #include <algorithm>
-#include <functional>
+#include <atomic>
 
 #include "compiler/compile.hpp"
 #include "support/gemm_kernel.hpp"
-#include "support/processor_time.hpp"
+#include "support/count_allocations.hpp"
 #include "support/module.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
+
+namespace {
+
+std::atomic<std::int64_t> looks = 0;
+
+}  // namespace
+
+/// Counts the accesses to attributes of ops: the linker calls this function in place of ir::Op::checked.
+extern "C" void* __real__ZNK6tegula2ir2Op7checkedENS0_6OpKindE(ir::Op const* op, ir::OpKind kind);
+extern "C" void* __wrap__ZNK6tegula2ir2Op7checkedENS0_6OpKindE(ir::Op const* op, ir::OpKind kind);
+extern "C" void* __wrap__ZNK6tegula2ir2Op7checkedENS0_6OpKindE(ir::Op const* op, ir::OpKind kind) {
+  looks.fetch_add(1, std::memory_order_relaxed);
+  return __real__ZNK6tegula2ir2Op7checkedENS0_6OpKindE(op, kind);
+}
 
 namespace {
 
@@ -19,7 +35,7 @@ struct Kind {
   int length;
   bool code;           ///< code is generated, too
   bool plain = false;  ///< neither producer warps nor CTAs that stay
-  int max = 4;         ///< times the time for twice the length
+  int max = 25;        ///< tenths of the work, for twice the length
   Target target = Target::cuda;
 };
 
@@ -227,67 +243,89 @@ std::string rings(int count) {
   return dense(text + "  yield " + last("s", count) + "\n  }\n" + stored("%r"));
 }
 
-/// Processor seconds, the least of some runs.
-double seconds(Kind const& kind, int length, int runs = 3) {
+struct Work {
+  test::Allocations made;
+  std::int64_t looks = 0;
+
+  [[nodiscard]] std::string str() const {
+    return std::to_string(made.count) + " allocations of " + std::to_string(made.bytes) + " bytes, " +
+           std::to_string(looks) + " looks at ops";
+  }
+};
+
+Work work(Kind const& kind, int length) {
   ir::Module const module = module_of(kind.text(length));
   CompileOptions options = gemm_options();
   options.target = kind.target;
   if (kind.target == Target::host) options.architecture.clear();
   options.facts.clear();
   options.specialization = options.persistence = kind.plain ? Choice::off : Choice::automatic;
-  return processor_seconds(
-      [&] {
-        ir::Module const lowered = compiler::lower(module, options);
-        if (kind.code) (void)compiler::emit(lowered, options);
-      },
-      runs);
+  std::int64_t const before = looks;
+  Work result;
+  result.made = allocations_of([&] {
+    ir::Module const lowered = compiler::lower(module, options);
+    if (kind.code) (void)compiler::emit(lowered, options);
+  });
+  result.looks = looks - before;
+  return result;
 }
 
 }  // namespace
 
-TEST_CASE("compile time grows in proportion to the length of a kernel") {
+TEST_CASE("the work of a compilation grows in proportion to the length of a kernel") {
   constexpr Kind kinds[] = {{"offsets", offsets, 250, true},
-                            {"clamped offsets", clamped_offsets, 100, true, false, 3},
+                            {"clamped offsets", clamped_offsets, 100, true},
                             {"offsets in a loop", offsets_in_loop, 250, true},
                             {"bounds of a loop with a product", bounds, 250, false},
                             {"masks", masks, 250, false},
                             {"weights between two products", equal_weights, 250, false},
                             {"doubled weights between two products", doubled_weights, 100, false},
                             // Each copy is compared with all others.
-                            {"stages", stages, 32, false, true, 4},
-                            {"nested loops", nested, 12, false, true, 8},
-                            {"boxes apart", boxes_apart, 200, false, true, 4},
-                            {"boxes with barriers", boxes_with_barriers, 200, false, true, 3},
-                            // Half of it may fit the caches while the whole does not: 2.3 to 3.2 times were measured.
-                            {"constants", sum_of_offsets, 8000, false, true, 4},
-                            {"sum of offsets on the host", sum_of_offsets, 1000, true, true, 3, Target::host},
-                            {"offsets on the host", clamped_offsets, 1000, true, true, 3, Target::host},
-                            {"requirement", requirement, 2000, true, true, 3, Target::host},
-                            {"loads", dense_loads, 100, true, true, 3},
-                            {"strided loads", strided_loads, 100, true, true, 3},
-                            {"loads on the host", dense_loads, 200, true, true, 4, Target::host},
-                            {"strided loads on the host", strided_loads, 200, true, true, 4, Target::host},
-                            {"chain of tiles", tile_chain, 1000, true, true, 3},
-                            {"chain of tiles on the host", tile_chain, 2000, true, true, 3, Target::host},
-                            {"branches that load", branches_that_load, 100, true, true, 3},
-                            {"branches that reduce", branches_that_reduce, 100, true, true, 3},
-                            {"branches on the host", branches_that_load, 50, true, true, 3, Target::host},
-                            {"rings", rings, 16, false, false, 4}};
+                            {"stages", stages, 32, false, true, 40},
+                            {"nested loops", nested, 12, false, true, 80},
+                            {"boxes apart", boxes_apart, 200, false, true},
+                            {"boxes with barriers", boxes_with_barriers, 200, false, true},
+                            {"constants", sum_of_offsets, 8000, false, true},
+                            {"sum of offsets on the host", sum_of_offsets, 1000, true, true, 25, Target::host},
+                            {"offsets on the host", clamped_offsets, 1000, true, true, 25, Target::host},
+                            {"requirement", requirement, 2000, true, true, 25, Target::host},
+                            {"loads", dense_loads, 100, true, true},
+                            {"strided loads", strided_loads, 100, true, true},
+                            {"loads on the host", dense_loads, 200, true, true, 25, Target::host},
+                            {"strided loads on the host", strided_loads, 200, true, true, 25, Target::host},
+                            {"chain of tiles", tile_chain, 1000, true, true},
+                            {"chain of tiles on the host", tile_chain, 2000, true, true, 25, Target::host},
+                            {"branches that load", branches_that_load, 100, true, true},
+                            {"branches that reduce", branches_that_reduce, 100, true, true},
+                            {"branches on the host", branches_that_load, 50, true, true, 25, Target::host},
+                            {"rings", rings, 16, false}};
   for (Kind const& kind : kinds) {
-    auto const [once, twice] =
-        growth([&](int length) { return std::max(seconds(kind, length), 0.02); }, kind.length, kind.max);
-    INFO(kind.name << ": " << once << " s for " << kind.length << " ops, " << twice << " s for twice as many");
-    CHECK(twice < kind.max * once);
+    (void)work(kind, std::max(kind.length / 8, 1));  // tables of layouts, which are kept
+    Work const once = work(kind, kind.length), twice = work(kind, 2 * kind.length);
+    INFO(kind.name << ": " << once.str() << " for " << kind.length << " ops, " << twice.str() << " for twice as many");
+    auto const grows = [&](std::int64_t less, std::int64_t more) { return 10 * more < kind.max * less; };
+    CHECK(once.looks > 0);  // they are counted
+    CHECK(grows(once.made.count, twice.made.count));
+    CHECK(grows(once.made.bytes, twice.made.bytes));
+    CHECK(grows(once.looks, twice.looks));
   }
 }
 
-TEST_CASE("a box filter of 15 x 15 compiles within a second, a chain of 20000 tiles within five") {
-  for (Target const target : {Target::host, Target::cuda}) {
-    // Measured: 0.2 and 0.4 s, 1.4 and 3 s without optimisation of the compiler; sanitizers take longer.
-    Kind const box = {"box filter", box_filter, 15, true, true, 0, target};
-    Kind const tiles = {"chain of tiles", tile_chain, 20000, true, true, 0, target};
-    INFO((target == Target::host ? "host" : "cuda"));
-    CHECK(in_time(seconds(box, box.length, 1), 1));
-    CHECK(in_time(seconds(tiles, tiles.length, 1), 5));
+TEST_CASE("a box filter of 15 x 15 and a chain of 20000 tiles take little work") {
+  struct Limit {
+    Kind kind;
+    std::int64_t allocations, bytes, looks;  ///< twice those that were counted
+  };
+  for (Limit const& limit : {
+           Limit{{"box filter", box_filter, 15, true, true, 0, Target::host}, 310'000, 60'000'000, 6000},
+           Limit{{"chain of tiles", tile_chain, 20000, true, true, 0, Target::host}, 10'000'000, 600'000'000, 300},
+           Limit{{"box filter", box_filter, 15, true, true, 0, Target::cuda}, 1'100'000, 230'000'000, 4000},
+           Limit{{"chain of tiles", tile_chain, 20000, true, true, 0, Target::cuda}, 16'000'000, 1'800'000'000, 41'000},
+       }) {
+    Work const found = work(limit.kind, limit.kind.length);
+    INFO((limit.kind.target == Target::host ? "host, " : "cuda, ") << limit.kind.name << ": " << found.str());
+    CHECK(found.made.count < limit.allocations);
+    CHECK(found.made.bytes < limit.bytes);
+    CHECK(found.looks < limit.looks);
   }
 }

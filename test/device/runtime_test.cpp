@@ -357,7 +357,6 @@ TEST_CASE("a prepared launch repeats, and knows its device and buffers") {
   for (int i = 0; i < 100; ++i) launch.run(order);
   clock.stop();
   CHECK(clock.seconds() > 0);
-  CHECK(clock.seconds() < 1);
   std::vector<float> out(500);
   c.copy_to(out);
   CHECK(out[499] == 998);

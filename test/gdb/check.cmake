@@ -24,7 +24,7 @@ execute_process(
     -ex "echo negated:" -ex "print sum" -ex "echo block:" -ex "print block"
     -ex continue
     "${PROGRAM}"
-  OUTPUT_VARIABLE output ERROR_VARIABLE errors TIMEOUT 240)
+  OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 skip_if_untraced("${output}" "${errors}")
 require_texts("${output}" "${errors}"
   "first:$1 = 2x4xf32 {{0, 1, 2, 3}, {8, 9, 10, 11}}"

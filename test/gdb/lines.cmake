@@ -10,7 +10,7 @@ execute_process(
   COMMAND ${gdb} -nx -batch -ex "set breakpoint pending on" -ex "tbreak running_sum.blocks" -ex run
     -ex "echo entry:" -ex frame -ex "tbreak ${file}:${line}" -ex continue -ex "echo line:" -ex frame -ex "backtrace 4"
     "${PROGRAM}"
-  OUTPUT_VARIABLE output ERROR_VARIABLE errors TIMEOUT 240)
+  OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 skip_if_untraced("${output}" "${errors}")
 require_texts("${output}" "${errors}" "entry:#0  running_sum.blocks () at ${file}:"
   "line:#0  running_sum.blocks () at ${file}:${line}")

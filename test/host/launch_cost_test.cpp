@@ -1,10 +1,16 @@
-// Tests the cost of a launch besides its work. A prepared one does not allocate or look anything up; a typed one with
-// the arguments of an earlier one does not allocate.
+// Tests the cost of a launch besides its work, by counts that are the same on every machine; `./dev bench
+// device_launch_cost` measures the time. A prepared one does not allocate, lock, hash or look anything up; a typed one
+// with the arguments of an earlier one does not allocate.
 #include <algorithm>
+#include <functional>
+#include <mutex>
+#include <string>
 
 #include "jit/kernel_cache.hpp"
 #include "support/catch.hpp"
 #include "support/count_allocations.hpp"
+#include "support/count_locks.hpp"
+#include "support/options.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -54,6 +60,29 @@ TEST_CASE("a prepared launch does not allocate, trace or compile", "[N13]") {
   CHECK(on.found() == 6);
   std::vector<int> const counted(1);  // the counter counts
   CHECK(allocations_of_thread() > allocated);
+}
+
+TEST_CASE("a prepared launch on one thread does not lock or hash, one with equal arguments little", "[N13]") {
+  if constexpr (!test::counts_locks) TEGULA_SKIP("sanitizers count no locks");
+  support::Options options = support::options();
+  options.threads = 1;  // a pool of several wakes up under its own lock
+  support::ScopedOptions const scope(options);
+  Tensors on;
+  prepared const go = prepare(scaled, on.x, 2.F, on.y);
+  auto const launch_all = [&] { launch(host_stream(), scaled, on.x, 2.F, on.y); };
+  for (int i = 0; i < 65; ++i) go(host_stream()), launch_all();  // behind the trace of launch 64
+  std::int64_t const locks = test::locks_of_thread(), hashes = test::hashes_of_thread();
+  for (int i = 0; i < 10; ++i) go(host_stream());
+  CHECK(test::locks_of_thread() - locks == 0);
+  CHECK(test::hashes_of_thread() - hashes == 0);
+  for (int i = 0; i < 10; ++i) launch_all();
+  CHECK(test::locks_of_thread() - locks == 20);  // the kernel's memo, and its recent launches
+  CHECK(test::hashes_of_thread() - hashes == 0);
+  std::mutex mutex;  // the counters count
+  { std::lock_guard const lock(mutex); }
+  CHECK(test::locks_of_thread() - locks == 21);
+  (void)std::hash<std::string>()("text");
+  CHECK(test::hashes_of_thread() - hashes == 1);
 }
 
 TEST_CASE("a launch with the arguments of an earlier one does not allocate") {

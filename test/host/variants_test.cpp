@@ -79,7 +79,7 @@ TuneOptions quick(std::string const& log = "") {
   options.idle_seconds = 0;
   options.busy_seconds = 0.002;
   options.rounds = 3;
-  options.max_estimate = 1e9;
+  options.max_estimate = options.max_seconds = 1e9;
   return options;
 }
 
@@ -168,10 +168,11 @@ TEST_CASE("the tuner takes the fastest, and says why the others are out", "[N15]
   INFO(found.str());
   CHECK(a.right(3));
   REQUIRE(found.kernels.size() == 5);
-  CHECK(found.best == 1);
+  REQUIRE((found.best == 0 || found.best == 1));
   CHECK(found.problem == std::vector<std::int64_t>{256, 512, 256, 512});
-  CHECK(found.kernels[0].seconds > found.kernels[1].seconds);
-  CHECK(found.kernels[1].state == State::measured);
+  TunedKernel const& fastest = found.kernels[static_cast<std::size_t>(found.best)];
+  CHECK(found.kernels[static_cast<std::size_t>(1 - found.best)].seconds >= fastest.seconds);
+  CHECK(fastest.state == State::measured);
   CHECK(found.kernels[1].identical);
   CHECK(found.kernels[2].state == State::differs);
   CHECK_THAT(found.kernels[2].why,
@@ -179,7 +180,7 @@ TEST_CASE("the tuner takes the fastest, and says why the others are out", "[N15]
   CHECK(found.kernels[3].state == State::refused);
   CHECK_THAT(found.kernels[3].why, ContainsSubstring("three rows alone"));
   CHECK(found.kernels[4].state == State::refused);
-  CHECK_THAT(found.str(), ContainsSubstring("* tiles"));
+  CHECK_THAT(found.str(), ContainsSubstring("* " + fastest.label));
 
   SECTION("a kernel that is expected to be many times slower is not compiled") {
     TuneOptions options = quick();

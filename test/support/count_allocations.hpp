@@ -1,4 +1,5 @@
-// Counts the allocations of the calling thread. A program that links count_allocations.cpp replaces operator new.
+// Counts allocations: work that is the same on every machine, however busy. A program that links count_allocations.cpp
+// replaces operator new.
 #pragma once
 
 #include <cstdint>
@@ -7,5 +8,25 @@ namespace tegula::test {
 
 /// Gives the calls of operator new on this thread so far.
 std::int64_t allocations_of_thread();
+
+/// Holds allocations of all threads.
+struct Allocations {
+  std::int64_t count = 0, bytes = 0;
+
+  friend Allocations operator-(Allocations const& a, Allocations const& b) {
+    return {a.count - b.count, a.bytes - b.bytes};
+  }
+};
+
+/// Gives those of the process so far.
+Allocations allocations();
+
+/// Gives those of some work.
+template <class Work>
+Allocations allocations_of(Work const& work) {
+  Allocations const before = allocations();
+  work();
+  return allocations() - before;
+}
 
 }  // namespace tegula::test

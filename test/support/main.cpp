@@ -96,7 +96,7 @@ int list_for_ctest(std::string const& file, std::string const& program, std::str
       if (is_row(tag)) labels += ";" + tag;
     out << "add_test(" << name << " [==[" << program << "]==] [==[" << as_specification(test.name) << "]==])\n"
         << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT "
-        << (tegula::test::sanitized ? 3600 : 900) << " LABELS \"" << labels << "\" WORKING_DIRECTORY [==[" << folder
+        << (tegula::test::sanitized ? 14400 : 3600) << " LABELS \"" << labels << "\" WORKING_DIRECTORY [==[" << folder
         << "]==] ENVIRONMENT [==[TEGULA_CACHE_DIR=" << folder << "/cache]==])\n";
   }
   return out ? 0 : 1;

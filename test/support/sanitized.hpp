@@ -1,4 +1,4 @@
-// Tells whether this build is instrumented, for limits on time and for how often a slow case is repeated.
+// Tells whether this build is instrumented, for how often a slow case is repeated.
 #pragma once
 
 #include <cstdint>

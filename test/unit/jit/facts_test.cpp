@@ -3,7 +3,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/processor_time.hpp"
+#include "support/count_allocations.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"
 #include "tegula/support/error.hpp"
@@ -99,12 +99,17 @@ TEST_CASE("facts refuses what compile refuses, for the same reason and before it
   options.target = Target::cuda;
   options.facts.assign(2, {true, true});
   std::string reason;
-  try {
-    static_cast<void>(compile(large, options));
-  } catch (UserError const& error) {
-    reason = error.what();
-  }
+  auto const refused = [&] {
+    try {
+      static_cast<void>(compile(large, options));
+    } catch (UserError const& error) {
+      reason = error.what();
+    }
+  };
+  refused();  // what both need once
+  test::Allocations const to_refuse = test::allocations_of(refused);
   CHECK_THAT(reason, test::ContainsSubstring("registers"));
-  double const seconds = test::processor_seconds([&] { CHECK_THROWS_WITH(facts(large, options), reason); });
-  CHECK(test::in_time(seconds, 5));
+  test::Allocations const made = test::allocations_of([&] { CHECK_THROWS_WITH(facts(large, options), reason); });
+  INFO(made.count << " allocations, " << to_refuse.count << " of compile");
+  CHECK(2 * made.count < 3 * to_refuse.count);
 }

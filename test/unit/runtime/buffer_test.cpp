@@ -127,7 +127,6 @@ TEST_CASE("a timer on the host measures between start and stop") {
   CHECK_THROWS_AS(clock.seconds(), UserError);
   clock.stop();
   CHECK(clock.seconds() >= 0);
-  CHECK(clock.seconds() < 10);
 }
 
 TEST_CASE("extents beyond 63 bits and steps of 0 are refused with the values given") {

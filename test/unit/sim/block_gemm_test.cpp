@@ -1,7 +1,7 @@
 // Tests the hand-written GEMM of test/ir/target, run by warps.
 
 #include "block_support.hpp"
-#include "support/processor_time.hpp"
+#include "support/count_allocations.hpp"
 #include "support/sanitized.hpp"
 
 using namespace tegula;
@@ -39,17 +39,20 @@ struct Gemm {
 
 }  // namespace
 
-TEST_CASE("the hand-written gemm is clean and exact in the simulator", "[sim][block][N1]") {
+TEST_CASE("the hand-written gemm is clean and exact in the simulator, and costs few steps", "[sim][block][N1]") {
   auto const module = target("gemm");
   Gemm gemm(256, 256, 256);
   auto const arguments = gemm.arguments();
   block::Simulation simulation(module.kernel(), arguments);
   block::Result result;
-  double const seconds = processor_seconds([&] { result = simulation.run(BlockSchedule::seed(1)); });
+  Allocations const made = allocations_of([&] { result = simulation.run(BlockSchedule::seed(1)); });
   INFO(result.str());
   CHECK(result.clean());
   CHECK(gemm.wrong() == "");
-  CHECK(in_time(seconds, 3));
+  INFO(result.steps << " steps, " << result.values.steps << " ops, " << made.count << " allocations");
+  CHECK(result.steps < 1500);
+  CHECK(result.values.steps < 7000);
+  CHECK(made.count < 22'000);
 }
 
 TEST_CASE("the hand-written gemm is clean under 200 schedules of every kind", "[sim][block][N1]") {

@@ -1,6 +1,6 @@
 // Tests the ring of stages between a producer warp and consumer warps, in both schemes.
 
-#include "support/processor_time.hpp"
+#include "support/count_allocations.hpp"
 #include "unit/sim/machine_support.hpp"
 
 namespace {
@@ -109,13 +109,22 @@ TEST_CASE("the ring is silent and moves every value, for each depth, trip count 
 }
 
 TEST_CASE("the cost of a run grows with its length only", "[machine]") {
-  auto const seconds = [](int fills) {
+  struct Cost {
+    std::uint64_t steps;
+    Allocations made;
+  };
+  auto const cost = [](int fills) {
     Ring ring{.stages = 3, .fills = fills};
     Simulation simulation = simulate(ring);
-    return processor_seconds([&] { CHECK(simulation.run(Schedule::seed(1)).clean()); });
+    Outcome outcome;
+    Allocations const made = allocations_of([&] { outcome = simulation.run(Schedule::seed(1)); });
+    CHECK(outcome.clean());
+    return Cost{outcome.steps, made};
   };
-  double const once = seconds(5000);
-  double const four_times = seconds(20000);
-  CHECK(four_times < 12 * once + 0.05);  // sixteen times would be quadratic
-  CHECK(in_time(four_times, 5));
+  Cost const once = cost(5000), four_times = cost(20000);
+  INFO(once.steps << " and " << four_times.steps << " steps, " << once.made.count << " and " << four_times.made.count
+                  << " allocations, " << once.made.bytes << " and " << four_times.made.bytes << " bytes");
+  CHECK(four_times.steps < 5 * once.steps);  // sixteen times would be quadratic
+  CHECK(four_times.made.count < 5 * once.made.count);
+  CHECK(four_times.made.bytes < 5 * once.made.bytes);
 }
