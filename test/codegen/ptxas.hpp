@@ -9,8 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "support/catch.hpp"
-
 namespace tegula::test {
 
 inline std::string find_ptxas() {
@@ -30,7 +28,7 @@ inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
   std::ofstream(file) << ptx;
   std::string output;
   std::FILE* pipe = ::popen((ptxas + " -arch=sm_90a -v " + file + " -o /dev/null 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
+  if (pipe == nullptr) return "ptxas failed\n";
   for (char buffer[4096]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) output += buffer;
   int const status = ::pclose(pipe);
   std::filesystem::remove(file);

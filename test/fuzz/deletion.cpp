@@ -2,7 +2,6 @@
 #include "fuzz/deletion.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -132,8 +131,9 @@ std::vector<sim::machine::Schedule> few_schedules() {
   return {sim::machine::Schedule::latest(), sim::machine::Schedule::earliest()};
 }
 
-/// Gives the first report; empty: none.
-std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
+/// Gives the first report; empty: none. `steps` counts the ops that warps executed.
+std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules,
+                  std::uint64_t* steps = nullptr) {
   Arguments arguments(one, launch);
   try {
     sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch));
@@ -141,8 +141,11 @@ std::string error(PipelineCase const& one, ir::Module const& module, Launch cons
       auto const sweep = simulation.sweep(3);
       return sweep.clean() ? "" : sweep.str();
     }
-    for (auto const& schedule : few_schedules())
-      if (auto const result = simulation.run(schedule); !result.clean()) return result.str();
+    for (auto const& schedule : few_schedules()) {
+      auto const result = simulation.run(schedule);
+      if (steps != nullptr) *steps += static_cast<std::uint64_t>(result.values.steps);
+      if (!result.clean()) return result.str();
+    }
     return {};
   } catch (std::exception const& error) {
     return error.what();
@@ -254,18 +257,18 @@ class Remover {
     ops_ = test::detail::all_ops(module_);
   }
 
-  Deletions run(std::chrono::seconds longest) {
+  Deletions run(double max_computed) {
     Deletions result;
     if (!ir::has_block_ops(module_.kernel())) {
       result.refused = "it has no block ops";
       return result;
     }
-    auto const begin = std::chrono::steady_clock::now();
+    std::uint64_t steps = 0;
     for (Launch const& launch : launches_)
-      if (std::string const found = error(case_, module_, launch, Schedules::few); !found.empty())
+      if (std::string const found = error(case_, module_, launch, Schedules::few, &steps); !found.empty())
         throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
-    if (std::chrono::steady_clock::now() - begin > longest) {
-      result.refused = "its launches take too long to be run without each op";
+    if (static_cast<double>(steps) * elements_of_step(module_) > max_computed) {
+      result.refused = "its launches compute too much to be run without each op";
       return result;
     }
     auto max = executions_of_a_warp(case_, module_, launches_);
@@ -467,9 +470,9 @@ class Remover {
 
 }  // namespace
 
-Deletions without_each_op(PipelineCase const& given, Behind const& behind, std::chrono::seconds longest) {
+Deletions without_each_op(PipelineCase const& given, Behind const& behind, double max_computed) {
   try {
-    return Remover(given, behind).run(longest);
+    return Remover(given, behind).run(max_computed);
   } catch (UserError const& error) {
     Deletions result;
     result.refused = error.what();

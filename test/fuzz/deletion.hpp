@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -70,11 +69,11 @@ struct Deletions {
 ///
 /// An op that is not missed there is tried with each parameter none, negative, small or large alone. A persistent
 /// kernel has one CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for
-/// tests, which put something in. A kernel whose launches together take more than `longest` is refused: it would be run
-/// up to ten times for each op.
+/// tests, which put something in. A kernel whose launches together compute more than `max_computed` elements, counted
+/// as JudgeOptions does, is refused: it would be run up to ten times for each op.
 using Behind = std::function<void(ir::Module&)>;
-constexpr std::chrono::seconds any_time = std::chrono::hours(1);
-Deletions without_each_op(PipelineCase const& given, Behind const& behind = {},
-                          std::chrono::seconds longest = any_time);
+constexpr double any_number = 1e30;
+constexpr double of_seconds = 7.5e8;  ///< about three seconds
+Deletions without_each_op(PipelineCase const& given, Behind const& behind = {}, double max_computed = any_number);
 
 }  // namespace tegula::fuzz

@@ -100,20 +100,6 @@ Level level_of(ir::Module const& module) {
   return ir::has_block_ops(module.kernel()) || holds<ir::ConvertLayoutOp>(module) ? Level::none : Level::tiles;
 }
 
-/// Elements that a warp computes in a step on average, copies and all, and what the step itself costs.
-double elements_of_step(ir::Module const& module) {
-  double elements = 0, ops = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) {
-    ++ops;
-    for (int i = 0; i < op.result_count(); ++i)
-      if (layout::Layout const* const layout =
-              op.result(i)->type().in_registers() ? op.result(i)->type().layout() : nullptr)
-        elements += 32.0 * layout->registers();
-  });
-  constexpr double of_step = 200;  // measured: 0.8 us a step of few elements
-  return of_step + elements / ops;
-}
-
 class Judge {
  public:
   Judge(PipelineCase const& one, JudgeOptions const& options)
@@ -312,6 +298,19 @@ void fill(HostTensor& tensor, RandomParameter const& parameter, std::size_t plac
         if (!summed) tensor.set(i, {element, std::uint64_t{negative} << (tegula::bits(element) - 1) | 1});
     }
   }
+}
+
+double elements_of_step(ir::Module const& module) {
+  double elements = 0, ops = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) {
+    ++ops;
+    for (int i = 0; i < op.result_count(); ++i)
+      if (layout::Layout const* const layout =
+              op.result(i)->type().in_registers() ? op.result(i)->type().layout() : nullptr)
+        elements += 32.0 * layout->registers();
+  });
+  constexpr double of_step = 200;  // measured: 0.8 us a step of few elements
+  return of_step + elements / ops;
 }
 
 Judgement judge(PipelineCase const& one, JudgeOptions const& options) {

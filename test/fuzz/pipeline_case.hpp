@@ -81,5 +81,15 @@ Judgement judge(PipelineCase const& one, JudgeOptions const& options = {});
 /// The smallest case found whose judgement is wrong behind the same pass: ops, extents, trip counts and options go as
 /// long as that stays so.
 PipelineCase shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options = {});
+/// Does the same for any property, judged so many times at most. A candidate that throws does not have it.
+PipelineCase shrink(PipelineCase const& one, std::function<bool(PipelineCase const&)> const& wrong,
+                    int judgements = 3000);
+
+/// Gives the kind of an error: its text up to the first name or number.
+std::string_view kind_of(std::string_view reason);
+
+/// Gives the elements that a warp computes in a step on average, copies and all, and the cost of the step itself in
+/// elements.
+double elements_of_step(ir::Module const& module);
 
 }  // namespace tegula::fuzz

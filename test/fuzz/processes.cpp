@@ -23,7 +23,6 @@
 namespace tegula::fuzz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using End = JobResult::End;
 
 /// Holds the data that all processes see.
@@ -44,7 +43,7 @@ struct Worker {
   int from = -1;       ///< the end of its pipe that this process reads
   std::string unread;  ///< part of a message
   std::optional<std::uint64_t> job;
-  Clock::time_point since;
+  double since = 0;
 };
 
 void write_all(int to, void const* data, std::size_t size) {
@@ -105,7 +104,7 @@ class Processes {
       for (std::size_t i = workers_.size(); i-- > 0;)
         if (ready[i].revents != 0 && !read(workers_[i])) buried(i);
       for (Worker& worker : workers_)
-        if (worker.job && seconds_since(worker.since) > options_.seconds_per_job) {
+        if (worker.job && now() - worker.since > options_.seconds_per_job) {
           note({*worker.job, End::took_too_long, fmt::format("took more than {} s", options_.seconds_per_job)});
           worker.job.reset();
           ::kill(worker.id, SIGKILL);  // buried when its pipe closes
@@ -115,8 +114,9 @@ class Processes {
   }
 
  private:
-  static double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
+  [[nodiscard]] double now() const {
+    if (options_.clock) return options_.clock();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
   void begin() {
@@ -131,7 +131,7 @@ class Processes {
       work_on(*shared_, count_, ends[1], work_);
     }
     ::close(ends[1]);
-    workers_.push_back({id, ends[0], {}, {}, Clock::now()});
+    workers_.push_back({id, ends[0], {}, {}, now()});
   }
 
   /// Reads the output of a worker. False: it has ended.
@@ -149,7 +149,7 @@ class Processes {
       worker.unread.erase(0, sizeof head + head.bytes);
       if (head.begins) {
         worker.job = head.job;
-        worker.since = Clock::now();
+        worker.since = now();
       } else if (worker.job) {
         worker.job.reset();
         note({head.job, head.end, std::move(text)});

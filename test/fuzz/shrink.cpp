@@ -11,6 +11,12 @@
 #include "transform/pipeline.hpp"
 
 namespace tegula::fuzz {
+
+std::string_view kind_of(std::string_view reason) {
+  if (reason.starts_with("schedule ")) reason.remove_prefix(std::min(reason.find(": ") + 2, reason.size()));
+  return reason.substr(0, reason.find_first_of("%0123456789"));
+}
+
 namespace {
 
 using ir::Op;
@@ -89,21 +95,10 @@ bool without_carried(Op& op, int place) {
   return true;
 }
 
-/// Gives the kind of an error: the text up to the first name or number.
-std::string_view kind_of(std::string_view reason) {
-  if (reason.starts_with("schedule ")) reason.remove_prefix(std::min(reason.find(": ") + 2, reason.size()));
-  return reason.substr(0, reason.find_first_of("%0123456789"));
-}
-
 class Shrink {
  public:
-  Shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options)
-      : best_(one.clone()), pass_(found.pass), kind_(kind_of(found.reason)), options_(options) {
-    options_.until = pass_;
-    options_.each_pass = false;
-    // Some schedules show what the first few do not.
-    if (!wrong(best_)) options_.each_pass = true;
-  }
+  Shrink(PipelineCase const& one, std::function<bool(PipelineCase const&)> const& wrong, int judgements)
+      : best_(one.clone()), is_wrong_(wrong), left_(judgements) {}
 
   PipelineCase run() {
     bool better = wrong(best_);
@@ -119,14 +114,10 @@ class Shrink {
  private:
   bool wrong(PipelineCase const& candidate) {
     --left_;
-    Judgement const found = judge_once(candidate);
-    return found.wrong() && found.pass == pass_ && kind_of(found.reason) == kind_;
-  }
-  [[nodiscard]] Judgement judge_once(PipelineCase const& candidate) const {
     try {
-      return judge(candidate, options_);
+      return is_wrong_(candidate);
     } catch (std::exception const&) {
-      return {};
+      return false;
     }
   }
 
@@ -248,15 +239,33 @@ class Shrink {
   }
 
   PipelineCase best_;
-  std::string pass_, kind_;
-  JudgeOptions options_;
-  int left_ = 3000;  ///< judgements
+  std::function<bool(PipelineCase const&)> const& is_wrong_;
+  int left_;  ///< judgements
 };
 
 }  // namespace
 
 PipelineCase shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options) {
-  return Shrink(one, found, options).run();
+  JudgeOptions own = options;
+  own.until = found.pass;
+  own.each_pass = false;
+  std::function<bool(PipelineCase const&)> const wrong = [&](PipelineCase const& candidate) {
+    Judgement const again = judge(candidate, own);
+    return again.wrong() && again.pass == found.pass && kind_of(again.reason) == kind_of(found.reason);
+  };
+  auto const fails = [&] {
+    try {
+      return wrong(one);
+    } catch (std::exception const&) {
+      return false;
+    }
+  };
+  if (!fails()) own.each_pass = true;  // some schedules show what the first few do not
+  return shrink(one, wrong);
+}
+
+PipelineCase shrink(PipelineCase const& one, std::function<bool(PipelineCase const&)> const& wrong, int judgements) {
+  return Shrink(one, wrong, judgements).run();
 }
 
 }  // namespace tegula::fuzz

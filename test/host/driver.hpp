@@ -222,16 +222,16 @@ inline void run_on_host(ir::Module const& module, HostArguments const& arguments
   run_compiled(compile_for(module, arguments, options), arguments, options);
 }
 
-/// Runs the text on the host in every variant (three CPUs, with and without facts) and compares each written array with
-/// the simulator. Bits are equal, or within `tolerance` relative to the largest magnitude of the array.
-inline void check_against_simulator(std::string const& text, HostArguments const& arguments, double tolerance = 0) {
-  ir::Module const module = parse(text);
+/// Runs the module on the host in every variant (three CPUs, with and without facts) and compares each written array
+/// with the simulator. Bits are equal, or within `tolerance` relative to the largest magnitude of the array. Names the
+/// first difference; empty: none.
+inline std::string difference_from_simulator(ir::Module const& module, HostArguments const& arguments,
+                                             double tolerance = 0) {
   std::vector<Array> initial;
   for (HostArgument const& argument : arguments)
     initial.push_back(argument.array != nullptr ? *argument.array : Array(Element::f32, {0}));
   sim::Result const result = sim::run(module.kernel(), simulator_arguments(arguments));
-  INFO(result.str());
-  REQUIRE(result.clean());
+  if (!result.clean()) return "simulator: " + result.str();
   std::vector<Array> expected = initial;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].array != nullptr) expected[i] = *arguments[i].array;
@@ -239,16 +239,16 @@ inline void check_against_simulator(std::string const& text, HostArguments const
     for (bool const facts : {true, false}) {
       for (std::size_t i = 0; i < arguments.size(); ++i)
         if (arguments[i].array != nullptr) *arguments[i].array = initial[i];
-      INFO("cpu " << (*architecture == '\0' ? "of this machine" : architecture) << (facts ? ", facts" : ", no facts"));
       RunOptions options;
       options.architecture = architecture;
       options.facts = facts;
       run_on_host(module, arguments, options);
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i].array == nullptr) continue;
+        std::string const where = "cpu " + std::string(*architecture == '\0' ? "of this machine" : architecture) +
+                                  (facts ? ", facts" : ", no facts") + ", argument " + std::to_string(i) + ": ";
         Array const& found = *arguments[i].array;
-        INFO("argument " << i);
-        CHECK(found.untouched_outside());
+        if (!found.untouched_outside()) return where + "bytes that belong to no element are written";
         double largest = 1e-30;
         for (std::int64_t k = 0; k < found.count(); ++k)
           if (std::isfinite(expected[i].value(k))) largest = std::max(largest, std::abs(expected[i].value(k)));
@@ -256,10 +256,15 @@ inline void check_against_simulator(std::string const& text, HostArguments const
         for (std::int64_t k = 0; k < found.count(); ++k)
           if (found.get(k) != expected[i].get(k))
             all.add(k, found.value(k), expected[i].value(k), largest, found.unwritten(k));
-        CHECK((all.wrong() == 0 ? "" : all.str()) == "");
+        if (all.wrong() != 0) return where + all.str();
       }
     }
   }
+  return {};
+}
+
+inline void check_against_simulator(std::string const& text, HostArguments const& arguments, double tolerance = 0) {
+  CHECK(difference_from_simulator(parse(text), arguments, tolerance) == "");
 }
 
 }  // namespace tegula::test

@@ -1,14 +1,14 @@
 // Proves by deletion that the passes' synchronising ops are needed in kernels of the fuzzer. These are the kept ones
-// and TEGULA_FUZZ_DELETIONS (100) random ones from TEGULA_FUZZ_SEED on.
+// and the first hundred random ones. ./dev fuzz draws others.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "fuzz/deletion.hpp"
+#include "fuzz/generators.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "ir/builder.hpp"
@@ -17,11 +17,6 @@
 using namespace tegula;
 
 namespace {
-
-std::uint64_t number_from(char const* variable, std::uint64_t otherwise) {
-  char const* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// Collects ops of several kernels, by the kind of proof.
 struct Count {
@@ -49,8 +44,8 @@ struct Count {
 
 /// Reports each op that is not missed for no reason.
 fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& one,
-                           std::chrono::seconds longest = fuzz::any_time) {
-  fuzz::Deletions found = fuzz::without_each_op(one, {}, longest);
+                           double max_computed = fuzz::any_number) {
+  fuzz::Deletions found = fuzz::without_each_op(one, {}, max_computed);
   std::printf("%s: %zu ops, %zu executed too rarely, %zu not missed%s\n", name.c_str(), found.ops(), found.rare.size(),
               found.excused.size(), found.refused.empty() ? "" : ", refused");
   for (fuzz::Excused const& each : found.excused)
@@ -74,13 +69,13 @@ constexpr std::uint64_t parts = 4, kinds = 8;  // see random_case for the kinds
 
 /// Draws eight seeds of 32, for kernels of all kinds, until enough of them pass the pipeline.
 void check_random(std::uint64_t part) {
-  std::uint64_t const begin = number_from("TEGULA_FUZZ_SEED", 1), all = number_from("TEGULA_FUZZ_DELETIONS", 100);
+  constexpr std::uint64_t begin = 1, all = 100;
   std::uint64_t const wanted = (all + parts - 1 - part) / parts;
   Count count;
   for (std::uint64_t seed = begin; count.kernels < wanted; ++seed) {
     if ((seed - begin) / kinds % parts != part) continue;
     auto const found = check_each("seed " + std::to_string(seed), fuzz::random_case(seed, fuzz::Trips::twice_and_more),
-                                  std::chrono::seconds(3));
+                                  fuzz::of_seconds);
     if (found.refused.empty()) count.add(found);
   }
   std::printf("%s\n", count.str().c_str());
@@ -100,7 +95,9 @@ Count check_folder(std::string const& folder, NotMissed const& not_missed) {
   Count all;
   for (std::string const& file : files) {
     std::string const name = std::filesystem::path(file).stem().string();
-    fuzz::Deletions const found = check_each(name, fuzz::read_case(test::read_file(file)));
+    fuzz::KeptCase const kept = fuzz::read_kept(test::read_file(file));
+    if (kept.text.find("// replay: target=cuda") == std::string::npos) continue;  // not a kernel for the passes
+    fuzz::Deletions const found = check_each(name, fuzz::read_case(kept.text));
     Count count;
     count.add(found);
     auto const expected = not_missed.find(name);
