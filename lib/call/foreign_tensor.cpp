@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string>
 
+#include "tegula/runtime/view.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::detail {
@@ -70,6 +72,12 @@ void check_foreign_memory(void const* shape, void const* data, std::uint64_t byt
         fmt::format("dlpack: the tensor begins {} bytes behind a null address; its producer gives the address of the "
                     "memory in data",
                     byte_offset));
+  if (byte_offset > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+      !may_reach(data, static_cast<std::int64_t>(byte_offset)))
+    throw UserError(
+        fmt::format("dlpack: the tensor begins {} bytes behind the address {}, outside of the address space; its "
+                    "producer gives an offset into the memory in data",
+                    byte_offset, data));
 }
 
 device foreign_device(int device_type, int number) {

@@ -73,7 +73,8 @@ std::vector<sim::Argument> sim_arguments(std::span<Argument const> arguments, St
     tensor.element = argument.element;
     for (int axis = 0; axis < argument.rank; ++axis) {
       tensor.extents.push_back(argument.extents[axis]);
-      tensor.strides.push_back(argument.strides[axis]);
+      // Never used between less than two elements, and maybe any number: see argument_pack.cpp.
+      tensor.strides.push_back(argument.extents[axis] <= 1 ? 0 : argument.strides[axis]);
     }
     result.emplace_back(tensor);
   }

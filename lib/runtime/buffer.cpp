@@ -226,8 +226,19 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
   after(order, where);
 }
 
-void refuse_extent(std::uint64_t extent) {
-  throw UserError(fmt::format("an extent of {} is more than a 64-bit signed integer holds", extent));
+void refuse_extent(std::uint64_t extent, char const* word) {
+  throw UserError(fmt::format("{} of {} is more than a 64-bit signed integer holds", word, extent));
+}
+
+void refuse_fraction(double extent) {
+  throw UserError(fmt::format("an extent of {} is not an integer of 64 bits", extent));
+}
+
+void refuse_distance(int axis, std::int64_t elements, std::int64_t stride) {
+  throw UserError(
+      fmt::format("view: element {} along axis {}, whose stride is {}, is outside of the address space; a view covers "
+                  "memory that exists",
+                  elements, axis, stride));
 }
 
 void refuse_axis(int axis, int rank) {

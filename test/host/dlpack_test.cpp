@@ -3,6 +3,8 @@
 
 #if __has_include(<dlpack/dlpack.h>)
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tegula/call/dlpack.hpp"
@@ -112,6 +114,12 @@ TEST_CASE("a tensor of DLPack of another element, rank or device is refused with
   tensor.byte_offset = 64;
   CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)), ContainsSubstring("64 bytes behind a null address"));
   tensor.data = data;
+  for (std::uint64_t const offset : {~std::uint64_t{0} - 15, std::uint64_t{1} << 63, (std::uint64_t{1} << 63) - 16}) {
+    tensor.byte_offset = offset;
+    CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)),
+                      ContainsSubstring(std::to_string(offset) + " bytes behind the address") &&
+                          ContainsSubstring("outside of the address space"));
+  }
   tensor.byte_offset = 0;
   CHECK_THROWS_WITH((dlpack_tensor(nullptr).view<float, 2>()),
                     ContainsSubstring("the tensor has 0 axes") || ContainsSubstring("the tensor's elements are"));

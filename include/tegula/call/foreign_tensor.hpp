@@ -21,7 +21,7 @@ ForeignType foreign_type(Element element);
 /// Throws UserError if a tensor does not have this element and rank, or if its device type (a number of DLDeviceType)
 /// is neither the host nor CUDA.
 void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank);
-/// Throws UserError if a tensor has axes but no extents, or an offset from a null address.
+/// Throws UserError if a tensor has axes but no extents, an offset from a null address, or one past the address space.
 void check_foreign_memory(void const* shape, void const* data, std::uint64_t byte_offset);
 /// Gives the device of a tensor that check_foreign took.
 device foreign_device(int device_type, int number);

@@ -98,15 +98,10 @@ class buffer {
   [[nodiscard]] std::int64_t extent(int axis) const { return extents_[detail::checked_axis(axis, Rank)]; }
   /// Counts the elements between neighbours along `axis`.
   [[nodiscard]] std::int64_t stride(int axis) const {
-    std::int64_t product = 1;
-    for (int inner = detail::checked_axis(axis, Rank) + 1; inner < Rank; ++inner) product *= extents_[inner];
-    return product;
+    int const inner = detail::checked_axis(axis, Rank) + 1;
+    return detail::saturated_product(extents_ + inner, Rank - inner);
   }
-  [[nodiscard]] std::int64_t size() const {
-    std::int64_t product = 1;
-    for (std::int64_t extent : extents_) product *= extent;
-    return product;
-  }
+  [[nodiscard]] std::int64_t size() const { return detail::saturated_product(extents_, Rank); }
   [[nodiscard]] device where() const { return detail::device_of(allocation_.get()); }
   /// Gives the address on its device; const elements of a const buffer. Throws UserError after free().
   [[nodiscard]] T* data() { return static_cast<T*>(detail::address_of(allocation_.get())); }

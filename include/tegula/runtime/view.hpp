@@ -16,7 +16,9 @@ template <class E>
 concept ExtentLike = std::is_convertible_v<E, std::int64_t>;
 
 /// Throw UserError.
-[[noreturn]] void refuse_extent(std::uint64_t extent);
+[[noreturn]] void refuse_extent(std::uint64_t extent, char const* word);
+[[noreturn]] void refuse_fraction(double extent);
+[[noreturn]] void refuse_distance(int axis, std::int64_t elements, std::int64_t stride);
 [[noreturn]] void refuse_step(int axis);
 [[noreturn]] void refuse_axis(int axis, int rank);
 [[noreturn]] void refuse_range(int axis, std::int64_t first, std::int64_t last, std::int64_t extent);
@@ -28,15 +30,55 @@ constexpr int checked_axis(int axis, int rank) {
 }
 
 template <ExtentLike E>
-constexpr std::int64_t extent_of(E const& extent) {
+constexpr std::int64_t extent_of(E const& extent, char const* word = "an extent") {
   if constexpr (std::is_unsigned_v<E> && sizeof(E) == sizeof(std::uint64_t))
-    if (extent > static_cast<std::uint64_t>(INT64_MAX)) refuse_extent(extent);
+    if (extent > static_cast<std::uint64_t>(INT64_MAX)) refuse_extent(extent, word);
+  if constexpr (std::is_floating_point_v<E>)
+    if (!(extent >= -0x1p63 && extent < 0x1p63)) refuse_fraction(static_cast<double>(extent));
   return static_cast<std::int64_t>(extent);
 }
 
-/// Gives a * b without undefined overflow: a launch refuses extents whose product is too large.
-constexpr std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+// The arithmetic of views, all of it: it never wraps. A product that does not fit becomes the nearest end of 64 bits;
+// as a stride between elements that is farther than any memory, which each launch refuses.
+
+constexpr std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+constexpr std::int64_t saturated_product(std::int64_t const* extents, int count) {
+  std::int64_t product = 1;
+  bool empty = false;
+  for (int axis = 0; axis < count; ++axis) {
+    product = saturated_product(product, extents[axis]);
+    empty = empty || extents[axis] == 0;
+  }
+  return empty ? 0 : product;
+}
+/// Counts the elements of [first, last), every `step`-th of them.
+constexpr std::int64_t count_of_steps(std::int64_t first, std::int64_t last, std::int64_t step) {
+  if (last <= first) return 0;
+  std::uint64_t const length = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first),
+                      by = step < 0 ? 0 - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
+  return static_cast<std::int64_t>((length - 1) / by + 1);
+}
+/// Tells whether there may be memory `bytes` behind an address: in the lower half of 64 bits, as check_arguments
+/// expects.
+inline bool may_reach(void const* address, std::int64_t bytes) {
+  auto const base = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
+  std::int64_t moved = 0;
+  return base >= 0 && !__builtin_add_overflow(base, bytes, &moved) && moved >= 0;
+}
+/// Gives the address `elements` strides along an axis from `data`; null stays null. Throws UserError where no memory
+/// can be.
+template <class T>
+constexpr T* moved_along(T* data, int axis, std::int64_t elements, std::int64_t stride) {
+  if (data == nullptr) return data;
+  std::int64_t offset = 0, bytes = 0;
+  bool const wraps = __builtin_mul_overflow(elements, stride, &offset) ||
+                     __builtin_mul_overflow(offset, static_cast<std::int64_t>(sizeof(T)), &bytes);
+  if (wraps || (!std::is_constant_evaluated() && !may_reach(data, bytes))) refuse_distance(axis, elements, stride);
+  return data + offset;
 }
 
 /// Holds the part that both kinds of view share.
@@ -55,11 +97,7 @@ class ViewBase {
   [[nodiscard]] constexpr std::int64_t extent(int axis) const { return extents_[checked_axis(axis, Rank)]; }
   /// Counts the elements between neighbours along `axis`; may be negative or 0.
   [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[checked_axis(axis, Rank)]; }
-  [[nodiscard]] constexpr std::int64_t size() const {
-    std::int64_t product = 1;
-    for (std::int64_t extent : extents_) product *= extent;
-    return product;
-  }
+  [[nodiscard]] constexpr std::int64_t size() const { return saturated_product(extents_, Rank); }
 
   /// Gives the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1 down.
   /// Throws UserError for a step of 0, and for elements that the view does not have.
@@ -68,10 +106,11 @@ class ViewBase {
     if (first < last && (first < 0 || last > extent(axis))) refuse_range(axis, first, last, extent(axis));
     Self result = self();
     ViewBase& base = result;
-    std::int64_t const distance = step < 0 ? -step : step;
-    base.extents_[checked_axis(axis, Rank)] = last <= first ? 0 : (last - first + distance - 1) / distance;
-    if (base.extents_[axis] > 0) base.data_ += (step < 0 ? last - 1 : first) * strides_[axis];
-    base.strides_[axis] *= step;
+    std::int64_t const count = count_of_steps(first, last, step);
+    base.extents_[checked_axis(axis, Rank)] = count;
+    if (count > 0) base.data_ = moved_along(data_, axis, step < 0 ? last - 1 : first, strides_[axis]);
+    // The stride between less than two elements is never used.
+    base.strides_[axis] = saturated_product(strides_[axis], step);
     return result;
   }
   /// Gives the same elements with two axes exchanged.
@@ -92,7 +131,7 @@ class ViewBase {
     for (int axis = Rank - 1; axis >= 0; --axis) {
       extents_[axis] = extents[axis];
       strides_[axis] = strides != nullptr ? strides[axis] : dense;
-      dense = wrapped_product(dense, extents[axis]);
+      dense = saturated_product(dense, extents[axis]);
     }
   }
   [[nodiscard]] constexpr Self const& self() const { return static_cast<Self const&>(*this); }

@@ -182,3 +182,38 @@ TEST_CASE("a timer that was moved from is refused") {
   CHECK_THROWS_WITH(first.start(), ContainsSubstring("moved from"));
   CHECK_THROWS_WITH(first.seconds(), ContainsSubstring("moved from"));
 }
+
+TEST_CASE("views: slices by steps near the ends of 64 bits count their elements") {
+  std::vector<float> x(100);
+  std::int64_t const min = std::numeric_limits<std::int64_t>::min(), max = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t const step : {std::int64_t{10}, max / 2, max - 5, max, min + 1, min}) {
+    CHECK(view(x).slice(0, 10, 20, step).extent(0) == 1);
+    CHECK(view(x).slice(0, 10, 20, step).data() == x.data() + (step < 0 ? 19 : 10));
+    CHECK(view(x).slice(0, 0, 100, 2).slice(0, 3, 4, step).data() == x.data() + 6);
+  }
+  CHECK(view(x).slice(0, 10, 20, 9).extent(0) == 2);
+  CHECK(view(x).slice(0, 10, 20, -9).extent(0) == 2);
+  CHECK(view(x).slice(0, max, min, max).extent(0) == 0);
+  static_assert(view<float, 1>(nullptr, INT64_MAX).slice(0, 0, INT64_MAX, 2).extent(0) == INT64_MAX / 2 + 1);
+}
+
+TEST_CASE("views: arithmetic that passes 64 bits never gives another view") {
+  std::vector<float> x(100);
+  std::int64_t const large = std::int64_t{1} << 40;
+  // The dense stride would be 2^80, which wraps to 0: rows of a part would share their memory.
+  view<float, 3> const dense(x.data(), 4, large, large);
+  CHECK(dense.stride(0) == std::numeric_limits<std::int64_t>::max());
+  CHECK(dense.size() == std::numeric_limits<std::int64_t>::max());
+  CHECK(view<float, 3>(x.data(), 0, large, large).size() == 0);
+  CHECK_THROWS_WITH(dense.slice(0, 1, 2),
+                    ContainsSubstring("element 1 along axis 0") && ContainsSubstring("outside of the address space"));
+  view<float, 1> const far(x.data(), {std::int64_t{1} << 62}, {std::int64_t{1} << 40});
+  CHECK_THROWS_WITH(far.slice(0, std::int64_t{1} << 24, std::int64_t{1} << 25), ContainsSubstring("element 16777216"));
+  CHECK_THROWS_WITH(far.slice(0, 0, std::int64_t{1} << 62, -1), ContainsSubstring("outside of the address space"));
+  CHECK(far.slice(0, 0, 2, std::int64_t{1} << 30).stride(0) == std::numeric_limits<std::int64_t>::max());
+  CHECK(view<float, 1>(nullptr, 10).slice(0, 5, 10).data() == nullptr);
+  CHECK_THROWS_WITH((view<float, 1>(x.data(), 1e19)), ContainsSubstring("an extent of 1e+19 is not an integer"));
+  buffer<float, 3> const empty(device::host(), 0, large, large);
+  CHECK(empty.size() == 0);
+  CHECK(empty.stride(0) == std::numeric_limits<std::int64_t>::max());
+}
