@@ -13,8 +13,4 @@ std::int64_t multiply_blocks(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted) {
-  throw UserError(fmt::format("{}: argument {}: {} does not fit {}", kernel, number, value, name(wanted)));
-}
-
 }  // namespace tegula::call

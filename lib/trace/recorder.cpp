@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "support/float_range.hpp"
 #include "support/identifier.hpp"
 #include "support/locks.hpp"
 #include "tegula/math/functions.hpp"
@@ -56,24 +57,6 @@ std::string describe(Literal value) {
   return fmt::format("{}", value.integer);
 }
 
-// Gives the maximum of a floating element, and the smallest number that would be rounded to something above it.
-std::pair<double, double> range_of(Element element) {
-  switch (element) {
-    case Element::e4m3:
-      return {448, 464};
-    case Element::e5m2:
-      return {57344, 61440};
-    case Element::f16:
-      return {65504, 65520};
-    case Element::bf16:
-      return {0x1.fep127, 0x1.ffp127};
-    case Element::f32:
-      return {std::numeric_limits<float>::max(), 0x1.ffffffp127};
-    default:
-      return {std::numeric_limits<double>::max(), std::numeric_limits<double>::infinity()};
-  }
-}
-
 // Holds a number of the kernel's text, rounded to the nearest of the element; or why it does not fit.
 struct Fitted {
   std::optional<ir::Constant> bits;
@@ -90,11 +73,14 @@ Fitted fit(Literal value, Element element) {
     if (boolean || (!natural && ir::to_int(result) == value.integer)) return {result, ""};
     return {};
   }
-  double const exact = floating  ? value.floating
-                       : natural ? static_cast<double>(static_cast<std::uint64_t>(value.integer))
-                                 : static_cast<double>(value.integer);
+  bool const negative = !natural && value.integer < 0;
+  auto const raw = static_cast<std::uint64_t>(value.integer);
+  double const exact = floating                  ? value.floating
+                       : element != Element::f64 ? support::shortened_integer(negative, negative ? 0 - raw : raw)
+                       : natural                 ? static_cast<double>(raw)
+                                                 : static_cast<double>(value.integer);
   ir::Constant const result = ir::make_constant(element, exact);
-  auto const [max, beyond] = range_of(element);
+  auto const [max, beyond] = support::float_range(element);
   if (std::isfinite(exact) && std::abs(exact) >= beyond) return {{}, fmt::format(", which ends at {:.6g}", max)};
   if (exact != 0 && ir::to_double(result) == 0) return {{}, ", which would round it to 0"};
   return {result, ""};

@@ -9,10 +9,10 @@ if len(sys.argv) > 1:
     sys.path.insert(0, sys.argv[1])
 
 
-def refuses(call, part):
+def refuses(call, part, kind=ValueError):
     try:
         call()
-    except ValueError as error:
+    except kind as error:
         assert part in str(error), error
     else:
         raise AssertionError("not refused: " + part)
@@ -32,6 +32,8 @@ def check_numpy():
     refuses(lambda: tegula_sample.softmax(x.astype(np.float64), x), "element")
     refuses(lambda: tegula_sample.softmax(x[0], x[1]), "1 axes")
     refuses(lambda: tegula_sample.softmax(x, np.empty_like(x)), "a row must fit one tile")
+    for stream in (-1, 2**64):
+        refuses(lambda: tegula_sample.softmax(x, x, stream), "int", OverflowError)
     return "NumPy " + np.__version__
 
 

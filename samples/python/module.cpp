@@ -51,8 +51,11 @@ dlpack_tensor borrowed(PyObject* tensor) {
   return dlpack_tensor(managed);
 }
 
-stream stream_of(PyObject* tensor, unsigned long long address) {
-  return is_on_cuda(tensor) ? stream(cuda_stream(reinterpret_cast<CUstream_st*>(address))) : stream(device::host());
+/// Gives the stream at an address; null is none. An integer that is not an address is an OverflowError.
+stream stream_of(PyObject* tensor, PyObject* address) {
+  unsigned long long const at = address != nullptr ? PyLong_AsUnsignedLongLong(address) : 0;
+  if (PyErr_Occurred() != nullptr) throw PythonError();
+  return is_on_cuda(tensor) ? stream(cuda_stream(reinterpret_cast<CUstream_st*>(at))) : stream(device::host());
 }
 
 /// Runs the body of a function; an error becomes a Python exception.
@@ -72,9 +75,8 @@ PyObject* guarded(Body const& body) {
 }
 
 PyObject* softmax(PyObject*, PyObject* arguments) {
-  PyObject *x = nullptr, *y = nullptr;
-  unsigned long long address = 0;
-  if (PyArg_ParseTuple(arguments, "OO|K", &x, &y, &address) == 0) return nullptr;
+  PyObject *x = nullptr, *y = nullptr, *address = nullptr;
+  if (PyArg_ParseTuple(arguments, "OO|O", &x, &y, &address) == 0) return nullptr;
   return guarded([&] {
     stream const order = stream_of(y, address);
     dlpack_tensor const from = borrowed(x), to = borrowed(y);
@@ -83,9 +85,8 @@ PyObject* softmax(PyObject*, PyObject* arguments) {
 }
 
 PyObject* product(PyObject*, PyObject* arguments) {
-  PyObject *a = nullptr, *b = nullptr, *bias = nullptr, *c = nullptr;
-  unsigned long long address = 0;
-  if (PyArg_ParseTuple(arguments, "OOOO|K", &a, &b, &bias, &c, &address) == 0) return nullptr;
+  PyObject *a = nullptr, *b = nullptr, *bias = nullptr, *c = nullptr, *address = nullptr;
+  if (PyArg_ParseTuple(arguments, "OOOO|O", &a, &b, &bias, &c, &address) == 0) return nullptr;
   return guarded([&] {
     stream const order = stream_of(c, address);
     dlpack_tensor const left = borrowed(a), right = borrowed(b), added = borrowed(bias), to = borrowed(c);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
 
 #include "tegula/dsl/element.hpp"
 #include "tegula/dsl/kernel.hpp"
@@ -17,8 +16,12 @@ namespace tegula {
 
 namespace call {
 
-/// Throws UserError: the value of a scalar argument does not fit the kernel's parameter.
-[[noreturn]] void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted);
+/// Throws UserError: the integer of a scalar argument does not fit the kernel's parameter.
+[[noreturn]] void refuse_integer(char const* kernel, int number, bool negative, std::uint64_t magnitude,
+                                 Element wanted);
+/// Gives the bits of a number in a float element, rounded once to nearest even. Infinities and NaN stay. A finite
+/// number beyond the range becomes the maximum in elements of 8 bits; others do not hold it, and it throws UserError.
+std::int64_t float_slot(char const* kernel, int number, long double x, Element wanted);
 
 /// Accepts a type with data(), a static rank, extent(axis) and stride(axis) in elements: buffers, views and any type
 /// like them. Such a type may name its memory by a static `space` (host if not given) or, at run time, by where().
@@ -114,11 +117,11 @@ struct Given {
     }
     if constexpr (StridedTensor<X> || MdspanLike<X>) {
       for (int axis = 0; axis < rank; ++axis) {
-        argument.extents[axis] = static_cast<std::int64_t>(x.extent(static_cast<AxisNumber<X>>(axis)));
-        argument.strides[axis] = static_cast<std::int64_t>(x.stride(static_cast<AxisNumber<X>>(axis)));
+        argument.extents[axis] = detail::extent_of(x.extent(static_cast<AxisNumber<X>>(axis)));
+        argument.strides[axis] = detail::extent_of(x.stride(static_cast<AxisNumber<X>>(axis)), "a stride");
       }
     } else {
-      argument.extents[0] = static_cast<std::int64_t>(x.size());
+      argument.extents[0] = detail::extent_of(x.size());
       argument.strides[0] = 1;
     }
   }
@@ -136,12 +139,14 @@ constexpr StreamKind stream_kind() {
     return StreamKind::any;
 }
 
-/// True if C++ makes a T of a number X without changing its kind. It refuses bool from or to a number, and an integer
-/// from a float.
+/// True if C++ makes a T of a number X without changing its kind. It refuses bool from or to a number, an integer from
+/// a float, and numbers of more digits than a long double has.
 template <class X, class T>
 constexpr bool number_converts() {
   using B = std::remove_cv_t<X>;
-  if constexpr (std::same_as<T, bool> || std::same_as<B, bool>)
+  if constexpr (std::is_arithmetic_v<B> && std::numeric_limits<B>::digits > std::numeric_limits<long double>::digits)
+    return false;
+  else if constexpr (std::same_as<T, bool> || std::same_as<B, bool>)
     return std::same_as<T, B>;
   else if constexpr (std::integral<T>)
     return std::integral<B>;
@@ -252,31 +257,37 @@ auto find_mistake() {
 template <Mistake a, Mistake b>
 inline constexpr bool unlike = a != b;
 
-/// Gives the bits of a number in the parameter's type. Throws UserError for an integer that does not fit.
+/// Tells whether an integer is one of type T. Signs are compared before numbers, so that none is converted wrongly.
+template <class T, class X>
+constexpr bool holds_integer(X x) {
+  constexpr auto max = static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
+  if constexpr (std::is_signed_v<X>)
+    if (x < 0) return std::is_signed_v<T> && x >= static_cast<std::int64_t>((std::numeric_limits<T>::min)());
+  return static_cast<std::uint64_t>(x) <= max;
+}
+
+/// Gives the bits of a number in the parameter's type. Throws UserError for a number that the type does not hold.
 template <class T, class X>
 std::int64_t scalar_slot(char const* kernel, int number, X x) {
+  // All digits of an integer of 64 bits pass through a long double, so that each number is rounded once.
+  static_assert(std::numeric_limits<long double>::digits >= 64);
   if constexpr (std::same_as<T, bool>) {
     return x ? 1 : 0;
   } else if constexpr (std::integral<T>) {
-    bool fits = true;
-    if constexpr (std::is_unsigned_v<X>)
-      fits = static_cast<std::uint64_t>(x) <= static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
-    else
-      fits = x >= (std::numeric_limits<T>::min)() && x <= (std::numeric_limits<T>::max)();
-    if (!fits) refuse_scalar(kernel, number, std::to_string(x), element_of<T>::value);
+    if (!holds_integer<T>(x)) {
+      bool const negative = std::is_signed_v<X> && static_cast<std::int64_t>(x) < 0;
+      auto const raw = static_cast<std::uint64_t>(x);
+      refuse_integer(kernel, number, negative, negative ? 0 - raw : raw, element_of<T>::value);
+    }
     return static_cast<std::int64_t>(x);
-  } else {
-    T const value = [&] {
-      if constexpr (std::same_as<X, T>)
-        return x;
-      else if constexpr (std::is_arithmetic_v<X>)
-        return static_cast<T>(static_cast<double>(x));
-      else
-        return static_cast<T>(static_cast<double>(x));
-    }();
+  } else if constexpr (std::same_as<X, T>) {
     std::int64_t slot = 0;
-    std::memcpy(&slot, &value, sizeof value);  // the low bytes: little-endian, as everywhere in argument slots
+    std::memcpy(&slot, &x, sizeof x);  // the low bytes: little-endian, as everywhere in argument slots
     return slot;
+  } else if constexpr (std::is_arithmetic_v<X>) {
+    return float_slot(kernel, number, static_cast<long double>(x), element_of<T>::value);
+  } else {
+    return float_slot(kernel, number, static_cast<double>(x), element_of<T>::value);
   }
 }
 

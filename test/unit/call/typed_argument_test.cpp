@@ -1,6 +1,9 @@
 // Tests arguments before their types go: their facts, and the bits of numbers.
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -18,6 +21,8 @@ T bits_as(std::int64_t slot) {
   std::memcpy(&value, &slot, sizeof value);
   return value;
 }
+
+constexpr int minus_one = -1;
 
 struct Foreign {
   static constexpr int rank = 2;
@@ -72,6 +77,95 @@ TEST_CASE("numbers become the bits of their parameter's element") {
   CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, 2147483648U), UserError);
   CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, std::int64_t{-2147483649}), UserError);
   CHECK_THROWS_AS(scalar_slot<std::int64_t>("k", 1, ~std::uint64_t{0}), UserError);
+}
+
+namespace {
+
+template <class T, class X>
+bool takes_integer(X x, bool fits) {
+  try {
+    std::int64_t const slot = scalar_slot<T>("k", 1, x);
+    return fits && bits_as<T>(slot) == static_cast<T>(x);
+  } catch (UserError const&) {
+    return !fits;
+  }
+}
+
+/// Tries the ends of an integer type X as an argument of each integer element.
+template <class X>
+bool ends_fit(bool unsigned_source) {
+  constexpr X min = std::numeric_limits<X>::min(), max = std::numeric_limits<X>::max();
+  bool good = true;
+  auto const each = [&]<class T>(T) {
+    constexpr bool natural = !std::numeric_limits<T>::is_signed;
+    constexpr int digits = std::numeric_limits<T>::digits, given = std::numeric_limits<X>::digits;
+    good =
+        good && takes_integer<T>(max, given <= digits) && takes_integer<T>(X{1}, true) && takes_integer<T>(X{0}, true);
+    good = good && takes_integer<T>(min, unsigned_source || (!natural && given <= digits));
+    if (!unsigned_source) good = good && takes_integer<T>(static_cast<X>(-1), !natural);
+  };
+  each(std::int8_t()), each(std::uint8_t()), each(std::int16_t()), each(std::uint16_t()), each(std::int32_t());
+  each(std::uint32_t()), each(std::int64_t()), each(std::uint64_t());
+  return good;
+}
+
+}  // namespace
+
+TEST_CASE("an integer of any type fits an element that holds its number, and no other") {
+  CHECK(ends_fit<signed char>(false));
+  CHECK(ends_fit<unsigned char>(true));
+  CHECK(ends_fit<short>(false));
+  CHECK(ends_fit<unsigned short>(true));
+  CHECK(ends_fit<int>(false));
+  CHECK(ends_fit<unsigned>(true));
+  CHECK(ends_fit<long>(false));
+  CHECK(ends_fit<unsigned long>(true));
+  CHECK(ends_fit<long long>(false));
+  CHECK(ends_fit<unsigned long long>(true));
+  CHECK_THROWS_WITH(make_argument<arg<std::uint32_t>>("k", 1, minus_one),
+                    test::ContainsSubstring("k: argument 1: -1 does not fit u32, which holds 0 to 4294967295"));
+  CHECK_THROWS_WITH(
+      make_argument<arg<std::uint64_t>>("k", 3, minus_one),
+      test::ContainsSubstring("k: argument 3: -1 does not fit u64, which holds 0 to 18446744073709551615"));
+}
+
+TEST_CASE("a number for a float is rounded once") {
+  // Rounded to a double first, each of these would become the tie below it, and then the even neighbour.
+  std::int64_t const above = (std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1;
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, above)) == 0x1.000002p60F);
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, -above)) == -0x1.000002p60F);
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, static_cast<std::uint64_t>(above) << 3)) == 0x1.000002p63F);
+  std::int64_t const wide = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
+  CHECK(bits_as<std::uint16_t>(scalar_slot<bf16>("k", 1, wide)) == 0x5E81);
+  CHECK(bits_as<std::uint16_t>(scalar_slot<bf16>("k", 1, -wide)) == 0xDE81);
+  CHECK(bits_as<double>(scalar_slot<double>("k", 1, ~std::uint64_t{0})) == 0x1p64);
+  CHECK(bits_as<std::uint16_t>(scalar_slot<f16>("k", 1, 1 + 0x1p-11L + 0x1p-60L)) == 0x3C01);
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, 1 + 0x1p-24L + 0x1p-60L)) == 0x1.000002p0F);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e4m3>("k", 1, 1 + 0x1p-4L + 0x1p-60L)) == 0x39);
+}
+
+TEST_CASE("a finite number that would become an infinity is refused, infinities and NaN pass") {
+  CHECK_THROWS_WITH((scalar_slot<float>("k", 1, 1e300)),
+                    test::ContainsSubstring("k: argument 1: 1e+300 does not fit f32, which ends at 3.40282e+38"));
+  CHECK_THROWS_AS(scalar_slot<float>("k", 1, -0x1.ffffffp127), UserError);
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, 0x1.fffffefp127)) == std::numeric_limits<float>::max());
+  CHECK_THROWS_WITH((scalar_slot<f16>("k", 2, 65520)),
+                    test::ContainsSubstring("k: argument 2: 65520 does not fit f16, which ends at 65504"));
+  CHECK(bits_as<std::uint16_t>(scalar_slot<f16>("k", 1, 65519.99)) == 0x7BFF);
+  CHECK_THROWS_AS(scalar_slot<f16>("k", 1, std::int64_t{1} << 62), UserError);
+  CHECK_THROWS_AS(scalar_slot<f16>("k", 1, bf16(1e30)), UserError);
+  CHECK_THROWS_AS(scalar_slot<bf16>("k", 1, std::numeric_limits<float>::max()), UserError);
+  CHECK_THROWS_AS(scalar_slot<double>("k", 1, 1e4000L), UserError);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e5m2>("k", 1, -1e300)) == 0xFB);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e4m3>("k", 1, ~std::uint64_t{0})) == 0x7E);
+  double const infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, -infinity)) == -std::numeric_limits<float>::infinity());
+  CHECK(bits_as<std::uint16_t>(scalar_slot<f16>("k", 1, infinity)) == 0x7C00);
+  CHECK(bits_as<std::uint16_t>(scalar_slot<bf16>("k", 1, infinity)) == 0x7F80);
+  CHECK(std::isnan(bits_as<float>(scalar_slot<float>("k", 1, nan))));
+  CHECK(std::isnan(bf16_value(bits_as<std::uint16_t>(scalar_slot<bf16>("k", 1, nan)))));
+  CHECK(std::isnan(f16_value(bits_as<std::uint16_t>(scalar_slot<f16>("k", 1, std::nanf(""))))));
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e4m3>("k", 1, nan)) == 0x7F);
 }
 
 TEST_CASE("a tensor argument holds element, extents, strides and memory space") {
