@@ -20,6 +20,10 @@ constexpr int estimate_tolerance = 2;
 /// It also moves loads of operands of mma.sync down to their instructions.
 constexpr int estimate_tolerance_of_mma = 4;
 
+/// Beyond this estimate the assembler takes minutes for the code: 4600 registers, a sine of 256 elements, took over
+/// five.
+constexpr int max_spilled = 2048;
+
 int tolerance_of(ir::Function const& kernel) {
   int tolerance = estimate_tolerance;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
@@ -104,7 +108,11 @@ BrokenRule rule_of_product(ir::Op const& product) {
 
 }  // namespace
 
-Budget budget(ir::Function const& kernel, TargetInfo const& target) {
+bool will_spill(Budget const& budget, ir::Function const& kernel) {
+  return budget.registers > tolerance_of(kernel) * budget.registers_allowed;
+}
+
+Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spills) {
   Budget result;
   auto const users = ir::shared_users(kernel);
   result.shared = ir::frame_bytes(users);
@@ -139,9 +147,11 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
     over("registers",
          "about " + number(result.registers) + " registers of a thread needed at once, " +
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
-         "spread the tiles over more warps, or take smaller ones");
+         result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
+                                         : "take smaller tiles");
   if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
-    result.broken.back().fatal = result.registers > tolerance_of(kernel) * result.registers_allowed;
+    result.broken.back().fatal =
+        will_spill(result, kernel) && (spills == Spills::refused || result.registers > max_spilled);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();
     bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();
@@ -156,9 +166,13 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
   return result;
 }
 
-void refuse_over_budget(ir::Function const& kernel, TargetInfo const& target) {
-  for (BrokenRule const& rule : budget(kernel, target).broken)
+void refuse_over_budget(Budget const& budget, ir::Function const& kernel) {
+  for (BrokenRule const& rule : budget.broken)
     if (rule.fatal) throw UserError("compile: @" + kernel.name() + ": " + rule.sentence + "; " + rule.fix, rule.where);
+}
+
+void refuse_over_budget(ir::Function const& kernel, TargetInfo const& target) {
+  refuse_over_budget(budget(kernel, target), kernel);
 }
 
 }  // namespace tegula::analysis

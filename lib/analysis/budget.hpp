@@ -1,17 +1,27 @@
 // Counts the resources of the target that a kernel takes, on its IR.
 #pragma once
 
+#include <cstdint>
+
 #include "ir/op.hpp"
 #include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
 
+/// Says whether a kernel may need more registers than a thread has: the assembler then keeps values in local memory.
+enum class Spills : std::uint8_t { allowed, refused };
+
 /// Counts a kernel as code generation will take it: with layouts, warps and offsets. Loads that a rule of TMA keeps on
-/// the pointer path are among the broken rules, but not fatal.
-Budget budget(ir::Function const& kernel, TargetInfo const& target);
+/// the pointer path are among the broken rules, but not fatal. Nor are estimated registers, unless spills are refused
+/// or so many that the code would take minutes to assemble.
+Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spills = Spills::allowed);
+
+/// Tells whether more registers are estimated than the assembler is known to save: it will spill, not just reorder.
+bool will_spill(Budget const& budget, ir::Function const& kernel);
 
 /// Throws a UserError with the first fatal rule's values and remedy.
+void refuse_over_budget(Budget const& budget, ir::Function const& kernel);
 void refuse_over_budget(ir::Function const& kernel, TargetInfo const& target);
 
 }  // namespace tegula::analysis

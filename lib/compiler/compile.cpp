@@ -19,6 +19,7 @@
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
+#include "support/diagnostics.hpp"
 #include "support/dump.hpp"
 #include "target/gpu_target.hpp"
 #include "support/options.hpp"
@@ -140,15 +141,20 @@ bool states_stages(ir::Module const& module) {
 struct Attempt {
   ir::Module lowered;
   bool fits = false;
+  std::optional<int> excess;   ///< estimated registers beyond the limit, where nothing else keeps it from running
   std::exception_ptr refusal;  ///< of the passes; null: code generation refuses a module that does not fit
 };
 
 /// Runs the passes. A refusal that other numbers of warps may avoid is kept.
 Attempt attempt(ir::Module const& module, CompileOptions const& options) {
-  Attempt result{module.clone(), false, nullptr};
+  Attempt result{module.clone(), false, std::nullopt, nullptr};
   try {
     transform::run_pipeline(result.lowered, default_pipeline(module, options), options);
-    result.fits = analysis::budget(result.lowered.kernel(), target::gpu_target(options)).fits();
+    ir::Function const& kernel = result.lowered.kernel();
+    Budget const budget = analysis::budget(kernel, target::gpu_target(options));
+    bool const spills = analysis::will_spill(budget, kernel);
+    result.fits = budget.fits() && !spills;
+    if (budget.fits() && spills) result.excess = budget.registers - budget.registers_allowed;
   } catch (transform::DoesNotFit const&) {
     result.refusal = std::current_exception();
   }
@@ -165,18 +171,27 @@ std::vector<int> other_warps(int asked, TargetInfo const& target) {
   return result;
 }
 
+/// Keeps the attempt with the fewest registers in excess, of equal ones the first.
+void keep_least_excess(std::optional<Attempt>& least, Attempt next) {
+  if (next.excess && (!least || *next.excess < *least->excess)) least.emplace(std::move(next));
+}
+
 /// Runs the passes with the asked or chosen number of warps, or the nearest that fits. If none does, the first one is
-/// the result.
-Attempt attempt_with_other_warps(ir::Module const& module, CompileOptions const& options) {
+/// the result, and `least` holds the best of those that spill.
+Attempt attempt_with_other_warps(ir::Module const& module, CompileOptions const& options,
+                                 std::optional<Attempt>& least) {
   Attempt first = attempt(module, options);
   if (first.fits) return first;
   int const asked = options.warps != 0 ? options.warps : first.lowered.kernel().warps;
+  if (first.excess) keep_least_excess(least, {first.lowered.clone(), false, first.excess, nullptr});
   std::vector<int> numbers = other_warps(asked, target::gpu_target(options));
   if (options.warps != 0) numbers.push_back(0);
   CompileOptions other = options;
   for (int const warps : numbers) {
     other.warps = warps;
-    if (Attempt next = attempt(module, other); next.fits) return next;
+    Attempt next = attempt(module, other);
+    if (next.fits) return next;
+    keep_least_excess(least, std::move(next));
   }
   return first;
 }
@@ -190,12 +205,15 @@ std::optional<CompileOptions> as_unaligned(CompileOptions options) {
 }
 
 /// Runs the passes so that the kernel fits. Where no number of warps does, tensors count as unaligned: what goes
-/// through pointers needs fewer buffers and accumulators. If all fail, the first one is the result.
+/// through pointers needs fewer buffers and accumulators. If all fail, the one with the fewest registers in excess is
+/// the result, and if none would run, the first one.
 ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
-  Attempt first = attempt_with_other_warps(module, options);
+  std::optional<Attempt> least;
+  Attempt first = attempt_with_other_warps(module, options, least);
   if (first.fits) return std::move(first.lowered);
   if (auto const other = as_unaligned(options); other && !states_stages(module))
-    if (Attempt next = attempt_with_other_warps(module, *other); next.fits) return std::move(next.lowered);
+    if (Attempt next = attempt_with_other_warps(module, *other, least); next.fits) return std::move(next.lowered);
+  if (least) return std::move(least->lowered);
   if (first.refusal != nullptr) std::rethrow_exception(first.refusal);
   return std::move(first.lowered);
 }
@@ -214,17 +232,32 @@ ir::Module lowered_here(ir::Module const& module, CompileOptions const& options)
   return copy;
 }
 
+analysis::Spills spills(CompileOptions const& options) {
+  return may_spill(options) ? analysis::Spills::allowed : analysis::Spills::refused;
+}
+
+/// Refuses a kernel that exceeds the budget. `warns`: says that it will spill, if no number of warps fits.
+void check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
+  Budget const budget = analysis::budget(kernel, target::gpu_target(options), spills(options));
+  analysis::refuse_over_budget(budget, kernel);
+  if (!warns || !analysis::will_spill(budget, kernel)) return;
+  for (BrokenRule const& rule : budget.broken)
+    if (rule.name == "registers")
+      support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}",
+                                          kernel.name(), rule.sentence, rule.fix));
+}
+
 /// Refuses a module that the passes have not prepared for the target.
-void check_lowered(ir::Module const& lowered, CompileOptions const& options) {
+void check_lowered(ir::Module const& lowered, CompileOptions const& options, bool warns) {
   if (options.target != Target::cuda) return;
   check_properties(lowered);
-  analysis::refuse_over_budget(lowered.kernel(), target::gpu_target(options));
+  check_budget(lowered.kernel(), options, warns);
 }
 
 /// Calls a part of code generation. What it throws besides refusals becomes an InternalError that names a replay file.
 template <class Make>
 auto generated(ir::Module const& lowered, CompileOptions const& options, Make const& make) {
-  check_lowered(lowered, options);
+  check_lowered(lowered, options, true);
   try {
     return make();
   } catch (UserError const&) {
@@ -261,8 +294,10 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   return with_stack_for(module, [&] { return lowered_here(module, options); });
 }
 
+bool may_spill(CompileOptions const& options) { return !options.exactly && options.pipeline.empty(); }
+
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
-  check_lowered(lowered, options);
+  check_lowered(lowered, options, false);
   with_stack_for(lowered, [&] { return codegen::refuse_ptx(lowered, options), true; });
 }
 

@@ -30,11 +30,15 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options);
 /// replay file.
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
 
+/// Says whether a kernel whose registers are estimated not to suffice is compiled, with a warning. It is refused where
+/// the options state the passes, or the numbers of warps and stages exactly: only then another choice is the caller's.
+bool may_spill(CompileOptions const& options);
+
 /// Throws the UserError with which `emit` refuses a module that the passes have made for a GPU; does not make code.
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options);
 
 /// Generates code alone, for a module that the passes have prepared for the target. For a GPU the kernel's budget is
-/// counted first; exceeding it is a UserError (analysis/budget.hpp).
+/// counted first; exceeding it is a UserError (analysis/budget.hpp), or a warning where registers spill.
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
 
 /// Gives an output of code generation as text: the "launch" program, "llvm" IR, "asm" of a host, "ptx", or the image

@@ -42,7 +42,8 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
   Budget result;
   try {
     ir::Module const lowered = lowered_for(Target::cuda, *source, options);
-    result = analysis::budget(lowered.kernel(), target::gpu_target(options));
+    result = analysis::budget(lowered.kernel(), target::gpu_target(options),
+                              compiler::may_spill(options) ? analysis::Spills::allowed : analysis::Spills::refused);
     if (result.fits()) compiler::refuse_for_gpu(lowered, options);
   } catch (UserError const& error) {
     std::string sentence = error.what();

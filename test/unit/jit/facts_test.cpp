@@ -97,6 +97,8 @@ TEST_CASE("facts refuses what compile refuses, for the same reason and before it
   });
   CompileOptions options;
   options.target = Target::cuda;
+  options.warps = 32;
+  options.exactly = true;  // else it is compiled, with a warning
   options.facts.assign(2, {true, true});
   std::string reason;
   auto const refused = [&] {

@@ -4,8 +4,10 @@
 #include "analysis/kernel_paths.hpp"
 #include "compiler/compile.hpp"
 #include "support/catch.hpp"
+#include "support/diagnostics.hpp"
 #include "support/gemm_kernel.hpp"
 #include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"
 #include "tegula/support/error.hpp"
 
@@ -52,6 +54,50 @@ TEST_CASE("a number of warps that does not fit becomes the nearest that does, un
   CompileOptions two;
   two.warps = 8;  // it fits as it is
   CHECK(facts(rows, two).warps == 8);
+}
+
+namespace {
+
+std::string warned;
+
+/// cos of 32 elements a thread and more: no number of warps has the registers that are estimated.
+template <int rows>
+inline constexpr auto cosines = kernel("cosines", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<rows, 256>);
+  store(y, shape<rows, 256>, cos(load(x, shape<rows, 256>, g[0], g[1])), g[0], g[1]);
+});
+
+}  // namespace
+
+TEST_CASE("a kernel whose registers no number of warps has is compiled with a warning; the fewest in excess win") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.facts.assign(2, TensorFacts{true, true});
+  warned.clear();
+  auto* const before = support::set_warning_handler([](std::string_view text) { warned += text; });
+  CompiledKernel const compiled = compile(cosines<32>, options);
+  support::set_warning_handler(before);
+  CHECK_FALSE(compiled.image.empty());
+  CHECK_THAT(warned, ContainsSubstring("@cosines: about ") && ContainsSubstring(" allowed with 1024 threads") &&
+                         ContainsSubstring("so that values go to local memory and back; take smaller tiles"));
+  Budget const found = budget(cosines<32>, options);
+  CHECK(found.fits());
+  CHECK(found.registers > found.registers_allowed);
+  for (int const warps : {1, 2, 4, 8, 16, 32}) {
+    CompileOptions exact = options;
+    exact.warps = warps, exact.exactly = true;
+    Budget const one = budget(cosines<32>, exact);
+    CHECK_FALSE(one.fits());
+    CHECK(one.registers - one.registers_allowed >= found.registers - found.registers_allowed);
+    CHECK_THROWS_WITH(compile(cosines<32>, exact), ContainsSubstring("registers of a thread needed at once"));
+  }
+  warned.clear();
+  support::set_warning_handler([](std::string_view text) { warned += text; });
+  CHECK_FALSE(compile(cosines<16>, options).image.empty());  // it fits
+  support::set_warning_handler(before);
+  CHECK(warned.empty());
+  // The assembler would take minutes.
+  CHECK_FALSE(budget(cosines<512>, options).fits());
 }
 
 TEST_CASE("accumulators that wgmma cannot keep take another path, which facts name") {
