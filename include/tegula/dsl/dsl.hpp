@@ -36,3 +36,4 @@
 #include "tegula/dsl/members.hpp"
 #include "tegula/dsl/kernel.hpp"
 #include "tegula/dsl/host.hpp"
+#include "tegula/dsl/mistakes.hpp"

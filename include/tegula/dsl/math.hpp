@@ -269,22 +269,3 @@ requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&&
 }
 
 }  // namespace tegula
-
-namespace std {
-
-/// Catch std::max and std::min of tiles, for the sentence. (The standard reserves overloads in std to itself; without
-/// these the compiler lists every std::max that does not fit.)
-template <class A, class B>
-requires(tegula::detail::TileLike<A> || tegula::detail::TileLike<B>) constexpr auto(max)(A const&, B const&) {
-  static_assert(tegula::detail::never<A>, "std::max takes numbers; of tiles write max(a, b)");
-  using Tile = std::conditional_t<tegula::detail::TileLike<A>, A, B>;
-  return tegula::detail::Invalid<tegula::detail::element_t<Tile>, tegula::detail::shape_t<Tile>>();
-}
-template <class A, class B>
-requires(tegula::detail::TileLike<A> || tegula::detail::TileLike<B>) constexpr auto(min)(A const&, B const&) {
-  static_assert(tegula::detail::never<A>, "std::min takes numbers; of tiles write min(a, b)");
-  using Tile = std::conditional_t<tegula::detail::TileLike<A>, A, B>;
-  return tegula::detail::Invalid<tegula::detail::element_t<Tile>, tegula::detail::shape_t<Tile>>();
-}
-
-}  // namespace std

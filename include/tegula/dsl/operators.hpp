@@ -471,12 +471,6 @@ template <class T, class S, class B>
 tile<T, S>& operator+=(tile<T, S>& a, B&& b) {
   return a = a + static_cast<B&&>(b);
 }
-/// Catches a change of a recipe, for the sentence.
-template <detail::RecipeLike A, class B>
-void operator+=(A&, B&&) {
-  constexpr bool is_tile = detail::never<A>;
-  static_assert(is_tile, TEGULA_NAMED_RECIPE);
-}
 template <class T, class S, class B>
 tile<T, S>& operator-=(tile<T, S>& a, B&& b) {
   return a = a - static_cast<B&&>(b);
@@ -488,6 +482,84 @@ tile<T, S>& operator*=(tile<T, S>& a, B&& b) {
 template <class T, class S, class B>
 tile<T, S>& operator/=(tile<T, S>& a, B&& b) {
   return a = a / static_cast<B&&>(b);
+}
+
+namespace detail {
+
+/// Accepts a traced value that no operator changes in place. Tiles have +=, -=, *= and /=.
+template <class A>
+concept Unchanged = Traced<A> &&(!TileLike<A> || RecipeLike<A>);
+
+template <class A>
+constexpr void refuse_change() {
+  constexpr bool used_once = !RecipeLike<A> || is_invalid<A>, loaded = !TensorLike<A>, new_name = !ScalarLike<A>,
+                 has_operator = RecipeLike<A> || !TileLike<A>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(loaded, "a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)");
+  static_assert(new_name,
+                "a traced scalar does not change: bind the result to another name, auto next = k + 1, or carry it from "
+                "iteration to iteration of a loop");
+  static_assert(has_operator, "tiles have +=, -=, *= and /= alone: write a = a % b, a = a & b and so on");
+}
+
+}  // namespace detail
+
+// Catch other changes, for the sentence.
+template <detail::Unchanged A, class B>
+void operator+=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Unchanged A, class B>
+void operator-=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Unchanged A, class B>
+void operator*=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Unchanged A, class B>
+void operator/=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator%=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator&=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator|=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator^=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator<<=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A, class B>
+void operator>>=(A&, B&&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A>
+void operator++(A&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A>
+void operator++(A&, int) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A>
+void operator--(A&) {
+  detail::refuse_change<A>();
+}
+template <detail::Traced A>
+void operator--(A&, int) {
+  detail::refuse_change<A>();
 }
 
 }  // namespace tegula

@@ -15,6 +15,13 @@ class tile : public detail::NoTruth {
   using tile_shape = S;
   static constexpr bool is_recipe = false;
 
+  /// Catches `tile<float, Shape<64>> x;`, for the sentence.
+  template <class Dummy = void>
+  tile() : home_(0) {
+    static_assert(detail::never<Dummy>,
+                  "a tile has a value from the beginning: write tile x = zeros<T>(shape<...>), or declare it where its "
+                  "value is known");
+  }
   explicit tile(trace::Handle handle) : handle_(handle), home_(trace::Recorder::home()) {}
 
   /// Records the recipe.

@@ -1,0 +1,11 @@
+// expect: an expression of tiles is a recipe for one use
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  auto a = load(x, shape<64>, g[0]);
+  a *= 2;
+});
