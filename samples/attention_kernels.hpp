@@ -120,7 +120,8 @@ inline constexpr auto ragged_attention = kernel("ragged_attention", [](in<bf16, 
   auto keys = slice(K, axis<1>, first, last);
   auto values = slice(V, axis<1>, first, last);
   auto results = slice(O, axis<1>, first, last);
-  tile q = load(queries, shape<BM, D>, g[0], g[2], 0);
+  // Blocks behind the last query of a sequence are idle: they load zeros, and store nothing.
+  tile q = load(queries, shape<BM, D>, g[0], g[2], 0, pad(0));
   tile query = iota(shape<BM, 1>, axis<0>) + g[2] * BM;
   auto all = loop(
       select(g[2] * BM < length, ceil_div((g[2] + 1) * BM, BN), 0),  // no work behind the last query
@@ -131,7 +132,7 @@ inline constexpr auto ragged_attention = kernel("ragged_attention", [](in<bf16, 
         return add_keys(before, tile(select(key <= query, scores, -inf)), tile(load(values, shape<BN, D>, g[0], j, 0)));
       },
       stages<2>);
-  store(results, shape<BM, D>, means(all), g[0], g[2], 0);
+  store(results, shape<BM, D>, means(all), g[0], g[2], 0, may_be_outside);
 });
 
 /// Computes attention to keys and values in pages. K and V are (page, head of keys, token of the page, D). The table
@@ -259,11 +260,13 @@ inline constexpr auto attention_queries_backward =
         if constexpr (!causal) return ceil_div(K.extent(1), BN);
       }();
       tile dq = loop(
+          // The last blocks of keys may lie behind the last key, where BN is less than BM: they are 0.
           blocks, zeros<float>(shape<BM, D>),
           [&](auto j, auto dq0) {
-            tile k = load(K, shape<BN, D>, g[0], j, 0);
+            tile k = load(K, shape<BN, D>, g[0], j, 0, pad(0));
             tile key = iota(shape<1, BN>, axis<1>) + j * BN;
-            tile all = dot(q, trans(k)) * (scale * log2_of_e), dp = dot(go, trans(load(V, shape<BN, D>, g[0], j, 0)));
+            tile all = dot(q, trans(k)) * (scale * log2_of_e),
+                 dp = dot(go, trans(load(V, shape<BN, D>, g[0], j, 0, pad(0))));
             tile scores = [&] {
               if constexpr (causal) return tile(select(key <= query, all, -inf));
               if constexpr (!causal) return tile(mask_outside(all, axis<1>, j, K.extent(1), -inf));

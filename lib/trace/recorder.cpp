@@ -253,9 +253,9 @@ Id Recorder::use(Handle value, location where) {
   DraftValue const& v = impl_->value(value.value);
   if (!impl_->draft.lies_in(impl_->region, v.region)) {
     bool const branch = impl_->region_of(v.region).kind != RegionKind::loop;
-    impl_->fail(fmt::format("a value defined in {}{} is used outside of it, in {}{}: {}", impl_->region_name(v.region),
+    impl_->fail(fmt::format("a value defined in {}{} is used outside of it, in {}: {}", impl_->region_name(v.region),
                             v.where.known() ? " (line " + std::to_string(v.where.line()) + ")" : "",
-                            impl_->region_name(impl_->region), at(where),
+                            impl_->place_in(impl_->region, where),
                             branch ? "return it from both branches and use the result of if_"
                                    : "carry it, and use the result of loop"),
                 where);
@@ -265,9 +265,9 @@ Id Recorder::use(Handle value, location where) {
 
 void Recorder::check_assign(std::uint32_t trace, std::int32_t home, location where) {
   if (trace != impl_->trace || home < 0 || home == impl_->region || !impl_->draft.lies_in(impl_->region, home)) return;
-  impl_->fail(fmt::format("a tile variable of {} is assigned in {}{}: carry it: pass it to loop or return it from if_, "
+  impl_->fail(fmt::format("a tile variable of {} is assigned in {}: carry it: pass it to loop or return it from if_, "
                           "and assign the result",
-                          impl_->region_name(home), impl_->region_name(impl_->region), at(where)),
+                          impl_->region_name(home), impl_->place_in(impl_->region, where)),
               where);
 }
 
@@ -386,8 +386,8 @@ Epoch Recorder::epoch() const { return {impl_->effects, impl_->region}; }
 
 void Recorder::Impl::check_epoch(Id source, Epoch written, location place, location recorded) {
   if (!draft.lies_in(region, written.region))
-    fail(fmt::format("a load written in {}{} is recorded outside of it{}: bind it with `tile x = load(...)`",
-                     region_name(written.region), at(place), at(recorded)),
+    fail(fmt::format("a load written in {} is recorded outside of it{}: bind it with `tile x = load(...)`",
+                     place_in(written.region, place), at(recorded)),
          place);
   auto const stored = last_store.find(parameter_behind(source));
   if (stored != last_store.end() && stored->second.effects_before >= written.effects)
@@ -505,12 +505,13 @@ Id Recorder::first_element(Coordinate const& coordinate, std::int64_t extent, lo
   return emit_scalar(ir::MulOp{}, {index, number(step)}, ir::Type::index(), where);
 }
 
-void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where) {
+void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where, bool may_miss) {
   Id const target = use(tensor, where);
   ir::Type const type = impl_->value(tile).type;
   std::vector<Id> operands = {target, tile};
   for (int i = 0; i < rank; ++i) operands.push_back(box_offset(coordinates[i], i - (rank - type.rank()), type, where));
-  ir::StoreOp const op;
+  ir::StoreOp op;
+  op.may_miss = may_miss;
   int const node =
       impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->mark_written(node, target, where);

@@ -117,6 +117,12 @@ struct Recorder::Impl {
     return {};
   }
 
+  /// Names a region, and a place in it unless that is the line of its name.
+  std::string place_in(int number, location spot) const {
+    std::string const named = region_name(number), place = at(spot);
+    return named.ends_with(place) ? named : named + place;
+  }
+
   int open_region(RegionKind kind, location place) {
     Region r;
     r.kind = kind;

@@ -71,6 +71,31 @@ inline constexpr auto multiplied = kernel("multiplied", [](in<f16, 2> a, in<f16,
   store(c, shape<64, 64>, cast<f16>(sums), g[0], g[1]);
 });
 
+/// Divides the elements of segment g[0] by their sum; segments may be empty, and blocks behind their end are idle.
+template <bool optional>
+inline constexpr auto segments = kernel("segments",
+                                        [](in<int, 1> ends, in<float, 1> x, out<float, 1> y, arg<int> longest) {
+                                          auto g = grid(ends.extent(0) - 1, ceil_div(longest, 64));
+                                          auto first = load(ends, g[0]), last = load(ends, g[0] + 1);
+                                          auto from = slice(x, axis<0>, first, last);
+                                          auto to = slice(y, axis<0>, first, last);
+                                          tile v = load(from, shape<64>, g[1], pad(0));
+                                          tile mean = v / sum(v, axis<0>);
+                                          if constexpr (optional)
+                                            store(to, shape<64>, log2(mean * 2 + 1), g[1], may_be_outside);
+                                          if constexpr (!optional) store(to, shape<64>, log2(mean * 2 + 1), g[1]);
+                                        });
+inline constexpr auto adds_boxes = kernel("adds_boxes", [](in<float, 1> x, inout<float, 1> y, arg<int> by) {
+  auto g = grid_over(x, shape<64>);
+  atomic_add(y, shape<64>, load(x, shape<64>, g[0]), g[0] + by);
+});
+/// Divides where a mask says that the quotient is taken.
+inline constexpr auto chosen = kernel("chosen", [](in<float, 1> x, in<int, 1> takes, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile v = load(x, shape<64>, g[0], pad(1));
+  store(y, shape<64>, select(load(takes, shape<64>, g[0], pad(0)) != 0, 1 / v * 2, 0), g[0]);
+});
+
 /// Gives what a checked run finds: the error of a launch, or the report; empty: nothing.
 template <class Kernel, class... X>
 std::string found(Executor on, Checks checks, Kernel const& kernel, X&... arguments) {
@@ -214,4 +239,55 @@ TEST_CASE("without checks the code and the key are those of before; each check i
                       }())
                   .image.empty());
   CHECK_FALSE(compile(multiplied, gpu).image.empty());
+}
+
+TEST_CASE("a store that may be outside silences bounds and NaN where its box is outside, and only there", "[L7]") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<int, 1> ends({5});
+    int const of[] = {0, 100, 100, 130, 200};  // the second is empty; the third and the fourth have an idle block
+    for (int i = 0; i < 5; ++i) ends[i] = of[i];
+    Array<float, 1> x({200}, 1.0F), y({200}, -1.0F);
+    int longest = 100;
+    CHECK(found(on, {true, false, true}, segments<true>, ends, x, y, longest) == "");
+    CHECK(y[99] == std::log2(2.0F / 36 + 1));
+    CHECK(y[100] == std::log2(2.0F / 30 + 1));
+    CHECK(found(on, of_nan, segments<true>, ends, x, y, longest) == "");
+    // Without the word both are found.
+    CHECK_THAT(found(on, bounds, segments<false>, ends, x, y, longest),
+               ContainsSubstring("store: the whole tile of 64 along axis 0 is outside"));
+    CHECK_THAT(found(on, of_nan, segments<false>, ends, x, y, longest),
+               ContainsSubstring("check of nan: div of finite values gives NaN"));
+    // A block with elements is checked as before.
+    for (int i = 130; i < 194; ++i) x[i] = 0;
+    std::string const text = found(on, of_nan, segments<true>, ends, x, y, longest);
+    CHECK_THAT(text, ContainsSubstring("check of nan: div of finite values gives NaN"));
+    CHECK_THAT(text, ContainsSubstring("checks_test.cpp:"));
+  }
+}
+
+TEST_CASE("checks of NaN leave out the elements that a select does not take", "[L7]") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<float, 1> x({100}, 2.0F), y({100});
+    Array<int, 1> takes({100}, 1);
+    x[70] = 0, takes[70] = 0;
+    CHECK(found(on, of_nan, chosen, x, takes, y) == "");
+    CHECK(y[70] == 0);
+    CHECK(y[71] == 1);
+    takes[70] = 1;
+    CHECK_THAT(found(on, of_nan, chosen, x, takes, y), ContainsSubstring("check of nan: div of finite values"));
+  }
+}
+
+TEST_CASE("checks of bounds take the box of an atomic as that of a store: a part may be outside") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<float, 1> x({100}, 1.0F), y({100});
+    int by = 0;
+    CHECK(found(on, bounds, adds_boxes, x, y, by) == "");
+    by = 1;
+    CHECK_THAT(found(on, bounds, adds_boxes, x, y, by),
+               ContainsSubstring("atomic_update: the whole box along axis 0 is outside of inout1"));
+  }
 }

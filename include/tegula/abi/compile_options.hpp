@@ -19,10 +19,10 @@ enum class Choice : std::uint8_t { automatic, off, on };
 struct Checks {
   /// An index of gather, scatter, an atomic or a load of one element lies outside of the tensor. So does the whole box
   /// of a load or store. -1 as an index of gather, scatter or an atomic leaves the element out, as masks do. A load
-  /// that states its pad is not checked: it may lie anywhere.
+  /// that states its pad, and a store with `may_be_outside`, are not checked: they may lie anywhere.
   bool bounds = false;
   bool overflow = false;  ///< an i32 or i64 number from which indices or bounds of loops follow wraps
-  bool nan = false;       ///< finite floats give NaN or infinity
+  bool nan = false;       ///< finite floats give NaN or infinity, in an element that something takes
   [[nodiscard]] constexpr bool any() const { return bounds || overflow || nan; }
   friend bool operator==(Checks const&, Checks const&) = default;
 };

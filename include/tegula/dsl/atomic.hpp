@@ -125,8 +125,10 @@ class UpdateBox {
       Coordinates<facts::rank> coordinates;
       (coordinates.add(rest), ...);
       trace::Id const id = record_element<T, S>(recorder, value, where);
-      recorder.change_box(ir::make_op<ir::AtomicUpdateOp>(combine), tensor.handle(), id, coordinates.list, facts::rank,
-                          where);
+      ir::AtomicUpdateOp op;
+      op.combine = combine;
+      op.box = true;
+      recorder.change_box(op, tensor.handle(), id, coordinates.list, facts::rank, where);
     }
   }
 };

@@ -260,21 +260,43 @@ template <class P, class... Rest>
 requires(!(detail::IndexOrOption<Rest> && ...)) load(P const&, Rest...)
 ->load<P, detail::Disordered, Rest...>;
 
+namespace detail {
+
+struct MayBeOutside {};
+
+template <class... X>
+inline constexpr bool ends_with_place = false;
+template <class First, class... X>
+inline constexpr bool ends_with_place<First, X...> = ends_with_place<X...>;
+template <>
+inline constexpr bool ends_with_place<MayBeOutside> = true;
+
+}  // namespace detail
+
+/// States of a store that its whole box may lie outside of the tensor: a block without work, an empty slice. It changes
+/// nothing but the checks of TEGULA_CHECKS: bounds do not report this store, and nan does not report values that it
+/// alone takes, where its box is outside. A load states the same by its pad.
+inline constexpr detail::MayBeOutside may_be_outside{};
+
 /// Stores by store(tensor, shape<...>, value, indices...), a statement. It writes a tile of that shape (or a number in
-/// every element) at the indices, counted as for load. Elements outside of the tensor are dropped.
+/// every element) at the indices, counted as for load. Elements outside of the tensor are dropped. `may_be_outside`
+/// behind the indices states that all of them may be.
 template <class P, class S, class V, class... Rest>
 class store {
   using facts = detail::TensorElement<P>;
   using T = typename facts::type;
   static constexpr bool is_tensor = detail::TensorLike<P>, writable = facts::writable;
+  static constexpr bool optional = detail::ends_with_place<Rest...>;
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
-                        index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank;
+                        index_count_fits =
+                            !is_tensor || static_cast<int>(sizeof...(Rest)) - (optional ? 1 : 0) == facts::rank;
   static_assert(is_tensor, "store: the first argument is a tensor parameter (out or inout)");
   static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
   static_assert(rank_fits, "store: the shape has more axes than the tensor");
-  static constexpr bool indices_are = ((detail::IndexLike<Rest>)&&...);
+  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
   static_assert(index_count_fits, "store: one index per axis of the tensor is expected");
-  static_assert(indices_are, "store: an index is an integer, an index expression or elem(k)");
+  static_assert(indices_are,
+                "store: an index is an integer, an index expression or elem(k); may_be_outside comes last");
 
  public:
   store(P const& tensor, S, V&& value, Rest... rest, location where = location::current()) {
@@ -296,7 +318,7 @@ class store {
       (coordinates.add(rest), ...);
       auto&& kept = detail::stored(value);
       trace::Id const id = detail::record_as<T, S>(recorder, kept, where);
-      recorder.store(detail::handle_of(tensor), id, coordinates.list, facts::rank, where);
+      recorder.store(detail::handle_of(tensor), id, coordinates.list, facts::rank, where, optional);
     }
   }
 
@@ -314,5 +336,18 @@ class store {
 
 template <class P, std::int64_t... extents, class V, class... Rest>
 store(P const&, Shape<extents...>, V&&, Rest...) -> store<P, Shape<extents...>, V, Rest...>;
+
+/// Catches other arguments, for the sentence.
+template <class P, class... Rest>
+class store<P, detail::Disordered, void, Rest...> {
+  static_assert(detail::never<P>,
+                "store: store(tensor, shape<...>, value, indices...) takes a tensor parameter, the shape of the box, a "
+                "tile of that shape or a number, and one index per axis");
+
+ public:
+  explicit store(P const&, Rest const&...) {}
+};
+template <class P, class... Rest>
+store(P const&, Rest const&...) -> store<P, detail::Disordered, void, Rest...>;
 
 }  // namespace tegula

@@ -141,7 +141,7 @@ class Recorder {
   Id change(OpStruct const& attributes, Handle tensor, Ids values, Ids indices, location where) {
     return change_op(ir::kind_of<OpStruct>, &attributes, tensor, values, indices, where);
   }
-  void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where);
+  void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where, bool may_miss = false);
   /// Records a change of the elements of a box, one by one: `change` at the places where store would write.
   template <class OpStruct>
   void change_box(OpStruct const& attributes, Handle tensor, Id tile, Coordinate const* coordinates, int rank,

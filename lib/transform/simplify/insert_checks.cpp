@@ -83,6 +83,13 @@ class Maker {
         b_.value(op, {select(condition, number(1, numbers), number(0, numbers))}, numbers.with_shape(shape));
     return compare(Predicate::ne, least, number(0, least->type()));
   }
+  /// True where some element is.
+  Value* any(Value* condition) {
+    if (condition->type().is_scalar()) return condition;
+    Value* none = negated(condition);
+    for (std::int64_t axis = 0; axis < condition->type().rank(); ++axis) none = all(none, axis);
+    return negated(none);
+  }
   Value* broadcast(Value* value, Type const& to) {
     Type const type = to.with_element(value->type().element());
     return value->type() == type ? value : b_.value(ir::BroadcastOp{}, {value}, type);
@@ -117,18 +124,26 @@ std::string named(Value const& value) {
 
 // ---- bounds.
 
+/// Tells whether some of `size` elements from an offset on lies inside an axis.
+Value* some_inside(Maker& make, Value* offset, Value* extent, std::int64_t size) {
+  return make.both(make.compare(Predicate::lt, offset, extent),
+                   make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
+}
+
+/// Gives the elements of a box along an axis of its tensor.
+std::int64_t box_extent(Type const& tensor, Type const& box, int axis) {
+  int const at = box.is_scalar() ? -1 : axis - (tensor.rank() - box.rank());
+  return at < 0 ? 1 : box.shape()[at];
+}
+
 void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets, Type const& box) {
   Maker make(Builder::before(op), op);
-  bool const one = box.is_scalar();
   std::string const word = std::string(of_bounds) + std::string(op.info().mnemonic);
-  int const leading = tensor->type().rank() - (one ? 0 : box.rank());
   for (int axis = 0; axis < tensor->type().rank(); ++axis) {
-    std::int64_t const size = one || axis < leading ? 1 : box.shape()[axis - leading];
+    std::int64_t const size = box_extent(tensor->type(), box, axis);
     Value* const offset = offsets[static_cast<std::size_t>(axis)];
     Value* const extent = make.extent(tensor, axis);
-    Value* const inside = make.both(make.compare(Predicate::lt, offset, extent),
-                                    make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
-    make.check(inside,
+    make.check(some_inside(make, offset, extent, size),
                word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) + " along axis " +
                    std::to_string(axis) + " is outside of " + named(*tensor),
                "start and extent", {offset, extent});
@@ -142,10 +157,13 @@ void check_indices(Op& op) {
   for (int axis = 0; axis < static_cast<int>(indices.size()); ++axis) {
     Value* const index = make.cast(indices[static_cast<std::size_t>(axis)], Element::i64);
     Value* const extent = make.extent(tensor, axis);
-    Value* const inside = make.both(make.compare(Predicate::ge, index, make.number(-1, index->type())),
-                                    make.compare(Predicate::lt, index, make.spread(extent, index->type())));
-    std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) + ": an index of axis " +
-                                std::to_string(axis) + " is outside of " + named(*tensor);
+    bool const box = op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().box;
+    Value* inside = make.both(make.compare(Predicate::ge, index, make.number(box ? 0 : -1, index->type())),
+                              make.compare(Predicate::lt, index, make.spread(extent, index->type())));
+    if (box) inside = make.any(inside);
+    std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) +
+                                (box ? ": the whole box along axis " : ": an index of axis ") + std::to_string(axis) +
+                                " is outside of " + named(*tensor);
     if (index->type().is_scalar())
       make.check(inside, message, "index and extent", {index, extent});
     else
@@ -161,7 +179,7 @@ bool has_indices(Op const& op) {
 /// Tells whether the places of an access are checked.
 bool is_access(Op const& op) {
   if (op.is<ir::LoadOp>()) return op.as<ir::LoadOp>().pad.bits == 0 && !op.as<ir::LoadOp>().stated_pad;
-  return op.is<ir::StoreOp>() || has_indices(op);
+  return (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().may_miss) || has_indices(op);
 }
 
 void check_bounds(Op& op) {
@@ -229,8 +247,113 @@ bool can_leave_finite(Op const& op) {
   return op.is<ir::DotOp>() || op.info().has(ir::elementwise);
 }
 
-void check_finite(Op& op, Builder const& at) {
-  Maker make(at, op);
+/// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
+Builder behind(Op& op) {
+  Op* after = &op;
+  if (op.parent_op() == nullptr) {
+    bool passed = false;
+    for (Op& other : *op.parent()) {
+      passed = passed || &other == &op;
+      if (passed && other.is<ir::GridOp>()) after = &other;
+    }
+  }
+  return Builder::after(*after);
+}
+
+/// Finds the ops that decide whether an element of a result is taken: selects that choose it, and stores whose box may
+/// lie outside. Only ops of the same block count.
+class Takers {
+ public:
+  explicit Takers(Op& op) : block_(op.parent()) {
+    Path path;
+    decided_ = gather(*op.result(), true, path, 0) && !paths_.empty();
+    if (!decided_) return;
+    for (Op& other : *block_)
+      for (Path const& each : paths_)
+        for (Term const& term : each)
+          if (term.op == &other) last_ = &other;
+  }
+
+  /// True if there is no way to take an element but by such ops.
+  [[nodiscard]] bool decide() const { return decided_; }
+  /// Gives the last of them: behind it the condition is known.
+  [[nodiscard]] Op& last() const { return *last_; }
+  /// True where an element of the type is taken.
+  [[nodiscard]] Value* taken(Maker& make, Type const& type) const {
+    Value* any = nullptr;
+    for (Path const& path : paths_) {
+      Value* all = nullptr;
+      for (Term const& term : path) {
+        Value* const holds = condition(make, term);
+        all = make.both(all, holds->type().is_scalar() ? make.spread(holds, type) : holds);
+      }
+      any = any == nullptr ? all : make.either(any, all);
+    }
+    return any;
+  }
+
+ private:
+  struct Term {
+    Op* op;
+    bool negated;  ///< the select takes it where its condition is false
+  };
+  using Path = std::vector<Term>;
+  static constexpr int max_depth = 32;
+  static constexpr std::size_t max_paths = 16;
+
+  /// Follows the uses of a value. False: some use takes each element. `aligned`: its elements are those of the result.
+  bool gather(Value const& value, bool aligned, Path& path, int depth) {
+    bool decided = true;
+    for (ir::Use const& use : value.uses()) {
+      Op& user = *use.user;
+      if (!decided || paths_.size() >= max_paths || depth >= max_depth) return false;
+      if (user.parent() == block_ && use.is<ir::StoreOp>("tile") && user.as<ir::StoreOp>().may_miss) {
+        path.push_back({&user, false});
+        paths_.push_back(path);
+        path.pop_back();
+        continue;
+      }
+      bool const passes = user.parent() == block_ && user.pure() && user.block_count() == 0 && user.result_count() == 1;
+      bool const chooses = passes && aligned && (use.is<ir::SelectOp>("lhs") || use.is<ir::SelectOp>("rhs"));
+      if (chooses) path.push_back({&user, use.is<ir::SelectOp>("rhs")});
+      std::size_t const before = paths_.size();
+      bool const same = aligned && passes && user.info().has(ir::elementwise);
+      if (!passes || !gather(*user.result(), same, path, depth + 1)) {
+        paths_.resize(before);
+        if (path.empty())
+          decided = false;
+        else
+          paths_.push_back(path);
+      }
+      if (chooses) path.pop_back();
+    }
+    return decided;
+  }
+
+  static Value* condition(Maker& make, Term const& term) {
+    if (term.op->is<ir::SelectOp>()) {
+      Value* const chosen = term.op->in<ir::SelectOp>("condition");
+      return term.negated ? make.negated(chosen) : chosen;
+    }
+    Value* const tensor = term.op->in<ir::StoreOp>("tensor");
+    auto const offsets = term.op->all<ir::StoreOp>("offsets");
+    Value* inside = nullptr;
+    for (int axis = 0; axis < tensor->type().rank(); ++axis)
+      inside =
+          make.both(inside, some_inside(make, offsets[static_cast<std::size_t>(axis)], make.extent(tensor, axis),
+                                        box_extent(tensor->type(), term.op->in<ir::StoreOp>("tile")->type(), axis)));
+    return inside;
+  }
+
+  ir::Block* block_;
+  Op* last_ = nullptr;
+  std::vector<Path> paths_;
+  bool decided_ = false;
+};
+
+void check_finite(Op& op) {
+  Takers const takers(op);
+  Maker make(behind(takers.decide() ? takers.last() : op), op);
   Type const& type = op.result()->type();
   Value* finite = nullptr;  // the operands
   auto const add = [&](Value* condition) { finite = make.both(finite, make.broadcast(condition, type)); };
@@ -248,6 +371,7 @@ void check_finite(Op& op, Builder const& at) {
   }
   Value* holds = make.finite(op.result());
   if (finite != nullptr) holds = make.either(holds, make.negated(finite));
+  if (takers.decide()) holds = make.either(holds, make.negated(takers.taken(make, type)));
   std::string const message = std::string(of_nan) + std::string(op.info().mnemonic) +
                               " of finite values gives NaN or infinity in " + std::string(name(type.element()));
   std::vector<Value*> shown;
@@ -267,19 +391,6 @@ Checks missing(ir::Function& function, Checks checks) {
   return checks;
 }
 
-/// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
-Builder behind(Op& op) {
-  Op* after = &op;
-  if (op.parent_op() == nullptr) {
-    bool passed = false;
-    for (Op& other : *op.parent()) {
-      passed = passed || &other == &op;
-      if (passed && other.is<ir::GridOp>()) after = &other;
-    }
-  }
-  return Builder::after(*after);
-}
-
 }  // namespace
 
 bool insert_checks(ir::Function& function, Checks const& asked) {
@@ -293,7 +404,7 @@ bool insert_checks(ir::Function& function, Checks const& asked) {
   });
   for (Op* op : accesses) check_bounds(*op);
   for (Op* op : overflow) check_overflow(*op, behind(*op));
-  for (Op* op : nan) check_finite(*op, behind(*op));
+  for (Op* op : nan) check_finite(*op);
   return !accesses.empty() || !overflow.empty() || !nan.empty();
 }
 

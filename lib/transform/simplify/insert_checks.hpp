@@ -21,10 +21,11 @@ namespace tegula::transform {
 ///                                                      %t = gather %x, %i : tile<64xf32>
 ///
 /// - bounds: of each axis of a gather, scatter or atomic, that indices are inside, or -1, which leaves an element out;
-///   of a load of one element, that it is inside; of other loads and of stores, that some of the box is. Loads that
-///   state their pad are left alone.
+///   of a load of one element, that it is inside; of other loads, of stores and of atomics of boxes, that some of the
+///   box is. Loads that state their pad and stores that may miss are left alone.
 /// - overflow: of i32 and i64 sums, differences and products from which offsets, indices or bounds of loops follow.
 /// - nan: of elementwise ops, reductions, scans and products, that finite operands give finite results.
+///   An element that only selects and stores that may miss could take, of the same block, is checked where one does.
 /// A function that has checks of a kind gets no more of it. Needs: nothing.  Leaves: nothing.
 bool insert_checks(ir::Function& function, Checks const& checks);
 

@@ -37,7 +37,8 @@ struct LoadOp : OpDefaults {
 };
 
 /// Stores the tile's box at element offsets: `store %tensor, %tile, %i0, %i1`; elements outside the tensor are dropped.
-/// `vector`, `part` and `nonnegative` as for load.
+/// `vector`, `part` and `nonnegative` as for load. `may_miss`: all elements may be outside; checks of bounds and NaN do
+/// not report that.
 struct StoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "store";
   static constexpr auto operands = names("tensor", "tile", "offsets");
@@ -45,10 +46,11 @@ struct StoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0);
   std::int64_t vector = 0;
   Extents part;
+  bool may_miss = false;
   Extents nonnegative;
   static constexpr auto attributes() {
     return fields(field("vector", &StoreOp::vector, bounds::vector),
-                  field("part", &StoreOp::part, {1, max_tile_elements}),
+                  field("part", &StoreOp::part, {1, max_tile_elements}), field("may_miss", &StoreOp::may_miss),
                   field("nonnegative", &StoreOp::nonnegative, bounds::axis));
   }
 };
@@ -101,7 +103,8 @@ inline constexpr std::array enum_names<AtomicCombine>{"add"sv, "min"sv, "max"sv,
 /// `%old = atomic_update %tensor, %tile, %i0, %i1 {combine = add} : tile<64x8xi32>`. Indices are as for gather. It
 /// gives the old elements, and 0 at places outside the tensor, where nothing happens. With layouts, only the owner of
 /// an element holds its result. An order other than relaxed is that of the CTA: no access of it to memory that a kernel
-/// writes moves past the op. `vector` as for load, of sums.
+/// writes moves past the op. `vector` as for load, of sums. `box`: the indices are those of a box, of which a part may
+/// be outside.
 struct AtomicUpdateOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic_update";
   static constexpr auto operands = names("tensor", "tile", "indices");
@@ -111,9 +114,11 @@ struct AtomicUpdateOp : OpDefaults {
   MemoryOrder order = MemoryOrder::relaxed;
   AtomicScope scope = AtomicScope::device;
   std::int64_t vector = 0;
+  bool box = false;
   static constexpr auto attributes() {
     return fields(field("combine", &AtomicUpdateOp::combine), field("order", &AtomicUpdateOp::order),
-                  field("scope", &AtomicUpdateOp::scope), field("vector", &AtomicUpdateOp::vector, bounds::vector));
+                  field("scope", &AtomicUpdateOp::scope), field("vector", &AtomicUpdateOp::vector, bounds::vector),
+                  field("box", &AtomicUpdateOp::box));
   }
 };
 
