@@ -176,6 +176,10 @@ class Paths {
     row.tiles = tile_text(extents, left.type().element());
     row.where = op.where();
     row.reason = target::Finding::from_data(finding).text();
+    for (Value const* operand : {&left, &right})
+      if (path == Path::wgmma && stored_by_threads(*operand))
+        row.reason += (row.reason.empty() ? "" : "; ") + std::string(operand == &left ? "lhs" : "rhs") +
+                      " goes through registers to shared memory";
     if (path == Path::mma && !finding.empty()) row.fix = std::string(remedy_for_wgmma);
     if (Written const* const written = written_at(op.where())) {
       row.tiles = written->text();
@@ -183,6 +187,20 @@ class Paths {
         abi::add_once(paths_.padded, PaddedTile{"dot", shape_text(written->extents), shape_text(extents), op.where()});
     }
     abi::add_once(paths_.dots, std::move(row));
+  }
+
+  /// Tells whether threads write the shared memory that an operand is read from; a copy does not.
+  static bool stored_by_threads(Value const& operand) {
+    if (operand.type().is_tile()) return false;
+    Value const* root = &operand;
+    while (Op const* const view = root->defined_by<ir::ViewOp>()) root = view->in("source");
+    std::vector<Value const*> open = {root};
+    for (std::size_t i = 0; i < open.size(); ++i)
+      for (ir::Use const& use : open[i]->uses()) {
+        if (use.is<ir::BufferStoreOp>("destination")) return true;
+        if (use.user->is<ir::ViewOp>()) open.push_back(use.user->result());
+      }
+    return false;
   }
 
   /// Tells whether a product has other rows or columns than written, which may be exchanged, or is deeper.

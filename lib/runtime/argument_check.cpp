@@ -117,11 +117,13 @@ void check_aliasing(std::string_view kernel, std::span<ParameterInfo const> para
       if (parameters[j].kind != ParameterKind::tensor || j == i || (is_written(parameters[j]) && j < i)) continue;
       Overlap const found = overlap(footprint_of(arguments[i]), footprint_of(arguments[j]));
       if (found == Overlap::none) continue;
-      throw UserError(
-          fmt::format("{}: arguments {} and {} {} memory and the kernel writes argument {}; use inout to work in "
-                      "place, or separate memory",
-                      kernel, j + 1, i + 1,
-                      found == Overlap::some ? "share" : "may share (their strides are too complex to decide)", i + 1));
+      bool const both = is_written(parameters[j]);
+      throw UserError(fmt::format(
+          "{}: arguments {} and {} {} memory and the kernel writes {}; {}", kernel, j + 1, i + 1,
+          found == Overlap::some ? "share" : "may share (their strides are too complex to decide)",
+          both ? "both" : fmt::format("argument {}", i + 1),
+          both ? "pass separate memory, or give the kernel one parameter for it"
+               : "pass separate memory, or give the kernel one inout parameter in place of the two to work in place"));
     }
   }
 }

@@ -24,7 +24,8 @@ inline constexpr TmaRule contiguous{"contiguous", "pass a tensor whose last axis
 inline constexpr TmaRule address{"address", "pass a tensor that begins at a multiple of 16 bytes"};
 inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple of 16 bytes; let no axis run backwards"};
 inline constexpr TmaRule coordinate{"coordinate",
-                                    "count in tiles, or in elements known to be multiples of 16 bytes (multiple_of)"};
+                                    "take a tile whose last axis has a multiple of 16 bytes, or begin it at elements known "
+                                    "to be multiples of 16 bytes (multiple_of, within)"};
 inline constexpr TmaRule direction{"direction", "read from an in parameter that the kernel does not write"};
 inline constexpr TmaRule slice{"slice",
                                "take slices outside of loops and branches, with bounds from arguments, block indices "

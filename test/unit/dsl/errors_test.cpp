@@ -294,3 +294,16 @@ TEST_CASE("an index beyond 63 bits is refused as it was written") {
   CHECK_THAT(error_of(one_there), ContainsSubstring("18446744073709551615"));
   CHECK_THAT(error_of(store_there), ContainsSubstring("18446744073709551615"));
 }
+
+TEST_CASE("a loop and a statement on one line are named by one place") {
+  auto const k = kernel("one_line", [](out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile a = zeros<float>(shape<64>);
+    loop(4, [&](auto) { a = a + 1; });
+    store(y, shape<64>, a, g[0]);
+  });
+  std::string const error = error_of(k), word = "is assigned in the loop at ";
+  std::size_t const begin = error.find(word);
+  REQUIRE(begin != std::string::npos);
+  CHECK(error.find(" at ", begin + word.size()) == std::string::npos);
+}
