@@ -67,7 +67,7 @@ class DebugExecutor final : public trace::Eager {
       else if (axis < extents.size())
         grid[axis] = extents[axis];
     }
-    runtime::check_grid(function_.name(), grid);
+    (void)runtime::check_grid(function_.name(), grid);
     stepper().set_grid(grid);
     if (stepper().blocks() == 0) throw NoBlock();
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "runtime/allocation.hpp"
@@ -187,11 +188,18 @@ void check_arguments(std::string_view kernel, std::span<ParameterInfo const> par
   check_aliasing(kernel, parameters, arguments);
 }
 
-void check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents) {
+std::int64_t check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents) {
   for (std::size_t axis = 0; axis < extents.size(); ++axis)
     if (extents[axis] < 0)
       throw UserError(
           fmt::format("{}: grid: extent {} of axis {} is negative; give 0 or more", kernel, extents[axis], axis));
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
+  std::int64_t blocks = 1;
+  for (std::int64_t const extent : extents)
+    if (__builtin_mul_overflow(blocks, extent, &blocks) || blocks > max_grid_blocks)
+      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than the limit of {}", kernel, extents[0],
+                                  extents[1], extents[2], max_grid_blocks));
+  return blocks;
 }
 
 }  // namespace tegula::runtime

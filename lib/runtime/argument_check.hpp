@@ -40,7 +40,7 @@ Footprint footprint_of(Argument const& argument);
 void check_arguments(std::string_view kernel, std::span<ParameterInfo const> parameters,
                      std::span<Argument const> arguments, device where);
 
-/// Throws UserError for a negative extent of a kernel's grid.
-void check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents);
+/// Counts the blocks of a kernel's grid. Throws UserError for a negative extent, or more blocks than max_grid_blocks.
+std::int64_t check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents);
 
 }  // namespace tegula::runtime

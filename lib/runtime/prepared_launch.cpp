@@ -9,7 +9,6 @@
 #include "runtime/launch_program.hpp"
 #include "runtime/profile_buffer.hpp"
 #include "support/locks.hpp"
-#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime {
@@ -22,16 +21,6 @@ std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step,
   if (step < 0 || static_cast<std::size_t>(step) >= values.size())
     throw InternalError(fmt::format("launch program: {} names step {}", subject, step));
   return values[static_cast<std::size_t>(step)];
-}
-
-/// Counts the blocks of a grid; throws UserError if there are too many for a launch. `limit`: whose limit it is.
-std::int64_t block_count(CompiledKernel const& compiled, std::int64_t const (&grid)[3], char const* limit) {
-  std::int64_t product = 1;
-  for (std::int64_t const extent : grid)
-    if (__builtin_mul_overflow(product, extent, &product) || product > max_grid_blocks)
-      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than {} of {}", compiled.name, grid[0], grid[1],
-                                  grid[2], limit, max_grid_blocks));
-  return product;
 }
 
 /// Checks facts that the code relies on. A tensor map's own rules give the more precise reason.
@@ -51,7 +40,7 @@ void check_facts(CompiledKernel const& compiled, std::span<Argument const> argum
 }  // namespace
 
 std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]) {
-  std::int64_t const product = block_count(compiled, grid, "CUDA's limit");  // all are launched along the first axis
+  std::int64_t const product = check_grid(compiled.name, grid);  // all are launched along the first axis
   if (product % compiled.cluster != 0)
     throw UserError(
         fmt::format("{}: grid {}x{}x{} has {} blocks, not a multiple of the cluster of {}; round the "
@@ -101,10 +90,8 @@ PreparedLaunch::Size PreparedLaunch::size_of(std::span<Argument const> arguments
                                   compiled.name, extent, axis));
     nothing_to_do = nothing_to_do || extent == 0;
   }
-  check_grid(compiled.name, size.grid);
-  if (!nothing_to_do)
-    size.blocks =
-        kernel_->where.is_host() ? block_count(compiled, size.grid, "the limit") : cuda_blocks(compiled, size.grid);
+  std::int64_t const blocks = check_grid(compiled.name, size.grid);
+  if (!nothing_to_do) size.blocks = kernel_->where.is_host() ? blocks : cuda_blocks(compiled, size.grid);
   if (kernel_->where.is_host()) size_phases(values, size);
   return size;
 }

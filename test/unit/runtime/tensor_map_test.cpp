@@ -332,7 +332,7 @@ TEST_CASE("blocks of a CUDA grid are bounded and fill whole clusters") {
   CHECK(cuda_blocks(kernel, {5, 3, 2}) == 30);
   CHECK(cuda_blocks(kernel, {2147483647, 1, 1}) == 2147483647);
   CHECK_THROWS_WITH(cuda_blocks(kernel, {1 << 16, 1 << 15, 1}),
-                    ContainsSubstring("gemm: grid 65536x32768x1 has more blocks than CUDA's limit of 2147483647"));
+                    ContainsSubstring("gemm: grid 65536x32768x1 has more blocks than the limit of 2147483647"));
   CHECK_THROWS_AS(cuda_blocks(kernel, {std::int64_t{1} << 40, std::int64_t{1} << 40, 1}), UserError);
   kernel.cluster = 4;
   CHECK(cuda_blocks(kernel, {6, 2, 1}) == 12);
