@@ -61,7 +61,7 @@ class Run {
     bool changed = false;
     try {
       changed = apply(pass);
-      if (environment_.verify_each) check(pass);
+      if (environment_.verify_each && savings_.missing == 0) check(pass);  // else the module is dropped
     } catch (UserError const&) {
       throw;
     } catch (std::exception const& error) {
