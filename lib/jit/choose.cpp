@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,8 +12,10 @@
 #include "jit/estimate.hpp"
 #include "jit/kernel_cache.hpp"
 #include "runtime/tuned_table.hpp"
+#include "support/diagnostics.hpp"
 #include "support/locks.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/check_options.hpp"
 
 namespace tegula::jit {
 namespace {
@@ -127,14 +130,19 @@ VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument co
   std::vector<std::string> const labels = labels_of(kernels);
   VariantChoice result;
   result.by = VariantChoice::By::model;
-  double best = 0;
+  double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kernels.members; ++i) {
     std::optional<CompileOptions> joined;
     KernelRef const member = member_of(kernels, i, joined);
+    result.why += i == 0 ? "estimates: " : "; ";
+    // One whose options are not sound is not taken; where it is the only one, its launch says why.
+    if (support::Diagnostics const mistakes = transform::mistakes_of(chosen_options(member)); mistakes.has_errors()) {
+      result.why += fmt::format("{}: {}", labels[static_cast<std::size_t>(i)], support::summary(mistakes));
+      continue;
+    }
     Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
-    result.why +=
-        fmt::format("{}{}: {}", i == 0 ? "estimates: " : "; ", labels[static_cast<std::size_t>(i)], found.str());
-    if (i > 0 && found.seconds >= best) continue;
+    result.why += fmt::format("{}: {}", labels[static_cast<std::size_t>(i)], found.str());
+    if (!(found.seconds < best)) continue;
     best = found.seconds;
     result.number = i;
   }

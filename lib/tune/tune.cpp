@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,14 +96,20 @@ class Search {
   void leave_out_by_estimate() {
     jit::Executor const executor = jit::executor_of(order_.where());
     std::vector<double> estimates;
-    for (jit::KernelRef const& kernel : members_) {
-      estimates.push_back(
-          jit::estimate(jit::traced(kernel)->kernel, given(), grid_, jit::chosen_options(kernel), executor).seconds);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      std::shared_ptr<jit::Traced const> const traced = jit::traced(members_[i]);
+      double& seconds = estimates.emplace_back(std::numeric_limits<double>::infinity());
+      try {
+        seconds = jit::estimate(traced->kernel, given(), grid_, jit::chosen_options(members_[i]), executor).seconds;
+      } catch (UserError const& error) {
+        result_.kernels[i].state = State::refused;
+        result_.kernels[i].why = error.what();
+      }
     }
     double const least = *std::ranges::min_element(estimates);
     in_graphs_ = order_.where().is_cuda() && least < short_launch;
     for (std::size_t i = 0; i < estimates.size(); ++i) {
-      if (estimates[i] <= least * options_.max_estimate) continue;
+      if (result_.kernels[i].state == State::refused || estimates[i] <= least * options_.max_estimate) continue;
       result_.kernels[i].state = State::estimated;
       result_.kernels[i].why = fmt::format("estimated {:.3g} us, the best {:.3g} us", estimates[i] * 1e6, least * 1e6);
     }
