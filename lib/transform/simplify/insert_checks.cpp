@@ -414,7 +414,7 @@ void RunningChecks::insert(Op& last) {
     check_sums({places.begin(), places.end()}, Builder::before(last));
   }
   if (checks_.bounds && is_access(last)) check_bounds(last);
-  if (checks_.nan && can_leave_finite(last)) check_finite(last, Builder::after(last));
+  if (checks_.nan && can_leave_finite(last)) check_finite(last);
 }
 
 void RunningChecks::append(Value const& number, ir::Block& block) {
