@@ -59,6 +59,7 @@ class RandomKernel {
     parameters(kernel, with_probes);
     Region region(*this, kernel.body());
     region.launch_statements(with_probes);
+    if (with_probes) region.load_all();
     region.ops(12 + random_.below(25), 0);
     region.stores();
     if (with_probes) add_probes(kernel, region);
@@ -85,8 +86,13 @@ class RandomKernel {
                                               {8, 4}, {8, 8}, {2, 4, 8}, {1, 4, 8}, {3, 5}};
     return list;
   }
-  Extents shape() { return random_.pick(shapes()); }
+  Extents shape() {
+    static std::vector<Extents> const few = {{8}, {8}, {8}, {4, 8}, {4, 8}, {4, 1}};  // so that values meet
+    return random_.pick(anywhere_ ? few : shapes());
+  }
   Element element() {
+    static std::vector<Element> const integers = {Element::i32, Element::u32, Element::i64, Element::u64};
+    if (anywhere_ && random_.chance(60)) return random_.pick(integers);
     if (random_.chance(40)) return static_cast<Element>(random_.below(element_count));
     static std::vector<Element> const list = {Element::f32, Element::f32, Element::i32, Element::u32,
                                               Element::i64, Element::i64, Element::u64, Element::f16};
@@ -172,6 +178,12 @@ class RandomKernel {
       if (type.is_tile() && (type.element() == Element::i32 || type.element() == Element::i64) && random().chance(40))
         return keep(
             builder.op(ir::make_op<ir::IotaOp>(std::int64_t{random().below(type.rank())}), {}, {type}).result());
+      if (parent.anywhere_ && type.is_tile() && type.element() != Element::boolean && random().chance(80)) {
+        Value* const other = find([&](Value const& v) {
+          return v.type().is_tile() && v.type().shape() == type.shape() && v.type().element() != Element::boolean;
+        });
+        if (other != nullptr) return keep(builder.op(ir::CastOp{}, {other}, {type}).result());
+      }
       if (type.is_tile() && random().chance(40))
         return keep(builder.op(ir::SplatOp{}, {of_type(Type::scalar(type.element()))}, {type}).result());
       return keep(builder.constant(parent.constant(type.element()), type));
@@ -207,6 +219,7 @@ class RandomKernel {
     }
 
     void one(int depth) {
+      if (random().chance(20)) return integers();
       switch (random().below(20)) {
         case 0:
         case 1:
@@ -283,12 +296,45 @@ class RandomKernel {
       make(kind, {a, b}, of);
     }
 
-    /// Gives edges of shift amounts, more than one of them, and some that are not known before the launch.
+    /// Gives edges of shift amounts; of half of them a part is not known before the launch.
     Value* amounts(Type const& of) {
       Value* const edge = keep(builder.constant(parent.edge(of.element()), of));
-      if (random().chance(50)) return edge;
-      make(random().chance(50) ? ir::OpKind::AddOp : ir::OpKind::XorOp, {of_type(of), edge}, of);
+      if (random().chance(40)) return edge;
+      Value* const low = keep(builder.constant(ir::make_constant(of.element(), std::int64_t{random().below(8)}), of));
+      make(ir::OpKind::AndOp, {of_type(of), low}, of);
+      make(random().chance(50) ? ir::OpKind::AddOp : ir::OpKind::XorOp, {values.back(), edge}, of);
       return values.back();
+    }
+
+    /// Makes one or two ops of integers at edges: shifts, pairs of unary ops, pairs of binary ops with constants,
+    /// comparisons with constants.
+    void integers() {
+      using K = ir::OpKind;
+      static std::vector<Element> const list = {Element::i32, Element::u32, Element::i64, Element::u64};
+      static std::vector<K> const unary = {K::NegOp, K::AbsOp, K::NotOp},
+                                  binary = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::RemOp, K::MinOp,    K::MaxOp,
+                                            K::AndOp, K::OrOp,  K::XorOp, K::ShlOp, K::ShrOp, K::CeilDivOp};
+      Type const of = type().with_element(random().pick(list));
+      auto const edge = [&] { return keep(builder.constant(parent.edge(of.element()), of)); };
+      Value* const x = of_type(of);
+      switch (random().below(4)) {
+        case 0:
+          return make(random().chance(50) ? K::ShlOp : K::ShrOp, {x, amounts(of)}, of);
+        case 1:
+          make(random().pick(unary), {x}, of);
+          return make(random().pick(unary), {values.back()}, of);
+        case 2: {
+          K const kind = random().pick(binary);
+          make(kind, {x, edge()}, of);
+          Value* const first = values.back();
+          return make(random().chance(70) ? kind : random().pick(binary), {first, edge()}, of);
+        }
+        default: {
+          auto const op = ir::make_op<ir::CompareOp>(static_cast<ir::Predicate>(random().below(6)));
+          Value* const other = random().chance(20) ? x : edge();
+          keep(builder.op(op, {x, other}, {of.with_element(Element::boolean)}).result());
+        }
+      }
     }
 
     void unary() {
@@ -498,6 +544,20 @@ class RandomKernel {
       keep(builder.op(ir::make_op<ir::LoadOp>(pad), operands, {result}).result());
     }
 
+    /// Loads the first box of every tensor that is read, so that values are not known before the launch.
+    void load_all() {
+      Value* const zero = keep(builder.index(0));
+      for (Value* tensor : tensors) {
+        if (attributes(*tensor).direction == Direction::out) continue;
+        Extents box = parent.shape();
+        while (box.size() != tensor->type().rank()) box = parent.shape();
+        Element const e = tensor->type().element();
+        std::vector<Value*> operands = {tensor};
+        operands.resize(1 + static_cast<std::size_t>(box.size()), zero);
+        keep(builder.op(ir::make_op<ir::LoadOp>(ir::make_constant(e, 0.0)), operands, {Type::tile(e, box)}).result());
+      }
+    }
+
     void store(Value* tensor) {
       Extents box = parent.shape();
       if (box.size() > tensor->type().rank()) box = {8};
@@ -633,17 +693,19 @@ class RandomKernel {
 
   void parameters(ir::Function& kernel, bool inout_free) {
     static std::vector<std::int64_t> const multiples = {1, 1, 4, 8};
-    int const count = 2 + random_.below(4);
+    int const count = (anywhere_ ? 4 : 2) + random_.below(4);
     for (int i = 0; i < count; ++i) {
-      if (random_.chance(30)) {
+      bool const is_input = anywhere_ && i < 4;  // of integers that are not known before the launch
+      if (!is_input && random_.chance(30)) {
         Element const e = element();
         kernel.add_parameter(Type::scalar(e), {}, random_.chance(50) ? "s" : "");
         memories.emplace_back();
         scalars.push_back(constant(e));
         continue;
       }
-      Element const e = random_.chance(40) ? Element::f32 : element();
-      int const rank = random_.chance(50) ? 2 : 1 + random_.below(3);
+      static std::vector<Element> const inputs = {Element::i32, Element::u32, Element::i64, Element::u64};
+      Element const e = is_input ? inputs[static_cast<std::size_t>(i)] : random_.chance(40) ? Element::f32 : element();
+      int const rank = is_input ? 1 + i % 2 : random_.chance(50) ? 2 : 1 + random_.below(anywhere_ ? 2 : 3);
       ir::ParameterAttributes attributes;
       attributes.direction = inout_free ? Direction::in : static_cast<Direction>(random_.below(3));
       attributes.multiple_of = random_.pick(multiples);
