@@ -338,16 +338,17 @@ template <class P, std::int64_t... extents, class V, class... Rest>
 store(P const&, Shape<extents...>, V&&, Rest...) -> store<P, Shape<extents...>, V, Rest...>;
 
 /// Catches other arguments, for the sentence.
-template <class P, class... Rest>
-class store<P, detail::Disordered, void, Rest...> {
+template <class P, class S, class V, class... Rest>
+requires(!detail::is_shape<S>) class store<P, S, V, Rest...> {
   static_assert(detail::never<P>,
                 "store: store(tensor, shape<...>, value, indices...) takes a tensor parameter, the shape of the box, a "
                 "tile of that shape or a number, and one index per axis");
 
  public:
-  explicit store(P const&, Rest const&...) {}
+  template <class... X>
+  explicit store(X const&...) {}
 };
 template <class P, class... Rest>
-store(P const&, Rest const&...) -> store<P, detail::Disordered, void, Rest...>;
+store(P const&, Rest...) -> store<P, detail::Disordered, void, Rest...>;
 
 }  // namespace tegula

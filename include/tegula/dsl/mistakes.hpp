@@ -350,7 +350,8 @@ auto reshape(detail::TracedOperand, detail::AnyOperand) {
 }
 template <class Dummy = void>
 auto trans(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "trans takes a tile, and maybe the order of its axes: trans(x), trans(x, axis<1, 0>)");
+  static_assert(detail::never<Dummy>,
+                "trans takes a tile, and maybe the order of its axes: trans(x), trans(x, axis<1, 0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
@@ -360,7 +361,8 @@ auto cast(detail::TracedOperand) {
 }
 template <class Dummy = void>
 auto cast(detail::PlainOperand) {
-  static_assert(detail::never<Dummy>, "cast is for tiles and traced scalars; a number is converted by static_cast<T>(x)");
+  static_assert(detail::never<Dummy>,
+                "cast is for tiles and traced scalars; a number is converted by static_cast<T>(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
@@ -370,7 +372,8 @@ auto zeros(detail::AnyOperand) {
 }
 template <class Dummy = void>
 auto full(detail::AnyOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "full takes a shape and a number or a traced scalar: full(shape<...>, x), full<T>(shape<...>, x)");
+  static_assert(detail::never<Dummy>,
+                "full takes a shape and a number or a traced scalar: full(shape<...>, x), full<T>(shape<...>, x)");
   return detail::Refused();
 }
 template <class Dummy = void>

@@ -235,7 +235,8 @@ class inout : public detail::Tensor<T, rank, Direction::inout, Facts...> {
 };
 /// Declares a scalar given at each launch by any number of its kind: integers and floats for a float, integers for an
 /// integer. A number is rounded once. One that T does not hold is refused, also a finite one that would become an
-/// infinity; e4m3 and e5m2 take their maximum instead. Infinities and NaN pass. Facts state what holds of an integer; each launch checks them:
+/// infinity; e4m3 and e5m2 take their maximum instead. Infinities and NaN pass. Facts state what holds of an integer;
+/// each launch checks them:
 /// - `arg<int, multiple_of<16>>`;
 /// - `arg<int, equals<1>>`: the code is made for 1;
 /// - `arg<int, fixed<128>> n`: the code is made for 128, and `n.constant.value` stands in shapes.

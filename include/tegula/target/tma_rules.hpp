@@ -23,9 +23,10 @@ inline constexpr TmaRule placement{"placement", "take a tile whose rows and size
 inline constexpr TmaRule contiguous{"contiguous", "pass a tensor whose last axis has stride 1"};
 inline constexpr TmaRule address{"address", "pass a tensor that begins at a multiple of 16 bytes"};
 inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple of 16 bytes; let no axis run backwards"};
-inline constexpr TmaRule coordinate{"coordinate",
-                                    "take a tile whose last axis has a multiple of 16 bytes, or begin it at elements known "
-                                    "to be multiples of 16 bytes (multiple_of, within)"};
+inline constexpr TmaRule coordinate{
+    "coordinate",
+    "take a tile whose last axis has a multiple of 16 bytes, or begin it at elements known "
+    "to be multiples of 16 bytes (multiple_of, within)"};
 inline constexpr TmaRule direction{"direction", "read from an in parameter that the kernel does not write"};
 inline constexpr TmaRule slice{"slice",
                                "take slices outside of loops and branches, with bounds from arguments, block indices "

@@ -291,9 +291,10 @@ TEST_CASE("bad arguments are refused with the argument's number and the reason")
   CHECK_THAT(refusal(both, {front, middle}), ContainsSubstring("arguments 1 and 2 share memory"));
   CHECK_THAT(refusal(both, {even, front}), ContainsSubstring("share memory and the kernel writes argument 2"));
   std::vector<ParameterInfo> const two_out = {parameter(Direction::out, 1), parameter(Direction::inout, 1)};
-  CHECK_THAT(refusal(two_out, {front, front}),
-             ContainsSubstring("arguments 2 and 1 share memory and the kernel writes both; pass separate memory, or give "
-                               "the kernel one parameter for it"));
+  CHECK_THAT(
+      refusal(two_out, {front, front}),
+      ContainsSubstring("arguments 2 and 1 share memory and the kernel writes both; pass separate memory, or give "
+                        "the kernel one parameter for it"));
   std::vector<ParameterInfo> const two_in = {parameter(Direction::in, 1), parameter(Direction::in, 1)};
   CHECK(refusal(two_in, {front, front}) == "accepted");
 
