@@ -88,7 +88,7 @@ TEST_CASE("fuzz: host, simulated warps and PTX give the interpreter's integers",
   char const* const given = std::getenv("TEGULA_FUZZ_SEED");
   auto const first = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
   int refused = 0;
-  for (std::uint64_t seed = first; seed < first + 40; ++seed) {
+  for (std::uint64_t seed = first; seed < first + 16; ++seed) {
     RandomKernel const kernel(seed, Draw::probes_anywhere);
     INFO("TEGULA_FUZZ_SEED=" << seed << "\n" << ir::print(kernel.module));
     REQUIRE(ir::verify(kernel.module).str() == "");
@@ -106,5 +106,5 @@ TEST_CASE("fuzz: host, simulated warps and PTX give the interpreter's integers",
       ++refused;
     }
   }
-  CHECK(refused < 10);
+  CHECK(refused < 4);
 }

@@ -299,7 +299,7 @@ class RandomKernel {
     /// Gives edges of shift amounts; of half of them a part is not known before the launch.
     Value* amounts(Type const& of) {
       Value* const edge = keep(builder.constant(parent.edge(of.element()), of));
-      if (random().chance(40)) return edge;
+      if (random().chance(40)) return random().chance(50) ? edge : of_type(of);  // LLVM knows masked ones too well
       Value* const low = keep(builder.constant(ir::make_constant(of.element(), std::int64_t{random().below(8)}), of));
       make(ir::OpKind::AndOp, {of_type(of), low}, of);
       make(random().chance(50) ? ir::OpKind::AddOp : ir::OpKind::XorOp, {values.back(), edge}, of);
@@ -515,7 +515,13 @@ class RandomKernel {
 
     std::vector<Value*> offsets(Value const& tensor) {
       std::vector<Value*> result;
-      for (int i = 0; i < tensor.type().rank(); ++i) result.push_back(of_type(Type::index()));
+      constexpr std::int64_t far = std::int64_t{1} << 40;  // the end of a box fits 64 bits
+      for (int i = 0; i < tensor.type().rank(); ++i) {
+        result.push_back(of_type(Type::index()));
+        if (!parent.anywhere_) continue;
+        Value* const below = builder.same(ir::MinOp{}, {result.back(), builder.index(far)});
+        result.back() = builder.same(ir::MaxOp{}, {below, builder.index(-far)});
+      }
       return result;
     }
 
@@ -736,7 +742,7 @@ class RandomKernel {
           memory.element == Element::boolean
               ? ir::Constant{Element::boolean, static_cast<std::uint64_t>(random_.below(2))}
           : is_integer(memory.element)
-              ? (random_.chance(15) ? edge(memory.element)
+              ? (random_.chance(25) ? edge(memory.element)
                                     : ir::make_constant(memory.element, std::int64_t{random_.below(64)} - 24))
               : ir::make_constant(memory.element, (random_.below(64) - 24) / 8.0);
       for (int b = 0; b < width; ++b)
