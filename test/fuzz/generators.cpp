@@ -11,10 +11,13 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "analysis/axis_facts.hpp"
 #include "fuzz/deletion.hpp"
+#include "fuzz/executors.hpp"
+#include "fuzz/mutated_text.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "fuzz/product_extents.hpp"
 #include "fuzz/random_ir.hpp"
@@ -22,6 +25,7 @@
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "sim/compare.hpp"
+#include "support/catch.hpp"
 #include "support/host_tensor.hpp"
 #include "support/random_kernel.hpp"
 #include "tegula/support/error.hpp"
@@ -507,6 +511,45 @@ Verdict judge_facts(std::string const& text) {
   });
 }
 
+std::string draw_executors(std::uint64_t seed) {
+  RandomKernel const kernel(seed, Draw::probes_anywhere);
+  return inputs_of(kernel) + ir::print(kernel.module);
+}
+Verdict judge_executors(std::string const& text) {
+  return caught([&]() -> Verdict {
+    ir::Module const module = module_in(text);
+    Inputs const inputs(text, module.kernel());
+    auto const expected = simulated(inputs, module);
+    constexpr std::pair<char const*, decltype(&run_on_host)> executors[] = {
+        {"the host", run_on_host}, {"simulated warps", run_in_warps}, {"PTX", run_ptx}};
+    for (auto const& [name, run] : executors)
+      if (std::string const found = difference(expected, run(module, inputs.memories, inputs.scalars)); !found.empty())
+        return wrong(fmt::format("{}: {}", name, found));
+    return {};
+  });
+}
+
+// ---- texts, pass lists and options as users hand them in
+
+std::string draw_user_text(std::uint64_t seed) {
+  static std::vector<ir::Module> const sources = text_sources(std::string(TEGULA_TEST_DIR) + "/ir");
+  return TextMutator(sources, seed).draw().str();
+}
+Verdict judge_user_text(std::string const& text) {
+  return caught([&]() -> Verdict {
+    std::string refusal;
+    switch (compile_text(read_user_text(text), &refusal)) {
+      case Outcome::malformed:
+        return refused("the text is malformed");
+      case Outcome::refused:
+        return refusal.empty() ? wrong("refused without a reason") : refused(refusal);
+      case Outcome::done:
+        break;
+    }
+    return {};
+  });
+}
+
 // ---- kernels as text with parameters: random passes in the simulator, and the host against the simulator
 
 /// Gives the text of a kernel with the seed of its arguments.
@@ -721,6 +764,10 @@ constexpr Generator all[] = {
     {"twice", "IR through each tile pass twice", draw_module, judge_twice, shrink_text<judge_twice>, 200},
     {"axis-facts", "facts of axes against the simulator's values", draw_facts, judge_facts, shrink_text<judge_facts>,
      200},
+    {"executors", "IR on the host, in simulated warps and as PTX", draw_executors, judge_executors,
+     shrink_text<judge_executors>, 40},
+    {"user-text", "changed IR text, pass lists and options", draw_user_text, judge_user_text,
+     shrink_text<judge_user_text>, 40},
     {"text", "IR printed and read back", draw_text, judge_text, shrink_text<judge_text>, 500},
     {"damaged-text", "damaged IR text", draw_damaged, judge_damaged, shrink_text<judge_damaged>, 1000},
 };

@@ -55,3 +55,13 @@ TEST_CASE("random pipelines keep the results of random kernels", "[fuzz]") {
 TEST_CASE("products of drawn extents: what runs unaligned runs aligned, with any number of warps", "[B1]") {
   CHECK(check_draws("fitting", 12).right > 0);
 }
+
+TEST_CASE("fuzz: host, simulated warps and PTX give the interpreter's integers") {
+  CHECK(check_draws("executors", 40).right > 30);
+}
+
+TEST_CASE("fuzz: changed texts and pass lists give a result or a refusal") {
+  Count const count = check_draws("user-text", 1500);
+  CHECK(count.refused > 100);
+  CHECK(count.right > 100);
+}

@@ -2,10 +2,14 @@
 // seed gives the same case on every machine.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/compile.hpp"
@@ -27,11 +31,35 @@ struct UserText {
   CompileOptions options;
   std::string passes;  ///< "default": the target's own; "none"
   std::string output;  ///< of code generation, as `tegula_opt --emit`; empty: the IR
+  /// Gives a text that read_user_text() reads.
   [[nodiscard]] std::string str() const {
-    return "// target " + std::string(options.target == Target::host ? "host" : "cuda") + ", passes " + passes +
-           ", emit " + output + "\n" + text;
+    return fmt::format("// options: {} {} {} {} {} {}\n// passes: {}\n// emit: {}\n{}",
+                       options.target == Target::host ? "host" : "cuda", options.warps, options.split, options.share,
+                       options.exact ? 1 : 0, options.lines ? 1 : 0, passes, output, text);
   }
 };
+
+/// Reads what UserText::str() gives; UserError where a line is missing.
+inline UserText read_user_text(std::string const& all) {
+  std::istringstream lines(all);
+  std::string options, passes, emit, target;
+  std::getline(lines, options);
+  std::getline(lines, passes);
+  std::getline(lines, emit);
+  constexpr std::string_view heads[] = {"// options: ", "// passes: ", "// emit: "};
+  if (!options.starts_with(heads[0]) || !passes.starts_with(heads[1]) || !emit.starts_with(heads[2]))
+    throw UserError("fuzz: the text does not begin with its options, passes and output");
+  UserText result;
+  std::istringstream words(options.substr(heads[0].size()));
+  words >> target >> result.options.warps >> result.options.split >> result.options.share >> result.options.exact >>
+      result.options.lines;
+  result.options.target = target == "host" ? Target::host : Target::cuda;
+  if (target != "host") result.options.architecture = "sm_90a";
+  result.passes = passes.substr(heads[1].size());
+  result.output = emit.substr(heads[2].size());
+  result.text = all.substr(options.size() + passes.size() + emit.size() + 3);
+  return result;
+}
 
 /// Reads the texts below a folder that are well-formed modules of one kernel. Texts of several kernels give one each.
 inline std::vector<ir::Module> text_sources(std::string const& folder) {
