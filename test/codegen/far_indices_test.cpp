@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "codegen/ptx_machine.hpp"
+#include "codegen/block_machine.hpp"
 #include "support/catch.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/tegula.hpp"
@@ -38,7 +38,7 @@ constexpr char const* names[] = {"host", "debug", "simulator of tiles", "simulat
 
 struct Slots {
   std::vector<std::uint64_t> list;
-  test::PtxMachine* machine;
+  test::BlockMachine* machine;
   template <class Vector>
   requires requires(Vector& x) { x.data(); }
   void add(Vector& x) {
@@ -70,7 +70,7 @@ void run_on(Executor executor, CompiledKernel const& compiled, K const& kernel, 
     case Executor::warps:
       return static_cast<void>(simulate(kernel, arguments..., schedule::seed(1)));
     case Executor::ptx: {
-      test::PtxMachine machine(compiled.image);
+      test::BlockMachine machine(compiled.image);
       Slots slots{{}, &machine};
       (slots.add(arguments), ...);
       for (int i = 0; i < launch_slots; ++i) slots.add(1);
