@@ -423,7 +423,7 @@ TEST_CASE("a kernel that cannot be loaded or launched on the device is refused w
                     ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
   arguments[1] = arguments[0];
   GridOverride grid{true, {std::int64_t{1} << 31, 1, 1}};
-  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments, grid), ContainsSubstring("more blocks than CUDA's limit"));
+  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments, grid), ContainsSubstring("more blocks than the limit"));
   grid = {true, {0, 1, 1}};
   c.fill(-1);
   PreparedLaunch(kernel, arguments, grid).run(cuda_stream());
