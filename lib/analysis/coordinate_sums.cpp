@@ -72,7 +72,7 @@ bool CoordinateSums::is_large(Value const& value) const {
   return !ir::IntegerRange{facts.min, facts.max}.within(ComparedSum::large_number);
 }
 
-bool CoordinateSums::is_within(CoordinateSum const& sum, Int128 limit) const {
+bool CoordinateSums::is_within(CoordinateSum const& sum, std::int64_t limit) const {
   constexpr std::int64_t large = ComparedSum::large_number;
   Int128 min = sum.min, max = sum.max;
   auto const add = [&](Int128 factor, std::int64_t low, std::int64_t high) {
@@ -138,7 +138,7 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
 std::optional<ComparedSum> CoordinateSums::compared(Op const& compare) {
   using ir::Predicate;
   // Sums of that size add up in 64 bits.
-  constexpr Int128 limit = Int128{1} << 62;
+  constexpr std::int64_t limit = std::int64_t{1} << 62;
   Predicate const predicate = compare.as<ir::CompareOp>().predicate;
   bool const turned = predicate == Predicate::gt || predicate == Predicate::ge;
   if (predicate == Predicate::eq || predicate == Predicate::ne) return std::nullopt;

@@ -9,7 +9,6 @@
 
 #include "analysis/axis_facts.hpp"
 #include "ir/value_memo.hpp"
-#include "support/wide_integer.hpp"
 
 namespace tegula::analysis {
 
@@ -46,13 +45,12 @@ class CoordinateSums {
 
  private:
   using MaybeSum = std::optional<CoordinateSum>;
-  using Int128 = support::Int128;
   MaybeSum const& sum(ir::Value& value);
   [[nodiscard]] MaybeSum computed(ir::Value& value) const;
   [[nodiscard]] bool stays_in_range(CoordinateSum const& sum, Element element) const;
   [[nodiscard]] bool is_large(ir::Value const& value) const;
   /// Tells whether a sum, whose large scalars are clamped, is at most `limit` away from 0.
-  [[nodiscard]] bool is_within(CoordinateSum const& sum, Int128 limit) const;
+  [[nodiscard]] bool is_within(CoordinateSum const& sum, std::int64_t limit) const;
 
   SumLeaves leaves_;
   AxisFacts const& facts_;
