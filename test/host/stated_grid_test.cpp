@@ -132,7 +132,8 @@ TEST_CASE("a stated grid of another rank, with a negative number or too many blo
   CHECK_THROWS_WITH(launch(host_stream(), flat, grid(8, large), view(x.data(), 4, 8)),
                     ContainsSubstring("more blocks than the 2147483647 that can be launched on the host"));
   CHECK_THROWS_WITH(simulate(flat, grid(8, large), view(x.data(), 4, 8)), ContainsSubstring("more blocks"));
-  CHECK_THROWS_WITH(simulate(counted, grid((std::int64_t{1} << 30) + 1), x), ContainsSubstring("1073741824 can be simulated"));
+  CHECK_THROWS_WITH(simulate(counted, grid((std::int64_t{1} << 30) + 1), x),
+                    ContainsSubstring("1073741824 can be simulated"));
   CHECK_THROWS_WITH(simulate(counted, grid(std::int64_t{1} << 31), x, schedule::seed(1)),
                     ContainsSubstring("more blocks than the 2147483647 that can be launched on a GPU"));
   CHECK_THROWS_WITH(simulate(product, grid(1), view<f16 const, 2>(nullptr, 0, 0), view<f16 const, 2>(nullptr, 0, 0),
