@@ -208,11 +208,11 @@ TEST_CASE("the tuner leaves what a launch leaves: memory that is read and writte
 TEST_CASE("options with which no search can be made are refused with value and range", "[N15]") {
   std::vector<std::int32_t> y(1000, 41);
   auto const all = variants("counted", counted_by<64>, counted_by<128>);
-  double const nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  double const nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   for (double TuneOptions::*const member :
        {&TuneOptions::max_seconds, &TuneOptions::idle_seconds, &TuneOptions::busy_seconds, &TuneOptions::cold_bytes,
         &TuneOptions::max_estimate})
-    for (double const value : {nan, -1.0, inf, -inf}) {
+    for (double const value : {nan, -1.0, infinite, -infinite}) {
       TuneOptions options = quick();
       options.*member = value;
       CHECK_THROWS_WITH(tune(host_stream(), options, all, y),
