@@ -20,7 +20,6 @@ class BlockMachine : public PtxMachine {
       if (at.words[1] == "mma_async") wgmma(at, active);
       return true;
     }
-    if (op == "shfl" && at.words[2] == "idx") return shuffle_idx(at, active);
     if (op == "vote") return vote(at, active);
     if (op == "ldmatrix" || op == "stmatrix") return matrices(at, active);
     if (op == "mma") return mma(at, active);
@@ -49,14 +48,6 @@ class BlockMachine : public PtxMachine {
       if (t % threads == 0) result.push_back(t);
     if (result.size() * static_cast<Index>(threads) != active.size()) fail("a part of the threads takes part", &at);
     return result;
-  }
-
-  bool shuffle_idx(Instruction const& at, std::vector<int> const& active) {
-    if (at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
-    std::map<int, std::uint64_t> before;
-    for (int t : active) before[t] = get(t, at.operands[1]);
-    for (int t : active) set(t, at.operands[0], before.at(t / 32 * 32 + static_cast<int>(get(t, at.operands[2]) & 31)));
-    return true;
   }
 
   bool vote(Instruction const& at, std::vector<int> const& active) {

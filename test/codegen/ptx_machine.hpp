@@ -230,12 +230,14 @@ class PtxMachine : protected PtxArithmetic {
   }
 
   void shuffle(Instruction const& at, std::vector<int> const& active) {
-    if (!has(at, "bfly") || at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
+    bool const by_index = has(at, "idx");
+    if ((!by_index && !has(at, "bfly")) || at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
     std::map<int, std::uint64_t> before;
     for (int t : active) before[t] = read(threads_[static_cast<std::size_t>(t)], at.operands[1], t);
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
-      int const from = t ^ static_cast<int>(read(thread, at.operands[2], t) & 31);
+      int const lane = static_cast<int>(read(thread, at.operands[2], t) & 31);
+      int const from = by_index ? t / 32 * 32 + lane : t ^ lane;
       if (before.find(from) == before.end()) fail("a shuffle from a lane that does not take part", &at);
       thread.registers[static_cast<std::size_t>(at.operands[0].value)] = before[from];
     }
