@@ -46,14 +46,7 @@ std::vector<Memory> run_on_host(ir::Module const& module, std::vector<Memory> me
 std::vector<Memory> run_in_warps(ir::Module const& module, std::vector<Memory> memories,
                                  std::vector<ir::Constant> const& scalars) {
   ir::Module const lowered = compiler::lower(module, cuda_options());
-  sim::Arguments arguments;
-  for (std::size_t p = 0; p < memories.size(); ++p) {
-    if (memories[p].bytes.empty())
-      arguments.emplace_back(scalars[p]);
-    else
-      arguments.emplace_back(sim::dense(memories[p].bytes.data(), memories[p].element, memories[p].extents));
-  }
-  auto const result = sim::block::run(lowered.kernel(), arguments);
+  auto const result = sim::block::run(lowered.kernel(), arguments_over(memories, scalars));
   for (auto const& report : result.values.reports)
     if (report.kind != sim::ReportKind::index_overflow) throw InternalError("simulated warps: " + result.str());
   if (!result.reports.empty()) throw InternalError("simulated warps: " + result.str());

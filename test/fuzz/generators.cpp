@@ -367,16 +367,9 @@ struct Inputs {
 /// Gives the memory of all parameters after a run.
 std::vector<Memory> simulated(Inputs const& inputs, ir::Module const& module) {
   std::vector<Memory> memories = inputs.memories;
-  sim::Arguments arguments;
-  for (std::size_t p = 0; p < memories.size(); ++p) {
-    if (memories[p].bytes.empty())
-      arguments.emplace_back(inputs.scalars[p]);
-    else
-      arguments.emplace_back(sim::dense(memories[p].bytes.data(), memories[p].element, memories[p].extents));
-  }
   sim::Options options;
   options.check_races = false;  // the order of blocks is fixed here
-  sim::run(module.kernel(), arguments, options);
+  sim::run(module.kernel(), arguments_over(memories, inputs.scalars), options);
   return memories;
 }
 

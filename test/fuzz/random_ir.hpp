@@ -31,6 +31,18 @@ struct Memory {
   std::vector<std::byte> bytes;
 };
 
+/// Gives the arguments of a run over memory; parameters without memory take the scalar of their place.
+inline sim::Arguments arguments_over(std::vector<Memory>& memories, std::vector<ir::Constant> const& scalars) {
+  sim::Arguments result;
+  for (std::size_t i = 0; i < memories.size(); ++i) {
+    if (memories[i].bytes.empty())
+      result.emplace_back(scalars[i]);
+    else
+      result.emplace_back(sim::dense(memories[i].bytes.data(), memories[i].element, memories[i].extents));
+  }
+  return result;
+}
+
 /// Selects the ops of a random kernel and what it stores.
 enum class Draw : std::uint8_t {
   anything,
@@ -64,17 +76,6 @@ class RandomKernel {
     region.stores();
     if (with_probes) add_probes(kernel, region);
     region.builder.op(ir::ReturnOp{}, std::vector<ir::Value*>{}, {});
-  }
-
-  sim::Arguments arguments(std::vector<Memory>& copies) const {
-    sim::Arguments result;
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      if (copies[i].bytes.empty())
-        result.emplace_back(scalars[i]);
-      else
-        result.emplace_back(sim::dense(copies[i].bytes.data(), copies[i].element, copies[i].extents));
-    }
-    return result;
   }
 
  private:
