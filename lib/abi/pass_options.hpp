@@ -51,6 +51,7 @@ constexpr void for_each_pass_option_of(Visit visit, Options&... options) {
   visit("share", "CTAs of a cluster that share what they fetch", options.share...);
   visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly...);
   visit("exact", "every rounding as written", options.exact...);
+  visit("contraction", "products that only meet sums are not rounded", options.contraction...);
   visit("ranges", "a GPU checks stated ranges of loaded scalars", options.ranges...);
   visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue...);
   visit("persistence", "CTAs are persistent", options.persistence...);

@@ -332,6 +332,30 @@ llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b)
              : builder_.CreateBinaryIntrinsic(is_signed(element) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
 }
 
+/// Adds a product of f32 without rounding it. An f64 holds the product, and of the sum the last bit is set where digits
+/// are lost: so the sum rounds to f32 as the exact one.
+llvm::Value* ArithLowering::fma_through_f64(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  llvm::Type* const wide = type_like(a, builder_.getDoubleTy());
+  llvm::Type* const words = type_like(a, builder_.getInt64Ty());
+  auto const widened = [&](llvm::Value* value) { return builder_.CreateFPExt(value, wide); };
+  auto const word = [&](std::uint64_t bits) { return llvm::ConstantInt::get(words, bits); };
+  llvm::Value *const product = builder_.CreateFMul(widened(a), widened(b)), *const addend = widened(c);
+  llvm::Value* const sum = builder_.CreateFAdd(product, addend);
+  llvm::Value* const part = builder_.CreateFSub(sum, product);
+  llvm::Value* const lost = builder_.CreateFAdd(builder_.CreateFSub(product, builder_.CreateFSub(sum, part)),
+                                                builder_.CreateFSub(addend, part));
+  // Of a sum that is inexact and even, the exact one lies between it and a neighbour, which is odd.
+  llvm::Value* const bits = builder_.CreateBitCast(sum, words);
+  llvm::Value* const is_even = builder_.CreateICmpEQ(builder_.CreateAnd(bits, word(1)), word(0));
+  llvm::Value* const inexact = builder_.CreateFCmpONE(lost, llvm::ConstantFP::get(wide, 0.0));
+  llvm::Value* const outwards = builder_.CreateICmpSGE(builder_.CreateXor(bits, builder_.CreateBitCast(lost, words)),
+                                                       word(0));  // signs are equal
+  llvm::Value* const neighbour =
+      builder_.CreateAdd(bits, builder_.CreateSelect(outwards, word(1), word(~std::uint64_t{0})));
+  llvm::Value* const odd = builder_.CreateSelect(builder_.CreateAnd(is_even, inexact), neighbour, bits);
+  return builder_.CreateFPTrunc(builder_.CreateBitCast(odd, wide), a->getType());
+}
+
 llvm::Value* ArithLowering::combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b) {
   switch (operation) {
     case ir::Combine::sum:
@@ -460,7 +484,10 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
     case OpKind::SelectOp:
       return builder_.CreateSelect(a, b, operands[2]);
     case OpKind::FmaOp:
-      return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, operands[2]});
+      if (traits_.native_fma)
+        return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, operands[2]});
+      if (element == Element::f32) return fma_through_f64(a, b, operands[2]);
+      throw UserError("fma of f64 needs a CPU with FMA instructions; multiply and add instead", op.where());
     case OpKind::CastOp:
       return cast(element, op.result()->type().element(), a);
     case OpKind::BitcastOp: {

@@ -9,10 +9,11 @@
 
 namespace tegula::codegen {
 
-/// Lists the conversions that a target has instructions for.
+/// Lists the conversions and the sums of products that a target has instructions for.
 struct ArithTraits {
   bool native_f16 = false;   ///< fptrunc/fpext between half and float select to instructions
   bool native_bf16 = false;  ///< the same for bfloat
+  bool native_fma = true;    ///< products and sums rounded once
 };
 
 /// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count).
@@ -57,6 +58,7 @@ class ArithLowering {
   llvm::Value* shift(ir::Op const& op, llvm::Value* a, llvm::Value* b);
   llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* narrow_to_odd(llvm::Value* f64);
+  llvm::Value* fma_through_f64(llvm::Value* a, llvm::Value* b, llvm::Value* c);
   llvm::Value* f16_bits(llvm::Value* f32);
   llvm::Value* f16_value(llvm::Value* bits);
 

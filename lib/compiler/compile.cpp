@@ -25,6 +25,7 @@
 #include "support/options.hpp"
 #include "support/own_stack.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/simplify/contract_products.hpp"
 #include "transform/simplify/insert_checks.hpp"
 #include "transform/simplify/remove_records.hpp"
 #include "transform/simplify/remove_asserts.hpp"
@@ -124,6 +125,27 @@ ir::Module with_checks(ir::Module const& module, CompileOptions const& options) 
 
 namespace {
 
+bool lacks_fma(CompileOptions const& options) {
+  return options.target == Target::host && !codegen::host_has_fma(options.architecture);
+}
+
+}  // namespace
+
+std::string_view rounding_of_products(CompileOptions const& options) {
+  if (options.exact) return "rounded before they are added (exact)";
+  if (!transform::contracts(options)) return "rounded before they are added (contraction = off)";
+  return lacks_fma(options) ? "rounded before they are added (the CPU has no FMA instructions)"
+                            : "added without rounding (fma)";
+}
+
+ir::Module for_tiles(ir::Module const& module, CompileOptions const& options) {
+  ir::Module copy = with_checks(module, options);
+  transform::run_pipeline(copy, transform::contraction(), options);
+  return copy;
+}
+
+namespace {
+
 bool states_warps(ir::Module const& module) {
   return std::any_of(module.functions().begin(), module.functions().end(),
                      [](auto const& function) { return function->warps != 0 || ir::has_block_ops(*function); });
@@ -218,7 +240,14 @@ ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
   return std::move(first.lowered);
 }
 
-ir::Module lowered_here(ir::Module const& module, CompileOptions const& options) {
+/// Switches contraction off for a CPU without instructions for it.
+CompileOptions as_target_rounds(CompileOptions options) {
+  if (transform::contracts(options) && lacks_fma(options)) options.contraction = Choice::off;
+  return options;
+}
+
+ir::Module lowered_here(ir::Module const& module, CompileOptions const& stated) {
+  CompileOptions const options = as_target_rounds(stated);
   support::throw_user_error(ir::verify(module), "verifier");
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");

@@ -20,6 +20,13 @@ transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions co
 /// device_asserts.
 ir::Module with_checks(ir::Module const& module, CompileOptions const& options);
 
+/// Says how a kernel of these options rounds products that meet sums, and why, for explain.
+std::string_view rounding_of_products(CompileOptions const& options);
+
+/// Gives a copy of the module, with its checks, for the simulator of tiles: as it stands, but for the products that are
+/// added without rounding on every executor.
+ir::Module for_tiles(ir::Module const& module, CompileOptions const& options);
+
 /// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code
 /// generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
 /// kernels that the target refuses.

@@ -52,11 +52,21 @@ constexpr auto floats = "floats";
 constexpr auto logical = "integers and booleans";
 static bool any_element(Element) { return true; }
 
+/// Checks that relaxed arithmetic is of f32 and names its licence.
+static void relaxed(Rule& rule, bool is_relaxed, Licence licence) {
+  if (!is_relaxed || rule.failed) return;
+  rule.require(rule.operand(0).element() == Element::f32, rule.says(0) + " but relaxed arithmetic is of f32");
+  rule.require(licence != Licence::none, "relaxed arithmetic must name its licence");
+}
+
 // Arithmetic.
 void apply(Rule& rule, AddOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, SubOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, MulOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, DivOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, DivOp const& op) {
+  same_as_operands(rule, is_arithmetic, numbers);
+  relaxed(rule, op.bits != 0 || op.normal, op.licence);
+}
 void apply(Rule& rule, RemOp const&) { same_as_operands(rule, is_whole, integers); }
 void apply(Rule& rule, CeilDivOp const&) { same_as_operands(rule, is_whole, integers); }
 void apply(Rule& rule, MinOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
@@ -71,7 +81,14 @@ void apply(Rule& rule, NotOp const&) { same_as_operands(rule, is_integral, logic
 void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 #define TEGULA_EXACT(op, ...) \
   void apply(Rule& rule, op const&) { same_as_operands(rule, is_real, floats); }
-#define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_INFER_expansion TEGULA_EXACT
+#define TEGULA_INFER_coarse TEGULA_EXACT
+#define TEGULA_INFER_native(name)                        \
+  void apply(Rule& rule, name const& op) {               \
+    same_as_operands(rule, is_real, floats);             \
+    relaxed(rule, op.bits != 0 || op.flush, op.licence); \
+  }
+#define TEGULA_EXPANDED(op, name, device, ...) TEGULA_INFER_##device(op)
 #define TEGULA_EXPANDED_2 TEGULA_EXACT
 #include "tegula/math/elementary.def"
 

@@ -22,6 +22,10 @@ bool is_not_negative(Value const& value, int depth) {
   if (op->is<CastOp>()) return is_float(op->result()->type().element()) && is_not_negative(*op->operand(), depth - 1);
   if (op->is<ReduceOp>() && op->operand_count() == 1) return is_not_negative(*op->operand(), depth - 1);
   if (op->is<MulOp>() && op->lhs() == op->rhs()) return true;
+  if (op->is<FmaOp>())
+    return (op->lhs() == op->rhs() ||
+            (is_not_negative(*op->lhs(), depth - 1) && is_not_negative(*op->rhs(), depth - 1))) &&
+           is_not_negative(*op->in<FmaOp>("addend"), depth - 1);
   return (op->is<AddOp>() || op->is<MulOp>() || op->is<DivOp>()) && is_not_negative(*op->lhs(), depth - 1) &&
          is_not_negative(*op->rhs(), depth - 1);
 }
@@ -31,13 +35,21 @@ bool is_not_negative(Value const& value, int depth) {
 bool is_not_negative(Value const& value) { return is_not_negative(value, max_depth); }
 
 std::optional<RaisedSum> raised_sum(Op const& op) {
-  if (!op.is<AddOp>() || op.result()->type().element() != Element::f32) return std::nullopt;
+  if (op.result_count() != 1 || op.result()->type().element() != Element::f32) return std::nullopt;
+  auto const raising = [](Value const& value) -> std::optional<double> {
+    auto const constant = constant_of(value);
+    if (!constant || to_double(*constant) < 0x1p-100 || to_double(*constant) > 0x1p100) return std::nullopt;
+    return to_double(*constant);
+  };
+  if (op.is<FmaOp>()) {
+    auto const by = raising(*op.in<FmaOp>("addend"));
+    if (!by || !is_not_negative(*op.result())) return std::nullopt;
+    return RaisedSum{op.lhs(), op.rhs(), *by};
+  }
+  if (!op.is<AddOp>()) return std::nullopt;
   for (bool swapped : {false, true}) {
-    Value const &raised = swapped ? *op.rhs() : *op.lhs(), &other = swapped ? *op.lhs() : *op.rhs();
-    auto const constant = constant_of(other);
-    if (!constant) continue;
-    double const by = to_double(*constant);
-    if (by >= 0x1p-100 && by <= 0x1p100 && is_not_negative(raised)) return RaisedSum{&raised, by};
+    Value &raised = swapped ? *op.rhs() : *op.lhs(), &other = swapped ? *op.lhs() : *op.rhs();
+    if (auto const by = raising(other); by && is_not_negative(raised)) return RaisedSum{&raised, nullptr, *by};
   }
   return std::nullopt;
 }
@@ -46,7 +58,7 @@ bool only_raised(Value const& value) {
   auto const& uses = value.uses();
   return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
     std::optional<RaisedSum> const sum = raised_sum(*use.user);
-    return sum && sum->raised == &value;
+    return sum && sum->factor == nullptr && sum->raised == &value;
   });
 }
 
@@ -55,7 +67,8 @@ namespace {
 bool keeps_relative_error(Op const& op, Value const& of) {
   if (op.is<SelectOp>()) return op.operand(0) != &of;
   if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
-  if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;  // halve it
+  if (op.is<FmaOp>()) return is_not_negative(*op.result());  // neither the product nor the addend is negative
+  if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;      // halve it
   if (op.is<BroadcastOp>() || op.is<ExpandDimsOp>() || op.is<ConvertLayoutOp>()) return true;
   return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>();
 }

@@ -12,9 +12,10 @@ class Value;
 bool is_not_negative(Value const& value);
 
 /// Describes a sum of a float that is never negative and a constant between 2^-100 and 2^100: nothing below 2^-126
-/// changes it.
+/// changes it. The float may be a product that is not rounded.
 struct RaisedSum {
-  Value const* raised = nullptr;
+  Value* raised = nullptr;
+  Value* factor = nullptr;  ///< by which an fma multiplies `raised`; null: an addition
   double constant = 0;
 };
 /// Finds the parts of such a sum of f32.

@@ -393,6 +393,8 @@ CompileOptions options_of_call(KernelRef const& kernel, Target target, std::vect
     throw UserError(fmt::format(
         "{}: with(options): target, architecture and facts follow from the call; leave them out", kernel.name));
   options.target = target;
+  options.exact = options.exact || environment.exact;
+  if (environment.uncontracted) options.contraction = Choice::off;
   options.asserts = options.asserts && environment.asserts;
   options.ranges = options.ranges || environment.ranges;
   options.lines = options.lines || environment.lines;
@@ -408,7 +410,6 @@ CompileOptions options_of_call(KernelRef const& kernel, Target target, std::vect
 CompileOptions gpu_launch_options(KernelRef const& kernel, std::string architecture, std::vector<TensorFacts> facts) {
   CompileOptions options = options_of_call(kernel, Target::cuda, std::move(facts));
   options.architecture = std::move(architecture);
-  options.exact = options.exact || support::options().exact;
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "abi/pass_options.hpp"
+#include "compiler/compile.hpp"
 #include "jit/choose.hpp"
 #include "jit/debug.hpp"
 #include "jit/fact_sets.hpp"
@@ -193,13 +194,15 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
     text += fmt::format("  variant: {} of {} kernels, by {}\n", choice.label, kernels.members, choice.why);
   }
   std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
-  KernelPaths const paths = paths_of(*source, launch_options(kernel, target, facts_of(compiled)));
+  CompileOptions const used = launch_options(kernel, target, facts_of(compiled));
+  KernelPaths const paths = paths_of(*source, used);
   HostPlan plan = plan_of(*source, compiled, paths);
   runtime::add_arguments(plan, compiled, call.arguments());
   plan.arguments.resize(given.size());  // without the grid
   text += plan.str(2);
   if (std::string const options = options_text(kernel.options); !options.empty())
     text += fmt::format("  options: {}\n", options);
+  text += fmt::format("  products: {}\n", compiler::rounding_of_products(used));
   text += fmt::format("  builds: {} of at most {} for this device and these options\n",
                       builds_for(kernel, target, grid.given ? GridFrom::launch : GridFrom::kernel), max_builds);
   text += runtime::grid_text(launch, grid.given);

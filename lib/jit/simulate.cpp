@@ -66,13 +66,14 @@ Simulation::Found Simulation::find() const {
   ir::Module const& module = trace::module(traced_->kernel);
   CompileOptions of_tiles = options_;
   of_tiles.target = Target::host;  // which checks stated ranges
-  ir::Module const checked = compiler::with_checks(module, of_tiles);
+  ir::Module const checked = compiler::for_tiles(module, of_tiles);
   sim::Options tiles;
   bool const by_hand = ir::has_block_ops(module.kernel());
   Found found;
   bool const records_asked = options_.profile.any();
   if (schedule_.empty() && !by_hand && !records_asked) {
     found.result = summary(sim::run(checked.kernel(), arguments, tiles));
+    found.result.exact = options_.exact;
     staging.write_back();
     return found;
   }

@@ -1,6 +1,8 @@
 // Implements arithmetic, comparison, selection and elementary functions, element by element.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "sim/meaning.hpp"
 #include "tegula/math/functions.hpp"
@@ -169,6 +171,34 @@ double exp10(double x) { return std::pow(10.0, x); }
 double fast_tanh(double x) { return std::tanh(x); }
 }  // namespace c_library
 
+/// Rounds a number to fewer significant bits than f32 has.
+float shortened(float value, std::int64_t significant) {
+  auto const dropped = static_cast<int>(std::numeric_limits<float>::digits - significant);
+  if (dropped <= 0 || !std::isnormal(value)) return value;
+  auto const bits = std::bit_cast<std::uint32_t>(value);
+  std::uint32_t const last = bits >> dropped & 1, half = (std::uint32_t{1} << (dropped - 1)) - 1;
+  float const rounded = std::bit_cast<float>((bits + half + last) >> dropped << dropped);
+  return std::isfinite(rounded) ? rounded : value;
+}
+
+/// Gives the numbers that relaxed arithmetic may give at worst: with the bits that it promises, and 0 below 2^-126
+/// where it flushes. Under Precision::float64 nothing is relaxed.
+void relax(Agent& agent, Op const& op, std::int64_t bits, bool flush) {
+  if (agent.precision() == Precision::float64 || (bits == 0 && !flush)) return;
+  Value result = agent.value(*op.result());
+  for (std::int64_t i = 0; i < result.count(); ++i) {
+    float& number = result.data<float>()[i];
+    if (bits != 0) number = shortened(number, bits);
+    if (flush && std::fpclassify(number) == FP_SUBNORMAL) number = 0;
+  }
+  agent.set(*op.result(), std::move(result));
+}
+
+template <class OpStruct>
+void relax(Agent& agent, Op const& op, OpStruct const& attributes) {
+  if constexpr (requires { attributes.bits; }) relax(agent, op, attributes.bits, attributes.flush);
+}
+
 /// Computes an elementary function: the expansion, or the C library's double under Precision::float64.
 template <class Expansion, class Reference>
 void elementary(Agent& agent, Op const& op, Expansion expansion, Reference reference) {
@@ -208,7 +238,10 @@ void execute(Agent& agent, Op const& op, MulOp const&) {
               [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
   binary(agent, op, Mul{});
 }
-void execute(Agent& agent, Op const& op, DivOp const&) { binary(agent, op, Div{}); }
+void execute(Agent& agent, Op const& op, DivOp const& attributes) {
+  binary(agent, op, Div{});
+  relax(agent, op, attributes.bits, false);
+}
 void execute(Agent& agent, Op const& op, RemOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return math::rem(a, b); });
 }
@@ -301,9 +334,10 @@ void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{})
     unary(agent, op, []<Float T>(T x) { return math::name(x); }); \
   }
 #define TEGULA_EXPANDED(struct_name, name, ...)                                                        \
-  void execute(Agent& agent, Op const& op, struct_name const&) {                                       \
+  void execute(Agent& agent, Op const& op, struct_name const& attributes) {                            \
     elementary(                                                                                        \
         agent, op, [](auto x) { return math::name(x); }, [](double x) { return c_library::name(x); }); \
+    relax(agent, op, attributes);                                                                      \
   }
 #define TEGULA_EXPANDED_2(struct_name, name, ...)                                  \
   void execute(Agent& agent, Op const& op, struct_name const&) {                   \

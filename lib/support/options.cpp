@@ -25,8 +25,9 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_VERIFY", "each | off",
      "each: the IR is verified after every pass, and every launch traces its kernel again"},
     {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
-    {"TEGULA_ARITHMETIC", "free | exact",
-     "exact: GPU kernels keep every rounding as written; free: the deviations in tegula/ir/ops/arith.hpp are allowed"},
+    {"TEGULA_ARITHMETIC", "free | uncontracted | exact",
+     "exact: launches keep every rounding as written; uncontracted: products are rounded before they are added; free: "
+     "the licences of lib/doc/arithmetic.md are used"},
     {"TEGULA_ASSERTS", "on | off | all",
      "off: kernels run without their device_asserts; all: GPUs also check the stated ranges of loaded scalars"},
     {"TEGULA_CHECKS", "check{,check}; check: bounds | overflow | nan | all",
@@ -275,7 +276,12 @@ Options read_options() {
   result.replay_dir = value_of("TEGULA_REPLAY_DIR");
   result.verify_each = one_of<bool>("TEGULA_VERIFY", false, {{"each", true}, {"off", false}});
   result.time_passes = one_of<bool>("TEGULA_TIME", false, {{"passes", true}, {"off", false}});
-  result.exact = one_of<bool>("TEGULA_ARITHMETIC", false, {{"exact", true}, {"free", false}});
+  enum class Arithmetic { free, uncontracted, exact };
+  auto const arithmetic = one_of<Arithmetic>(
+      "TEGULA_ARITHMETIC", Arithmetic::free,
+      {{"free", Arithmetic::free}, {"uncontracted", Arithmetic::uncontracted}, {"exact", Arithmetic::exact}});
+  result.exact = arithmetic == Arithmetic::exact;
+  result.uncontracted = arithmetic == Arithmetic::uncontracted;
   enum class Asserts { off, on, all };
   auto const asserts = one_of<Asserts>("TEGULA_ASSERTS", Asserts::on,
                                        {{"on", Asserts::on}, {"off", Asserts::off}, {"all", Asserts::all}});

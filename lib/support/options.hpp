@@ -57,9 +57,10 @@ struct Options {
   std::string replay_dir;    ///< folder for the replay file of a failure; empty: the system's temporary folder
   bool verify_each = false;
   bool time_passes = false;
-  bool exact = false;   ///< GPU kernels of launches: every rounding as written
-  bool asserts = true;  ///< of launches; false: device_asserts are removed
-  bool ranges = false;  ///< of launches; true: a GPU checks the stated ranges of loaded scalars
+  bool exact = false;         ///< launches: every rounding as written
+  bool uncontracted = false;  ///< launches: products are rounded before they are added
+  bool asserts = true;        ///< of launches; false: device_asserts are removed
+  bool ranges = false;        ///< of launches; true: a GPU checks the stated ranges of loaded scalars
   bool check_bounds = false, check_overflow = false, check_nan = false;  ///< CompileOptions::checks of launches
   bool lines = false;     ///< of launches; true: code names the user's functions and lines
   bool simulate = false;  ///< every launch goes through the simulator

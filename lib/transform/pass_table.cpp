@@ -16,6 +16,7 @@
 #include "transform/barrier/circular_buffer.hpp"
 #include "transform/barrier/clamp_coordinates.hpp"
 #include "transform/barrier/dependent_launch.hpp"
+#include "transform/simplify/contract_products.hpp"
 #include "transform/simplify/eliminate_common_subexpressions.hpp"
 #include "transform/simplify/eliminate_dead_code.hpp"
 #include "transform/tile/expand_dots.hpp"
@@ -31,6 +32,7 @@
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
+#include "transform/simplify/relax_arithmetic.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/simplify/remove_idle_bounds.hpp"
 #include "transform/barrier/run_ahead.hpp"
@@ -61,6 +63,12 @@ constexpr PassInfo table[] = {
     {.name = "specialize",
      .summary = "writes facts of the compile options as parameter attributes, and stages as attributes of loops",
      .module = specialize},
+    {.name = "contract-products",
+     .summary = "adds products that only meet sums without rounding them",
+     .function = contract_products},
+    {.name = "relax-arithmetic",
+     .summary = "states how many bits quotients, roots and powers of f32 need, and which powers may be 0",
+     .module = relax_arithmetic},
     {.name = "remove-asserts",
      .summary = "removes asserts, with the ops that only they need",
      .function = remove_asserts},
@@ -266,32 +274,36 @@ consteval std::array<PassInfo const*, sizeof...(Names)> list(Names... names) {
   return {one(names)...};
 }
 
-constexpr auto for_host =
-    list("specialize", "inline-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
-         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "expand-math",
-         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
+constexpr auto for_contraction = list("eliminate-common-subexpressions", "contract-products");
+constexpr auto for_host = list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions",
+                               "bound-loops", "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions",
+                               "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "canonicalize",
+                               "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
-    list("specialize", "inline-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
-         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "pad-tiles", "narrow-masks",
-         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers",
-         "test-masks", "eliminate-dead-code", "share-atomic-results", "allocate-shared-memory", "insert-barriers",
-         "prove-offsets", "lower-profiling");
+    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions", "bound-loops",
+         "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+         "eliminate-dead-code", "relax-arithmetic", "pad-tiles", "narrow-masks", "expand-device-math",
+         "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks",
+         "eliminate-dead-code", "share-atomic-results", "allocate-shared-memory", "insert-barriers", "prove-offsets",
+         "lower-profiling");
 constexpr auto for_cuda_block =
-    list("specialize", "inline-all-functions", "bound-loops", "remove-idle-bounds", "canonicalize",
-         "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles",
-         "persistent-grid", "serpentine-loops", "hoist-loop-invariants", "swap-operands", "raise-dots",
-         "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
-         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads",
-         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-         "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "build-tensor-maps",
-         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory",
-         "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns", "sink-scalars", "carry-remainders",
-         "clamp-coordinates", "prove-offsets", "lower-profiling");
-constexpr auto for_block = list("specialize", "bound-loops", "expand-device-math", "build-tensor-maps", "canonicalize",
-                                "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory",
-                                "insert-barriers", "insert-proxy-fences", "prove-offsets", "lower-profiling");
+    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-all-functions", "bound-loops",
+         "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+         "eliminate-dead-code", "relax-arithmetic", "expand-dots", "pad-tiles", "persistent-grid", "serpentine-loops",
+         "hoist-loop-invariants", "swap-operands", "raise-dots", "choose-memory-paths", "lag-references", "skew-dots",
+         "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "relax-arithmetic", "canonicalize",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "raise-loads", "share-atomic-results", "lower-online-softmax", "test-masks",
+         "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
+         "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
+         "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
+constexpr auto for_block =
+    list("eliminate-common-subexpressions", "contract-products", "specialize", "bound-loops", "relax-arithmetic",
+         "expand-device-math", "relax-arithmetic", "build-tensor-maps", "canonicalize",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
+         "insert-proxy-fences", "prove-offsets", "lower-profiling");
 
 }  // namespace
 
@@ -311,6 +323,7 @@ std::string describe_passes() {
   return text;
 }
 
+Pipeline contraction() { return for_contraction; }
 Pipeline host_pipeline() { return for_host; }
 Pipeline cuda_pipeline() { return for_cuda; }
 Pipeline cuda_block_pipeline() { return for_cuda_block; }

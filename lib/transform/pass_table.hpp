@@ -57,6 +57,8 @@ std::string describe_passes();
 /// Passes in the order in which they run; each stands in the table.
 using Pipeline = std::span<PassInfo const* const>;
 
+/// Lists the passes with which every executor begins: the sums that do not round their products.
+Pipeline contraction();
 /// Lists the passes for the host.
 Pipeline host_pipeline();
 /// Lists the passes for kernels of a GPU without products or copies. Functions may stay: barriers are due on both sides

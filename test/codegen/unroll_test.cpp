@@ -71,7 +71,7 @@ std::string llvm_of(ir::Module const& lowered) {
   llvm::Module module("k", context);
   auto const machine = codegen::nvptx::make_target_machine(sm_90a);
   codegen::nvptx::prepare_module(module, *machine);
-  codegen::nvptx::Emitter(module, lowered.kernel(), sm_90a, false).emit_kernel();
+  codegen::nvptx::Emitter(module, lowered.kernel(), sm_90a).emit_kernel();
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, nullptr);

@@ -396,13 +396,36 @@ kernel @order(%a: inout tensor<?xf32>, %c: out tensor<?xf32>, %d: out tensor<?xf
 
 TEST_CASE("fma rounds once, in tiles and in scalars", "[host]") {
   std::string const text = R"(
-kernel @fused(%a: in tensor<?xf32>, %x: f64, %c: out tensor<?xf32>, %d: out tensor<?xf64>) {
+kernel @fused(%a: in tensor<?xf32>, %x: f32, %c: out tensor<?xf32>, %d: out tensor<?xf32>, %e: out tensor<?xf32>) {
   %o = constant {value = 0 : i64} : i64
   %t = load %a, %o {pad = 0 : f32} : tile<64xf32>
   %square = mul %t, %t : tile<64xf32>
   %minus = neg %square : tile<64xf32>
   %lost = fma %t, %t, %minus : tile<64xf32>
   store %c, %lost, %o
+  %product = mul %x, %x : f32
+  %less = neg %product : f32
+  %rest = fma %x, %x, %less : f32
+  %all = splat %rest : tile<3xf32>
+  store %d, %all, %o
+  %near = fma %t, %square, %t : tile<64xf32>
+  %far = fma %near, %lost, %square : tile<64xf32>
+  store %e, %far, %o
+  return
+}
+)";
+  Array a(Element::f32, {50}), c(Element::f32, {50}), d(Element::f32, {3}), e(Element::f32, {50});
+  a.randomise(1);
+  double const infinity = std::numeric_limits<double>::infinity();
+  double const strange[] = {infinity, -infinity, std::nan(""), -0.0, 0x1p-140, 0x1p100, 0x1.fffffep127, 0x1.000002p-75};
+  for (std::size_t i = 0; i < std::size(strange); ++i) a.set(static_cast<std::int64_t>(i), strange[i]);
+  check_against_simulator(text, {a, ir::make_constant(Element::f32, 0.1), c, d, e});
+}
+
+TEST_CASE("fma of f64 needs a CPU with FMA instructions", "[host]") {
+  ir::Module const module = parse(R"(
+kernel @fused(%x: f64, %d: out tensor<?xf64>) {
+  %o = constant {value = 0 : i64} : i64
   %product = mul %x, %x : f64
   %less = neg %product : f64
   %rest = fma %x, %x, %less : f64
@@ -410,9 +433,16 @@ kernel @fused(%a: in tensor<?xf32>, %x: f64, %c: out tensor<?xf32>, %d: out tens
   store %d, %all, %o
   return
 }
-)";
-  Array a(Element::f32, {50}), c(Element::f32, {50}), d(Element::f64, {3});
-  check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::f64, 0.1), c, d});
+)");
+  Array d(Element::f64, {3});
+  RunOptions options;
+  options.architecture = "x86-64-v3";
+  run_on_host(module, {ir::make_constant(Element::f64, 0.1), d}, options);
+  double volatile const product = 0.1 * 0.1;
+  CHECK(d.value(0) == std::fma(0.1, 0.1, -product));
+  options.architecture = "x86-64-v2";
+  CHECK_THROWS_WITH(run_on_host(module, {ir::make_constant(Element::f64, 0.1), d}, options),
+                    ContainsSubstring("fma of f64 needs a CPU with FMA instructions; multiply and add instead"));
 }
 
 TEST_CASE("scalars of every element reach the kernel", "[host]") {

@@ -36,10 +36,12 @@ struct CompileOptions {
   int stages = 0;  ///< overrides stages<n> of every loop; 0: as written
   /// Takes `warps` and `stages` as they are: where they do not fit, the kernel is refused.
   bool exactly = false;
-  bool exact = false;  ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
-  int distance = 0;    ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
-  int unroll = 0;      ///< overrides unroll<n> of every loop; 0: as written
-  int split = 0;       ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0 or 1: not split
+  bool exact = false;  ///< every rounding as written: no licence of lib/doc/arithmetic.md
+  /// A product that only meets sums is not rounded (fma), as in C; automatic: on. Not with `exact`.
+  Choice contraction = Choice::automatic;
+  int distance = 0;  ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
+  int unroll = 0;    ///< overrides unroll<n> of every loop; 0: as written
+  int split = 0;     ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0 or 1: not split
   /// cuda: CTAs of a cluster, with tiles one above the other, that share what they fetch: 2 or 4; 0 or 1: not shared
   int share = 0;
   /// Says where the last iterations of a loop run whose reading warps prefetch. They run in a separate loop (automatic,

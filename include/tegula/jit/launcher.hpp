@@ -30,7 +30,7 @@ struct simulation {
   std::string report;       ///< races, accesses outside memory and the like with both source lines; empty when clean
   Executor executor = Executor::tiles;  ///< the executor that clean, blocks, steps and report describe
   std::string pipeline;                 ///< the passes that made the warps' code; empty for tiles
-  bool exact = true;                    ///< every rounding as written: always of tiles, of warps under the option
+  bool exact = true;                    ///< every rounding as written, under the option
   Profile profile;                      ///< of the warps, if the options ask for records; in virtual time
 };
 

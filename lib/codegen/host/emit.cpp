@@ -114,6 +114,11 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
 
 }  // namespace
 
+bool host_has_fma(std::string const& architecture) {
+  support::HoldsForkOff const calls_llvm;
+  return HostTarget::get(architecture).has_fma;
+}
+
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options) {
   support::HoldsForkOff const calls_llvm;
   HostTarget const& target = HostTarget::get(options.architecture);

@@ -134,6 +134,7 @@ HostTarget& HostTarget::get(std::string const& architecture) {
     result->has_byte_dot = wide ? has("avx512vnni") : has("avxvnni");
     result->has_bf16_dot = wide && has("avx512bf16");
     result->arith.native_f16 = has("f16c");
+    result->arith.native_fma = result->has_fma;
   } else {
     result->vector_registers = 32;
     result->has_fma = true;

@@ -57,7 +57,7 @@ Compiled compile(ir::Function const& kernel, CompileOptions const& options, bool
   nvptx::prepare_module(module, *machine);
   std::optional<LineTable> lines;
   if (options.lines) lines.emplace(module, kernel, LineTable::Kind::directives);
-  nvptx::Emitter emitter(module, kernel, target, options.exact);
+  nvptx::Emitter emitter(module, kernel, target);
   emitter.lines = lines ? &*lines : nullptr;
   std::string const entry = emitter.emit_kernel().getName().str();
   if (lines) lines->finish();
@@ -124,7 +124,7 @@ void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
   TargetInfo const& target = target::gpu_target(options);
   auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel()));
   nvptx::prepare_module(unused, *machine);
-  nvptx::Emitter(unused, module.kernel(), target, options.exact).emit_kernel();
+  nvptx::Emitter(unused, module.kernel(), target).emit_kernel();
 }
 
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {

@@ -14,7 +14,6 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "ir/kept_bits.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -59,29 +58,14 @@ unsigned slots_of(ir::Type const& parameter) {
 
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu, bool exact)
-    : Emitter(module, kernel, kernel, gpu, exact) {}
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu)
+    : Emitter(module, kernel, kernel, gpu) {}
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,
-                 bool exact)
-    : b(module.getContext()),
-      target(gpu),
-      warps(kernel.warps),
-      module_(module),
-      kernel_(kernel),
-      source_(source),
-      exact_(exact) {
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu)
+    : b(module.getContext()), target(gpu), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1)
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
-}
-
-bool Emitter::approximates(ir::Value const& value) const {
-  return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_kept(value);
-}
-
-bool Emitter::approximates_argument(ir::Value const& value) const {
-  return !exact_ && value.type().element() == Element::f32 && ir::only_16_bits_of_argument_kept(value);
 }
 
 llvm::Function& Emitter::emit_kernel() {

@@ -63,8 +63,7 @@ struct Log {
 
 class Emitter {
  public:
-  /// `exact`: every op is rounded as written (CompileOptions::exact).
-  Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu, bool exact);
+  Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu);
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
   /// Emits a call of a device function, whose results are those of `op`. The function takes tiles and scalars as words
@@ -90,14 +89,6 @@ class Emitter {
   /// Gives the kernel, also while one of its functions is emitted.
   [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   void set(ir::Value const& value, Registers registers);
-  /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
-  /// unless every op is rounded as written.
-  [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
-  /// Tells whether an exponential or a sigmoid may keep 16 bits alone.
-  [[nodiscard]] bool approximates(ir::Value const& value) const;
-  /// Tells whether a quotient may be off by two units in the last place of f32, or a sum may meet a product that is not
-  /// rounded.
-  [[nodiscard]] bool approximates_argument(ir::Value const& value) const;
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
@@ -165,8 +156,7 @@ class Emitter {
   std::map<ir::Value const*, Log> logs;  ///< by the result of profile_begin
 
  private:
-  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,
-          bool exact);
+  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu);
   /// Gives the LLVM function of a device function, emitted at its first call.
   llvm::Function& function_of(ir::Function const& callee);
   llvm::Function& emit_function(std::string const& name);
@@ -184,7 +174,6 @@ class Emitter {
   std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
   llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; the code for coordinates is put before it
   ir::Op const *current_ = nullptr, *next_ = nullptr;
-  bool const exact_;
   bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };
 

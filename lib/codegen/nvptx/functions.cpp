@@ -26,7 +26,7 @@ void add_types(Emitter& e, ir::Type const& type, std::vector<llvm::Type*>& types
 llvm::Function& Emitter::function_of(ir::Function const& callee) {
   std::string const name = "tegula_function." + callee.name();
   if (llvm::Function* const known = module_.getFunction(name)) return *known;
-  Emitter inside(module_, kernel_, callee, target, exact_);
+  Emitter inside(module_, kernel_, callee, target);
   inside.lines = lines;
   return inside.emit_function(name);
 }

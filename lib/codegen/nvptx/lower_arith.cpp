@@ -12,8 +12,6 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/kept_bits.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -108,20 +106,10 @@ llvm::Value* quotient_by_normal(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) 
   return e.b.CreateFMul(lhs, ptx::rcp_approx(e.b, rhs));
 }
 
-/// Divides by the sum of a number that is not negative and a constant, with the same error. A quarter of the sum has a
-/// normal reciprocal, and costs no more instructions than the sum.
-llvm::Value* quotient_by_raised(Emitter& e, llvm::Value* lhs, llvm::Value* raised, double constant) {
-  llvm::Value* const quarter = fma(e, raised, f32(e, 0.25), f32(e, constant / 4));
-  return quotient_by_normal(e, e.b.CreateFMul(lhs, f32(e, 0.25)), quarter);
-}
-
 llvm::Value* square_root(Emitter& e, llvm::Value* value) {
   ID const id = value->getType()->isDoubleTy() ? llvm::Intrinsic::nvvm_sqrt_rn_d : llvm::Intrinsic::nvvm_sqrt_rn_f;
   return e.intrinsic(id, {value});
 }
-
-/// True for numbers that are far from the ends of the range of f32.
-bool is_moderate(double value) { return std::abs(value) > 0x1p-60 && std::abs(value) < 0x1p60; }
 
 llvm::Value* hardware(Emitter& e, char const* instruction, llvm::Value* value) {
   return inline_ptx(e.b, e.b.getFloatTy(), std::string(instruction) + " $0, $1;", "=f,f", {value});
@@ -153,17 +141,12 @@ Function1 f32_only(ir::Op const& op, Function1 function) {
 
 constexpr double log2e = 1.4426950408889634;
 
-/// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each, unless they vanish in
-/// sums.
+/// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each, unless they are 0.
 char const* power_instruction(bool flushes) { return flushes ? "ex2.approx.ftz.f32" : "ex2.approx.f32"; }
-char const* power_instruction(Emitter& e, ir::Value const& power) {
-  return power_instruction(e.flushes_powers() || ir::only_raised(power));
-}
 
-/// Computes exp from the argument's part, which `scale` times log2(e) multiplies, by one instruction of an error of
-/// 2^-17.
-llvm::Value* rough_exponential(Emitter& e, char const* instruction, llvm::Value* x, double scale = 1) {
-  return hardware(e, instruction, e.b.CreateFMul(x, f32(e, scale * static_cast<double>(static_cast<float>(log2e)))));
+/// Computes exp by one instruction, of 17 bits.
+llvm::Value* short_exponential(Emitter& e, char const* instruction, llvm::Value* x) {
+  return hardware(e, instruction, e.b.CreateFMul(x, f32(e, static_cast<float>(log2e))));
 }
 
 /// Computes exp as 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
@@ -248,48 +231,6 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   return to == Element::f64 ? b.CreateFPExt(wide, b.getDoubleTy()) : e.narrow(wide, to);
 }
 
-/// True for a value of one element, or of a few that many registers repeat: constants, scalars, elements of rows.
-bool repeats(Registers const& value) {
-  std::set<llvm::Value*> const different(value.begin(), value.end());
-  return different.size() == 1 || different.size() * 4 <= value.size();
-}
-
-/// Counts the different values among three that are in registers of their own.
-int whole_values(std::array<ir::Value const*, 3> values, Emitter& e) {
-  std::sort(values.begin(), values.end());
-  auto const end = std::unique(values.begin(), values.end());
-  return static_cast<int>(
-      std::count_if(values.begin(), end, [&](ir::Value const* value) { return !repeats(e.get(*value)); }));
-}
-
-/// Gives x * y + z or x * y - z or z - x * y, rounded once, if the op is such a sum and may be; else nothing. A product
-/// that others use stands beside it anyway, and its factors would live up to a sum in another block. Of three whole
-/// values none could end before the sum: layernorm with factors and summands of its columns spills then.
-Registers contracted(ir::Op const& sum, Emitter& e) {
-  bool const is_difference = sum.is<ir::SubOp>();
-  for (bool const on_left : {true, false}) {
-    ir::Op const* const product = (on_left ? sum.lhs() : sum.rhs())->defined_by<ir::MulOp>();
-    ir::Value const& other = on_left ? *sum.rhs() : *sum.lhs();
-    if (product == nullptr || product->parent() != sum.parent() || product->result()->uses().size() > 1 ||
-        whole_values({product->lhs(), product->rhs(), &other}, e) > 2 || !e.approximates_argument(*sum.result()))
-      continue;
-    Registers result = e.get(other);
-    Registers const &x = e.get(*product->lhs()), &y = e.get(*product->rhs());
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      llvm::Value* const z = is_difference && on_left ? e.b.CreateFNeg(result[i]) : result[i];
-      result[i] = fma(e, is_difference && !on_left ? e.b.CreateFNeg(x[i]) : x[i], y[i], z);
-    }
-    return result;
-  }
-  return {};
-}
-
-/// Lowers a sum or a difference, of floats by `on_float`.
-void sum(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
-  if (Registers result = contracted(op, e); !result.empty()) return e.set(*op.result(), std::move(result));
-  binary(op, e, on_float, on_integer);
-}
-
 /// Shifts left or logically right; amounts outside 0..bits-1 give 0. PTX takes amounts of 32 bits and shifts everything
 /// out for large ones. LLVM relies on that where it sees a shift behind a test of its amount: it drops the test, and
 /// with it the upper half of an amount of 64 bits. So an unknown amount of 64 bits is bounded, and its shift is PTX.
@@ -315,12 +256,12 @@ void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::AddOp const&, ir::Op const& op, Emitter& e) {
-  sum(
+  binary(
       op, e, [&](auto* x, auto* y) { return e.b.CreateFAdd(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateAdd(x, y); });
 }
 void lower(ir::SubOp const&, ir::Op const& op, Emitter& e) {
-  sum(
+  binary(
       op, e, [&](auto* x, auto* y) { return e.b.CreateFSub(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateSub(x, y); });
 }
@@ -329,18 +270,13 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       op, e, [&](auto* x, auto* y) { return e.b.CreateFMul(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
-void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates_argument(*op.result());
-  ir::Op const* const divisor = op.rhs()->defining_op();
-  if (auto const sum = approximate && divisor != nullptr ? ir::raised_sum(*divisor) : std::nullopt) {
-    Registers const &lhs = e.get(*op.lhs()), &raised = e.get(*sum->raised);
-    Registers result;
-    for (std::size_t i = 0; i < lhs.size(); ++i)
-      result.push_back(quotient_by_raised(e, lhs[i], raised[i], sum->constant));
-    return e.set(*op.result(), std::move(result));
-  }
+void lower(ir::DivOp const& attributes, ir::Op const& op, Emitter& e) {
   binary(
-      op, e, [&](auto* x, auto* y) { return approximate ? quotient(e, x, y) : divide_floats(e, x, y); },
+      op, e,
+      [&](auto* x, auto* y) {
+        if (attributes.bits == 0) return divide_floats(e, x, y);
+        return attributes.normal ? quotient_by_normal(e, x, y) : quotient(e, x, y);
+      },
       [&](auto* x, auto* y) {
         auto const divide = [&]() -> llvm::Value* {
           SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
@@ -532,48 +468,35 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
 
-void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
-  char const* const instruction = power_instruction(ir::only_raised(*op.result()));
-  if (!e.approximates(*op.result()))
-    return unary(op, e, f32_only(op, [&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
-  // Constants that scale the argument scale log2(e).
-  ir::Value const* argument = op.operand();
-  double scale = 1;
-  while (ir::Op const* const product = argument->defined_by<ir::MulOp>()) {
-    auto const constant = ir::constant_of(*product->rhs());
-    if (!constant || !is_moderate(scale * ir::to_double(*constant))) break;
-    scale *= ir::to_double(*constant);
-    argument = product->lhs();
-  }
-  Registers result;
-  for (llvm::Value* x : e.get(*argument))
-    result.push_back(rough_exponential(e, power_instruction(e, *op.result()), x, scale));
-  e.set(*op.result(), std::move(result));
+void lower(ir::ExpOp const& attributes, ir::Op const& op, Emitter& e) {
+  if (attributes.bits != 0) refuse_unexpanded(op);
+  char const* const instruction = power_instruction(attributes.flush);
+  unary(op, e, f32_only(op, [&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
 }
-void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
-  char const* const instruction = power_instruction(e, *op.result());
+void lower(ir::Exp2Op const& attributes, ir::Op const& op, Emitter& e) {
+  char const* const instruction = power_instruction(attributes.flush);
   unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
-void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
-  bool const approximate = e.approximates(*op.result());
+void lower(ir::SigmoidOp const& attributes, ir::Op const& op, Emitter& e) {
+  char const* const instruction = power_instruction(attributes.flush);
+  bool const is_short = attributes.bits != 0;
   unary(op, e,
         f32_only(op,
                  [&](auto* x) {
                    llvm::Value *const one = f32(e, 1), *const falls = e.b.CreateFNeg(magnitude(e, x));
-                   llvm::Value* const power = approximate
-                                                  ? rough_exponential(e, power_instruction(e.flushes_powers()), falls)
-                                                  : natural_exponential(e, power_instruction(false), falls);
+                   llvm::Value* const power =
+                       is_short ? short_exponential(e, instruction, falls) : natural_exponential(e, instruction, falls);
                    llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
                    llvm::Value* const below = e.b.CreateFAdd(power, one);  // between 1 and 2
-                   return approximate ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
+                   return is_short ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
                  }),
         not_defined);
 }
 void lower(ir::FastTanhOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, "tanh.approx.f32", x); }), not_defined);
 }
-void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
-  if (e.approximates(*op.result()))
+void lower(ir::RsqrtOp const& attributes, ir::Op const& op, Emitter& e) {
+  if (attributes.bits != 0)
     return unary(
         op, e, [&](auto* x) { return hardware(e, "rsqrt.approx.f32", x); }, not_defined);
   unary(

@@ -1,8 +1,10 @@
 #include "transform/simplify/expand_math.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
@@ -250,6 +252,27 @@ Value* rewritten(Op& op) {
   return half ? in_f32(emitter, op) : expand(emitter, op.kind(), {op.operands().begin(), op.operands().end()});
 }
 
+/// True for numbers that are far from the ends of the range of f32.
+bool is_moderate(double value) { return std::abs(value) > 0x1p-60 && std::abs(value) < 0x1p60; }
+
+/// Expands an exponential of fewer bits than f32 has: a power of 2. Constants that scale its argument scale log2(e).
+Value* as_power_of_2(Op& op) {
+  auto const& exponential = op.as<ExpOp>();
+  double factor = 1;
+  Value* argument = op.operand();
+  while (Op const* const product = argument->defined_by<MulOp>()) {
+    auto const constant = constant_of(*product->rhs());
+    if (!constant || !is_moderate(factor * to_double(*constant))) break;
+    factor *= to_double(*constant);
+    argument = product->lhs();
+  }
+  Builder builder = Builder::before(op);
+  builder.set_where(op.where());
+  constexpr double log2e = static_cast<float>(1.4426950408889634);
+  Value* const scaled = builder.same(MulOp{}, {argument, builder.constant(factor * log2e, argument->type())});
+  return builder.same(make_op<Exp2Op>(exponential.bits, exponential.flush, exponential.licence), {scaled});
+}
+
 /// Tells whether the row of the function says so.
 bool is_native_on_device(OpKind kind) {
   constexpr bool native = true, coarse = true, expansion = false;
@@ -283,6 +306,11 @@ PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) 
   bool changed = false;
   walk(function, [&](Op& op) {
     if (!is_expanded(op.kind())) return;
+    if (op.is<ExpOp>() && op.as<ExpOp>().bits != 0) {
+      replace(op, as_power_of_2(op));
+      changed = true;
+      return;
+    }
     if (is_native_on_device(op.kind()) && op.operands().front()->type().element() != Element::f64) return;
     replace(op, rewritten(op));
     changed = true;

@@ -128,6 +128,7 @@ class Reference {
     if (op.is<ir::SubOp>()) return difference(op);
     if (op.is<ir::ExpOp>() || op.is<ir::Exp2Op>()) return power(op);
     if (op.is<ir::MulOp>()) return rescaled(op);
+    if (op.is<ir::FmaOp>()) return rescaled_sum(op);
     if (op.is<ir::CastOp>()) return cast(op);
     if (op.is<ir::AddOp>()) return sum(op);
     if (op.is<ir::DotOp>()) return product(op);
@@ -176,9 +177,9 @@ class Reference {
     return Dependence{exponent.role == Role::fall ? Role::factor : Role::weight, exponent.axes, exponent.bounded};
   }
 
-  /// Gives a carried value times the factor.
+  /// Gives a carried value times the factor: the product of the first two operands.
   std::optional<Dependence> rescaled(Op const& op) {
-    for (Value const* side : op.operands()) {
+    for (Value const* side : {op.lhs(), op.rhs()}) {
       Dependence const* const factor = of(*side);
       Value const& carried = *ir::other_side(op, *side);
       int const k = loop_.carry_of(carried);
@@ -189,6 +190,16 @@ class Reference {
       return result_of_sum(op, factor->axes);
     }
     return std::nullopt;
+  }
+
+  /// Gives the sum of a carried value times the factor and a multiple of the same powers.
+  std::optional<Dependence> rescaled_sum(Op const& op) {
+    Value const& addend = *op.in<ir::FmaOp>("addend");
+    std::optional<Dependence> const product = rescaled(op);
+    if (!product) return std::nullopt;
+    Dependence const* const other = of(addend);
+    bool const alike = other != nullptr ? is_multiple(*other) && other->axes == product->axes : is_constant(addend, 0);
+    return alike ? product : std::nullopt;
   }
 
   [[nodiscard]] std::optional<Dependence> cast(Op const& op) const {

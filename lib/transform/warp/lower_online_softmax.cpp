@@ -214,7 +214,8 @@ class Maximum {
       Value* const less = builder.same(ir::NegOp{}, {wide.in<ir::BroadcastOp>("tile")});
       Value* const less_wide = builder.value(ir::BroadcastOp{}, {less}, wide.result()->type());
       Value* const factor = builder.value(ir::SplatOp{}, {factor_}, unscaled_->type());
-      ir::replace(*difference, builder.same(ir::FmaOp{}, {unscaled_, factor, less_wide}));
+      ir::replace(*difference,
+                  builder.same(ir::make_op<ir::FmaOp>(ir::Licence::scale_in_exponent), {unscaled_, factor, less_wide}));
     }
   }
 
@@ -300,11 +301,11 @@ bool is_vote(Value const& value) {
 /// Factors that are 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
 class Factors {
  public:
-  /// Multiplies by such factors only when their maximum has grown. Unless arithmetic is `exact`, the first iteration,
-  /// which has the zeros that loops begin with, does not multiply either.
+  /// Multiplies by such factors only when their maximum has grown, alone or on the way to a sum. Unless arithmetic is
+  /// `exact`, the first iteration, which has the zeros that loops begin with, does not multiply either.
   void test(std::vector<Op*> const& products, bool exact) {
     for (Op* product : products)
-      for (Value const* side : product->operands()) {
+      for (Value const* side : {product->lhs(), product->rhs()}) {
         Op const* const wide = side->defined_by<ir::BroadcastOp>();
         Value* const factor = wide == nullptr ? nullptr : wide->operand();
         if (factor == nullptr || product->result()->type().elements() < worth_a_test * factor->type().elements())
@@ -322,7 +323,12 @@ class Factors {
       ir::Builder then(branch.add_block());
       ir::ValueMap map;
       then.op(ir::YieldOp{}, {then.clone(product, map).result()}, {});
-      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {found.scaled}, {});
+      ir::Builder otherwise(branch.add_block());
+      otherwise.set_where(product.where());
+      Value* const unscaled = product.is<ir::FmaOp>()
+                                  ? otherwise.same(ir::AddOp{}, {found.scaled, product.in<ir::FmaOp>("addend")})
+                                  : found.scaled;
+      otherwise.op(ir::YieldOp{}, {unscaled}, {});
       ir::replace(product, branch.result());
     }
   }
@@ -415,7 +421,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
     if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().combine == ir::Combine::max &&
         is_float(op.result()->type().element()) && ir::loop_around(*op.parent()) != nullptr)
       maxima.push_back(&op);
-    if (op.is<ir::MulOp>() && op.result()->type().is_tile()) products.push_back(&op);
+    if ((op.is<ir::MulOp>() || op.is<ir::FmaOp>()) && op.result()->type().is_tile()) products.push_back(&op);
   });
   bool changed = false;
   bool const exact = context.options.exact;

@@ -47,7 +47,7 @@ bool rewrite(Op& quotient) {
   Op& branch = builder.op(ir::IfOp{}, {normal}, {type});
   ir::Builder then(branch.add_block());
   then.set_where(quotient.where());
-  Value* const reciprocal = then.same(ir::DivOp{}, {then.constant(1.0, row), divisor});
+  Value* const reciprocal = then.same(quotient.as<ir::DivOp>(), {then.constant(1.0, row), divisor});
   Value* const factor = then.value(ir::BroadcastOp{}, {reciprocal}, wide->result()->type());
   then.op(ir::YieldOp{}, {then.same(ir::MulOp{}, {quotient.lhs(), factor})}, {});
   ir::Builder otherwise(branch.add_block());

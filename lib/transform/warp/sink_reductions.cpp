@@ -19,17 +19,20 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Follows the values through which one sum runs: carried and chosen values, additions, products with another factor.
+/// Follows the values through which one sum runs: carried and chosen values, additions, products with another factor,
+/// and both in one.
 class Sum {
  public:
   explicit Sum(Op& reduce) : first_(reduce) {}
 
   bool find() {
-    if (first_.result()->uses().size() != 1 || !first_.result()->uses()[0].user->is<ir::AddOp>()) return false;
+    if (first_.result()->uses().size() != 1) return false;
+    ir::Use const& summed = first_.result()->uses()[0];
+    if (!summed.user->is<ir::AddOp>() && !summed.is<ir::FmaOp>("addend")) return false;
     auto const folded = ir::infer(fold(), {first_.operand()->type()});
     if (!folded.ok()) return false;
     folded_ = folded.types.front();
-    if (!join(*first_.result()->uses()[0].user->result())) return false;
+    if (!join(*summed.user->result())) return false;
     bool const carried = std::any_of(values_.begin(), values_.end(), [](Value const* value) {
       return value->owner_block() != nullptr && value->owner_block()->parent_op()->is<ir::ForOp>();
     });
@@ -67,6 +70,7 @@ class Sum {
   [[nodiscard]] bool has(Value const& value) const {
     return std::find(values_.begin(), values_.end(), &value) != values_.end();
   }
+  [[nodiscard]] static bool multiplies(Op const& op) { return op.is<ir::MulOp>() || op.is<ir::FmaOp>(); }
   /// Tells whether an op is a reduction like the first.
   [[nodiscard]] bool adds(Value const& value) const {
     Op const* const op = value.defining_op();
@@ -94,9 +98,10 @@ class Sum {
       return part({&op->block(0).back(), value.index()}) && part({&op->block(1).back(), value.index()});
     ir::Use const left{op, op->position<ir::BinaryDefaults>("lhs")}, right{op, op->position<ir::BinaryDefaults>("rhs")};
     if (op->is<ir::AddOp>()) return part(left) && part(right);
-    if (!op->is<ir::MulOp>() || (!of_sums(*op->lhs()) && !of_sums(*op->rhs()))) return false;
+    if (!multiplies(*op) || (!of_sums(*op->lhs()) && !of_sums(*op->rhs()))) return false;
     bool const sum_on_left = of_sums(*op->lhs());
     factors_.push_back(sum_on_left ? right : left);
+    if (op->is<ir::FmaOp>() && !part({op, op->position<ir::FmaOp>("addend")})) return false;
     return part(sum_on_left ? left : right);
   }
   /// Tells whether a factor of a product is the sum: it was met, starts the sum, or is carried.
@@ -142,6 +147,8 @@ class Sum {
                : holder.is<ir::IfOp>() ? join(*holder.result(use.index))
                                        : false;
       } else if (user.is<ir::AddOp>() && adds(*ir::other_side(user, value))) {
+        good = join(*user.result());
+      } else if (user.is<ir::FmaOp>() && user.lhs() != user.rhs() && adds(*user.in<ir::FmaOp>("addend"))) {
         good = join(*user.result());
       } else if (user.is<ir::MulOp>() && user.lhs() != user.rhs() && leads_on(*user.result())) {
         good = join(*user.result());

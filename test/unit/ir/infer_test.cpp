@@ -113,6 +113,11 @@ TEST_CASE("infer: the first mistake is reported with its types") {
   CHECK(infer(FmaOp{}, {a, b, a}).error == "fma: lhs is tile<8x16xf32> but rhs is tile<16x8xf32>");
   Type const narrow = tile(Element::bf16, {8});
   CHECK(infer(FmaOp{}, {narrow, narrow, narrow}).error == "fma: lhs is tile<8xbf16> but takes f32 and f64");
+  CHECK(infer(make_op<DivOp>(std::int64_t{22}), {a, a}).error == "div: relaxed arithmetic must name its licence");
+  auto const short_quotient = make_op<DivOp>(std::int64_t{22}, false, Licence::kept_16_bits);
+  CHECK(infer(short_quotient, {a, a}).types == std::vector{a});
+  CHECK(infer(short_quotient, {narrow, narrow}).error == "div: lhs is tile<8xbf16> but relaxed arithmetic is of f32");
+  CHECK(infer(make_op<Exp2Op>(std::int64_t{0}, true), {a}).error == "exp2: relaxed arithmetic must name its licence");
 }
 
 TEST_CASE("infer: marks of a ring agree with the region's role") {

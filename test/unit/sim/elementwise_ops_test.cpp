@@ -187,6 +187,43 @@ void fused() {
   }
 }
 
+/// Checks that relaxed arithmetic has the bits that it promises and no more, and flushes what it says.
+void relaxed() {
+  HostTensor a(Element::f32, {count}), b(Element::f32, {count});
+  std::mt19937_64 random(24);
+  std::uniform_real_distribution<double> number(-160, 100), divisor(0.5, 2);
+  for (std::int64_t i = 0; i < count; ++i) {
+    a.set(i, of(Element::f32, number(random)));
+    b.set(i, of(Element::f32, divisor(random)));
+  }
+  auto const keeps = [&](HostTensor const& found, HostTensor const& whole, int significant) {
+    int shorter = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      double const x = found.number(i), exact = whole.number(i);
+      int exponent = 0;
+      double const scaled = std::ldexp(std::frexp(x, &exponent), significant);
+      CHECK((scaled == std::trunc(scaled) || std::fabs(x) < 0x1p-126));
+      CHECK(std::fabs(x - exact) <= std::fabs(exact) * std::ldexp(1.0, -significant));
+      shorter += x != exact ? 1 : 0;
+    }
+    CHECK(shorter > count / 4);
+  };
+  keeps(apply("div %a, %b {bits = 22, licence = kept_16_bits}", {a, b}, Element::f32),
+        apply("div %a, %b", {a, b}, Element::f32), 22);
+  keeps(apply("rsqrt %b {bits = 22, licence = kept_16_bits}", {b, b}, Element::f32),
+        apply("rsqrt %b", {b, b}, Element::f32), 22);
+  keeps(apply("exp %b {bits = 17, licence = kept_16_bits}", {b, b}, Element::f32),
+        apply("exp %b", {b, b}, Element::f32), 17);
+  HostTensor const powers = apply("exp2 %a", {a}, Element::f32);
+  int flushed = 0;
+  check_same(apply("exp2 %a {flush = true, licence = kernel_of_blocks}", {a}, Element::f32), [&](std::int64_t i) {
+    bool const small = powers.number(i) != 0 && powers.number(i) < 0x1p-126;
+    flushed += small ? 1 : 0;
+    return small ? of(Element::f32, 0) : powers.get(i);
+  });
+  CHECK(flushed > 0);
+}
+
 ir::Constant cast_by_hand(ir::Constant from, Element to) {
   if (is_float(from.element)) {
     double const x = ir::to_double(from);
@@ -354,6 +391,7 @@ TEST_CASE("booleans combine bit by bit", "[sim][F30]") { booleans(); }
 TEST_CASE("comparisons are ordered, ne is unordered", "[sim][F30]") { comparisons(); }
 TEST_CASE("select picks element by element", "[sim][F30]") { selection(); }
 TEST_CASE("fma rounds once", "[sim][F30]") { fused(); }
+TEST_CASE("relaxed arithmetic gives the bits that it promises", "[sim][F30]") { relaxed(); }
 TEST_CASE("casts between all elements", "[sim][F30]") { casts(); }
 TEST_CASE("bitcast keeps bits", "[sim][F30]") { bitcasts(); }
 TEST_CASE("elementary functions keep their error bounds in every element", "[sim][F30]") { elementary_functions(); }

@@ -1,15 +1,10 @@
 // Defines the ops of arithmetic, comparison, selection, conversion and elementary functions. All work on scalars and,
 // element by element, on tiles of one shape; both operands have the same type. Meanings are exact and the same on every
-// target unless an op states an error. Float arithmetic rounds each step to nearest even and is never contracted;
-// integers wrap.
+// target unless an op states an error. Float arithmetic rounds each step to nearest even; integers wrap.
 //
-// Only cuda may deviate as follows, unless the options ask for exact arithmetic. The passes that do so say by how much:
-// - round x * c - m once where a power of it is taken,
-// - add up carried sums of free order lane by lane,
-// - multiply by reciprocals, or divide with 22 bits, where the result is rounded to 16 bits,
-// - use 2^-126 for a scale of 0 of masked scores,
-// - keep zeros that any such power scales,
-// - let the reference of a softmax lag.
+// Passes relax arithmetic by the licences of lib/doc/arithmetic.md alone, unless the options ask for exact arithmetic.
+// An op that stands for relaxed arithmetic names its licence; code generation and simulators only follow its
+// attributes.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -21,6 +16,22 @@ using namespace std::string_view_literals;
 enum class Predicate : std::uint8_t { eq, ne, lt, le, gt, ge };
 template <>
 inline constexpr std::array enum_names<Predicate>{"eq"sv, "ne"sv, "lt"sv, "le"sv, "gt"sv, "ge"sv};
+
+/// Names the row of lib/doc/arithmetic.md that allows an op to be what it is.
+enum class Licence : std::uint8_t {
+  none,               ///< as written
+  contraction,        ///< a product meets a sum unrounded
+  scale_in_exponent,  ///< a scale moves into the exponent
+  kept_16_bits,       ///< only 16 bits of the result are kept
+  kernel_of_blocks,   ///< powers below 2^-126 are 0 in kernels with copies or products
+  vanishes,           ///< a power below 2^-126 does not change the sum that it joins: no bit changes
+};
+template <>
+inline constexpr std::array enum_names<Licence>{"none"sv,         "contraction"sv,      "scale_in_exponent"sv,
+                                                "kept_16_bits"sv, "kernel_of_blocks"sv, "vanishes"sv};
+
+/// Bounds of the bits of a float that an op computes: 0 for all of them.
+inline constexpr Bounds significant_bits{0, 53};
 
 /// Gives a constant: `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
 struct ConstantOp : OpDefaults {
@@ -54,9 +65,17 @@ struct SubOp : BinaryDefaults {
 struct MulOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "mul";
 };
-/// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps.
+/// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps. `bits = 22`, of f32: that many
+/// significant bits are right. `normal`: a divisor is 0, or its magnitude is 2^-126 to 2^126, an infinity or NaN.
 struct DivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "div";
+  std::int64_t bits = 0;
+  bool normal = false;
+  Licence licence = Licence::none;
+  static constexpr auto attributes() {
+    return fields(field("bits", &DivOp::bits, significant_bits), field("normal", &DivOp::normal),
+                  field("licence", &DivOp::licence));
+  }
 };
 /// Gives the integer remainder with the sign of lhs; x % 0 is x.
 struct RemOp : BinaryDefaults {
@@ -116,6 +135,8 @@ struct FmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fma";
   static constexpr auto operands = names("lhs", "rhs", "addend");
   static constexpr unsigned traits = elementwise;
+  Licence licence = Licence::none;
+  static constexpr auto attributes() { return fields(field("licence", &FmaOp::licence)); }
 };
 
 /// Converts to the element of the result type; not to boolean:
@@ -144,16 +165,32 @@ struct AbsOp : UnaryDefaults {
 };
 /// Computes the functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on
 /// host and simulator are those of their rows. On Hopper, errors of native f32 rows are 2 ulp + the hardware's
-/// approximation.
+/// approximation; `bits`, of f32, says that so many significant bits are right, `flush` that powers below 2^-126 are 0.
 #define TEGULA_EXACT(op, name, ...)                     \
   struct op : UnaryDefaults {                           \
     static constexpr std::string_view mnemonic = #name; \
   };
-#define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_STRUCT_expansion TEGULA_EXACT
+#define TEGULA_STRUCT_coarse TEGULA_EXACT
+#define TEGULA_STRUCT_native(op, name)                                                      \
+  struct op : UnaryDefaults {                                                               \
+    static constexpr std::string_view mnemonic = #name;                                     \
+    std::int64_t bits = 0;                                                                  \
+    bool flush = false;                                                                     \
+    Licence licence = Licence::none;                                                        \
+    static constexpr auto attributes() {                                                    \
+      return fields(field("bits", &op::bits, significant_bits), field("flush", &op::flush), \
+                    field("licence", &op::licence));                                        \
+    }                                                                                       \
+  };
+#define TEGULA_EXPANDED(op, name, device, ...) TEGULA_STRUCT_##device(op, name)
 #define TEGULA_EXPANDED_2(op, name, ...)                \
   struct op : BinaryDefaults {                          \
     static constexpr std::string_view mnemonic = #name; \
   };
 #include "tegula/math/elementary.def"
+#undef TEGULA_STRUCT_expansion
+#undef TEGULA_STRUCT_coarse
+#undef TEGULA_STRUCT_native
 
 }  // namespace tegula::ir

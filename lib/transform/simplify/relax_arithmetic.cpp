@@ -1,0 +1,100 @@
+#include "transform/simplify/relax_arithmetic.hpp"
+
+#include "ir/builder.hpp"
+#include "ir/kept_bits.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Licence;
+using ir::Op;
+using ir::Value;
+
+constexpr std::int64_t quotient_bits = 22;
+constexpr std::int64_t exponential_bits = 17;
+
+/// Tells whether a kernel copies or multiplies tiles, now or in any plan.
+bool has_copies_or_products(ir::Module const& module) {
+  bool found = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op const& op) {
+      found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0) ||
+              (op.info().has(ir::block_op) && !op.is<ir::BarrierOp>());
+    });
+  return found;
+}
+
+/// Relaxes the ops of one module.
+class Relaxation {
+ public:
+  explicit Relaxation(bool flushes) : flushes_(flushes) {}
+
+  /// Tells whether the op changed.
+  bool relax(Op& op) const {
+    if (op.result_count() != 1 || op.result()->type().element() != Element::f32) return false;
+    if (op.is<ir::DivOp>()) return divide(op);
+    if (op.is<ir::RsqrtOp>()) return shorten(*op.result(), op.as<ir::RsqrtOp>(), quotient_bits);
+    if (op.is<ir::SigmoidOp>()) return take_power(*op.result(), op.as<ir::SigmoidOp>(), exponential_bits);
+    if (op.is<ir::ExpOp>()) return take_power(*op.result(), op.as<ir::ExpOp>(), exponential_bits);
+    if (op.is<ir::Exp2Op>()) return take_power(*op.result(), op.as<ir::Exp2Op>(), 0);
+    return false;
+  }
+
+ private:
+  template <class OpStruct>
+  static bool shorten(Value const& result, OpStruct& op, std::int64_t bits) {
+    if (op.bits != 0 || !ir::only_16_bits_kept(result)) return false;
+    op.bits = bits;
+    op.licence = Licence::kept_16_bits;
+    return true;
+  }
+
+  /// Shortens a power of as many bits, if that is not 0, and flushes it.
+  template <class OpStruct>
+  bool take_power(Value const& result, OpStruct& op, std::int64_t bits) const {
+    bool const shortened = bits != 0 && shorten(result, op, bits);
+    bool const short_or_hardware = bits == 0 || op.bits != 0;  // the full form corrects powers that are not flushed
+    bool const vanishes = ir::only_raised(result);
+    if (op.flush || !(vanishes || (flushes_ && short_or_hardware))) return shortened;
+    op.flush = true;
+    if (op.licence == Licence::none) op.licence = vanishes ? Licence::vanishes : Licence::kernel_of_blocks;
+    return true;
+  }
+
+  static bool divide(Op& op) {
+    auto& quotient = op.as<ir::DivOp>();
+    if (quotient.bits != 0 || !ir::only_16_bits_of_argument_kept(*op.result())) return false;
+    quotient.bits = quotient_bits;
+    quotient.licence = Licence::kept_16_bits;
+    Op const* const divisor = op.rhs()->defining_op();
+    auto const sum = divisor == nullptr ? std::nullopt : ir::raised_sum(*divisor);
+    if (!sum) return true;
+    ir::Builder builder = ir::Builder::before(op);
+    builder.set_where(op.where());
+    ir::Type const& type = op.rhs()->type();
+    Value* const quarter = builder.constant(0.25, type);
+    Value* const part = builder.constant(sum->constant / 4, type);
+    Value* const scale = sum->factor == nullptr ? quarter : builder.same(ir::MulOp{}, {sum->factor, quarter});
+    op.set_operand(1, builder.same(ir::make_op<ir::FmaOp>(Licence::kept_16_bits), {sum->raised, scale, part}));
+    op.set_operand(0, builder.same(ir::MulOp{}, {op.lhs(), quarter}));
+    quotient.normal = true;
+    return true;
+  }
+
+  bool flushes_;
+};
+
+}  // namespace
+
+PassResult relax_arithmetic(ir::Module& module, AnalysisCache&, PassContext& context) {
+  if (context.options.exact) return PassResult::unchanged;
+  Relaxation const relaxation(has_copies_or_products(module));
+  bool changed = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op& op) { changed = relaxation.relax(op) || changed; });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

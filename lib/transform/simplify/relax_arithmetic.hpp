@@ -1,0 +1,23 @@
+// Relaxes quotients and functions of f32 by the licences of lib/doc/arithmetic.md.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// States how many bits quotients, roots and powers of f32 need, and which powers below 2^-126 may be 0.
+///
+///   before: %q = div %x, %s : tile<64xf32>        after: %q = div %x, %s {bits = 22, licence = kept_16_bits}
+///           %c = cast %q : tile<64xbf16>                 %c = cast %q : tile<64xbf16>
+///
+///   before: %p = exp2 %x : tile<64x64xf32>        after: %p = exp2 %x {flush = true, licence = kernel_of_blocks}
+///           %d = dot ...                                 %d = dot ...
+///
+/// A divisor that is a constant plus a number of at least 0 is divided by 4, and the dividend too, so that its
+/// reciprocal is a normal number: `div %u, %v {bits = 22, normal = true}`. Attributes are all that code generation and
+/// simulators read. Whether powers are flushed follows from the text: a product, or a loop with stages. So all plans of
+/// a kernel agree. An op that is relaxed already stays; the pass runs a second time behind expand-device-math, on its
+/// arithmetic. Exact arithmetic is not relaxed. Needs: nothing. Leaves: no promise.
+PassResult relax_arithmetic(ir::Module& module, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
