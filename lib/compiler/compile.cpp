@@ -21,17 +21,17 @@
 #include "ir/walk.hpp"
 #include "support/diagnostics.hpp"
 #include "support/dump.hpp"
-#include "target/gpu_target.hpp"
 #include "support/options.hpp"
 #include "support/own_stack.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/check_options.hpp"
+#include "transform/common/remove_records.hpp"
+#include "transform/pipeline.hpp"
 #include "transform/simplify/contract_products.hpp"
 #include "transform/simplify/insert_checks.hpp"
-#include "transform/simplify/remove_records.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/tile/persistent_grid.hpp"
-#include "transform/check_options.hpp"
-#include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
 namespace {

@@ -1,40 +1,14 @@
 // Lists the passes with their contracts, and the pipelines that targets run by default.
 #pragma once
 
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
+#include "transform/common/properties.hpp"
 
 namespace tegula::transform {
-
-/// Names a property of a whole module. Passes need properties and leave properties. The IR alone shows whether one
-/// holds, so a dump that is read back needs no record of earlier passes.
-enum class Property : std::uint8_t {
-  no_calls,        ///< no call is left
-  expanded_math,   ///< elementary functions are arithmetic
-  layouts,         ///< every tile has a layout, and kernels state their warps
-  no_dots,         ///< no product of tiles is left
-  no_fetches,      ///< no tile in shared memory without a buffer is left
-  shared_offsets,  ///< every user of shared memory has its place
-  barriers,        ///< no hazard is left that a barrier can close
-};
-inline constexpr int property_count = 7;
-
-std::string_view name(Property property);
-/// Explains why the property does not hold: the first op in its way. Empty: it holds.
-std::string why_not(Property property, ir::Module const& module);
-
-struct PropertySet {
-  unsigned bits = 0;
-  constexpr PropertySet() = default;
-  constexpr PropertySet(std::initializer_list<Property> properties) {
-    for (Property property : properties) bits |= 1U << static_cast<int>(property);
-  }
-  [[nodiscard]] constexpr bool has(Property property) const { return (bits >> static_cast<int>(property) & 1U) != 0; }
-};
 
 /// Describes one pass, a row of the table.
 struct PassInfo {

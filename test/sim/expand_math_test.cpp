@@ -2,7 +2,7 @@
 #include "../unit/sim/sim_support.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"
-#include "transform/simplify/expand_math.hpp"
+#include "transform/common/elementary.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;

@@ -7,7 +7,7 @@
 #include "sim/interpreter.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"
-#include "transform/simplify/fold.hpp"
+#include "transform/common/fold.hpp"
 
 using namespace tegula;
 using namespace tegula::ir;

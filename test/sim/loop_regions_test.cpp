@@ -1,7 +1,7 @@
 // Tests that loops with overlapping iterations give the same results, at every trip count and for any stages of their
 // ops.
 #include "support/module.hpp"
-#include "transform/barrier/loop_regions.hpp"
+#include "transform/common/loop_regions.hpp"
 
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"

@@ -14,9 +14,9 @@
 #include "ir/walk.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/abi/profile_format.hpp"
-#include "transform/pass_table.hpp"
+#include "transform/common/properties.hpp"
+#include "transform/common/remove_records.hpp"
 #include "transform/profile/phase_records.hpp"
-#include "transform/simplify/remove_records.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Makes records to entries of a log in memory.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

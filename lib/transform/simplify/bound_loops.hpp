@@ -1,7 +1,7 @@
 // Rewrites loops whose counters might wrap.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,7 +1,7 @@
 // Folds constants, applies exact identities and resolves known control flow.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

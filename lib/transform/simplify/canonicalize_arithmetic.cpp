@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "ir/predicate.hpp"
+#include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
-#include "transform/simplify/fold.hpp"
 
 namespace tegula::transform::rules {
 namespace {

@@ -1,8 +1,8 @@
 #include "ir/rewrite.hpp"
 #include "ir/trip_count.hpp"
+#include "transform/common/carried.hpp"
+#include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
-#include "transform/simplify/carried.hpp"
-#include "transform/simplify/fold.hpp"
 
 namespace tegula::transform::rules {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
-#include "transform/simplify/fold.hpp"
 
 namespace tegula::transform::rules {
 namespace {

@@ -9,8 +9,8 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "transform/simplify/carried.hpp"
-#include "transform/simplify/eliminate_dead_code.hpp"
+#include "transform/common/carried.hpp"
+#include "transform/common/dead_code.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -161,7 +161,7 @@ class Divisions {
 
 }  // namespace
 
-PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+PassResult carry_remainders(ir::Function& function, AnalysisCache&, PassContext&) {
   std::map<std::int64_t, std::vector<Op*>> divisions;
   ir::walk_pre_order(function, [&](Op& op) {
     if (!op.is<ir::RemOp>() && !op.is<ir::DivOp>()) return ir::Walk::advance;
@@ -175,7 +175,7 @@ PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, Pas
     return ir::Walk::advance;
   });
   for (auto const& [by, ops] : divisions) Divisions(by).replace(ops);
-  if (!divisions.empty()) (void)eliminate_dead_code(function, analyses, context);
+  if (!divisions.empty()) keep_only(function.body(), runs_by_itself);
   return result_of(!divisions.empty());
 }
 

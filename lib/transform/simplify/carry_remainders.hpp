@@ -1,7 +1,7 @@
 // Replaces a counter that is divided by a constant with its loop-carried remainder and quotient.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

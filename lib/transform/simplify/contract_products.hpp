@@ -1,7 +1,7 @@
 // Contracts products and sums of floats to fma.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

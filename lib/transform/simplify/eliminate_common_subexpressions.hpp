@@ -1,7 +1,7 @@
 // Eliminates common subexpressions.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,9 +1,7 @@
 // Eliminates dead code.
 #pragma once
 
-#include <functional>
-
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 
@@ -22,12 +20,5 @@ namespace tegula::transform {
 ///   store %o, %s, %i
 /// Needs: nothing.  Leaves: no op that could be taken away in this sense.
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
-
-/// Does the same for one block and its nested blocks, if only the effects of the `wanted` ops count. Keeps them, the
-/// ops around them and their operands.
-bool keep_only(ir::Block& block, std::function<bool(ir::Op const&)> const& wanted);
-
-/// True for ops that are kept for their effects: stores, asserts, prints, launch statements, the end of a function.
-bool runs_by_itself(ir::Op const& op);
 
 }  // namespace tegula::transform

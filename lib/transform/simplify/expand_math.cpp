@@ -9,6 +9,7 @@
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
 #include "tegula/math/power.hpp"
+#include "transform/common/elementary.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -290,17 +291,6 @@ bool is_native_on_device(OpKind kind) {
 }
 
 }  // namespace
-
-bool is_expanded(OpKind kind) {
-  switch (kind) {
-#define TEGULA_EXPANDED(op, ...) case OpKind::op:
-#define TEGULA_EXPANDED_2 TEGULA_EXPANDED
-#include "tegula/math/elementary.def"
-    return true;
-    default:
-      return false;
-  }
-}
 
 PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
   bool changed = false;

@@ -1,12 +1,9 @@
 // Expands elementary functions and narrow-float arithmetic to f32 and f64 arithmetic, for targets without them.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
-
-/// Tells whether expand-math leaves none of these ops: the expanded rows of tegula/math/elementary.def.
-bool is_expanded(ir::OpKind kind);
 
 /// Replaces these functions by the expansions of tegula/math/elementary.hpp, with which the simulator and host<T>
 /// compute too. Moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down. Conversions and

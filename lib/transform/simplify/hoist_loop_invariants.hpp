@@ -1,7 +1,7 @@
 // Hoists loop invariants.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

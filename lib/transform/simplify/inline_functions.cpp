@@ -5,7 +5,7 @@
 #include "analysis/call_graph.hpp"
 #include "ir/inline_call.hpp"
 #include "ir/walk.hpp"
-#include "transform/simplify/remove_records.hpp"
+#include "transform/common/remove_records.hpp"
 
 namespace tegula::transform {
 namespace {

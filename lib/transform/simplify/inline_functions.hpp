@@ -1,7 +1,7 @@
 // Replaces calls with the callees' bodies.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -6,7 +6,7 @@
 
 #include "ir/builder.hpp"
 #include "tegula/abi/compile_options.hpp"
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,7 +1,7 @@
 // Relaxes quotients and functions of f32 by the licences of lib/doc/arithmetic.md.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

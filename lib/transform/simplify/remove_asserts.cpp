@@ -1,7 +1,7 @@
 #include "transform/simplify/remove_asserts.hpp"
 
 #include "ir/walk.hpp"
-#include "transform/simplify/eliminate_dead_code.hpp"
+#include "transform/common/dead_code.hpp"
 
 namespace tegula::transform {
 

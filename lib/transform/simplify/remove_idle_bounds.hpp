@@ -1,7 +1,7 @@
 // Removes minima and maxima that ranges show to be idle.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,7 +1,7 @@
 // Writes compile options into attributes of the IR, where passes and tests read them.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -9,15 +9,15 @@
 #include "analysis/tma_tensor.hpp"
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
-#include "ir/text.hpp"
-#include "ir/loop.hpp"
-#include "ir/walk.hpp"
-#include "transform/tile/dot_paths.hpp"
-#include "transform/tile/fetches.hpp"
-#include "transform/tile/tensor_maps.hpp"
+#include "transform/common/dot_paths.hpp"
+#include "transform/common/fetches.hpp"
+#include "transform/common/tensor_maps.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Chooses the loads that go through TMA.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,21 +1,18 @@
 #include "transform/tile/expand_dots.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/common/tf32_bits.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
 using ir::Value;
-
-constexpr std::int64_t kept_bits = -(std::int64_t{1} << 13);  ///< of an f32 by tf32
 
 /// Gives the part of an operand that tf32 leaves out, exactly; 0 for NaN and infinities.
 Value* low_bits(ir::Builder& builder, Value* operand) {
@@ -43,27 +40,7 @@ void expand(Op& dot) {
   ir::replace(dot, sum);
 }
 
-bool keeps_upper_bits(Op const& op) {
-  return op.is<ir::AndOp>() && std::any_of(op.operands().begin(), op.operands().end(), [](Value const* operand) {
-           auto const constant = ir::constant_of(*operand);
-           return constant && *constant == ir::make_constant(Element::i32, kept_bits);
-         });
-}
-
 }  // namespace
-
-Value* upper_bits(ir::Builder& builder, Value* tile) {
-  ir::Type const type = tile->type(), words = type.with_element(Element::i32);
-  Value* const bits = builder.value(ir::BitcastOp{}, {tile}, words);
-  Value* const kept = builder.constant(ir::make_constant(Element::i32, kept_bits), words);
-  return builder.value(ir::BitcastOp{}, {builder.same(ir::AndOp{}, {bits, kept})}, type);
-}
-
-bool takes_upper_bits(ir::Function& function) {
-  bool found = false;
-  ir::walk(function, [&](Op& op) { found = found || keeps_upper_bits(op); });
-  return found;
-}
 
 PassResult expand_dots(ir::Function& function, AnalysisCache&, PassContext&) {
   std::vector<Op*> dots;

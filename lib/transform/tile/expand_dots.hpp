@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/builder.hpp"
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 
@@ -20,12 +20,5 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
-
-/// Tells whether a function takes the upper bits of a tile, as expand-dots does. Its products of tf32 then have to
-/// leave out the bits below, on tensor cores and elsewhere: another product adds them.
-bool takes_upper_bits(ir::Function& function);
-
-/// Gives the part of a tile of f32 that tensor cores multiply as tf32.
-ir::Value* upper_bits(ir::Builder& builder, ir::Value* tile);
 
 }  // namespace tegula::transform

@@ -12,7 +12,7 @@
 #include "ir/walk.hpp"
 #include "support/checked_integer.hpp"
 #include "support/wide_integer.hpp"
-#include "transform/tile/reshapes.hpp"
+#include "transform/common/reshapes.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Narrows comparisons of coordinates to 32 bits.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -12,8 +12,8 @@
 #include "ir/combine.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "transform/tile/axis_classes.hpp"
-#include "transform/tile/dot_paths.hpp"
+#include "transform/common/axis_classes.hpp"
+#include "transform/common/dot_paths.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Pads tiles: to extents that lanes and warps share, and to extents that tensor cores multiply.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -16,8 +16,8 @@
 #include "ir/rewrite.hpp"
 #include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
-#include "transform/barrier/loop_regions.hpp"
-#include "transform/tile/tensor_maps.hpp"
+#include "transform/common/loop_regions.hpp"
+#include "transform/common/tensor_maps.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Makes CTAs persistent: each takes tile after tile.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

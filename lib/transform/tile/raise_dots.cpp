@@ -8,7 +8,7 @@
 
 #include "analysis/effects.hpp"
 #include "ir/walk.hpp"
-#include "transform/warp/specialize_warps.hpp"
+#include "transform/common/role_registers.hpp"
 
 namespace tegula::transform {
 namespace {

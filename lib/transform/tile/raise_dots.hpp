@@ -1,7 +1,7 @@
 // Issues products as early as their factors are known.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

@@ -1,7 +1,7 @@
 // Runs the loops of products forwards and backwards in turn, tile after tile.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

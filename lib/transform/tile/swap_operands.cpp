@@ -8,9 +8,9 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "transform/simplify/carried.hpp"
-#include "transform/barrier/ring_lifetimes.hpp"
-#include "transform/tile/dot_paths.hpp"
+#include "transform/common/carried.hpp"
+#include "transform/common/dot_paths.hpp"
+#include "transform/common/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Transposes products whose rows do not fit the tensor cores.
 #pragma once
 
-#include "transform/pass.hpp"
+#include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 

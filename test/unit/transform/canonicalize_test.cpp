@@ -11,8 +11,8 @@
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
+#include "transform/common/fold.hpp"
 #include "transform/simplify/eliminate_dead_code.hpp"
-#include "transform/simplify/fold.hpp"
 
 using namespace tegula;
 using namespace tegula::ir;

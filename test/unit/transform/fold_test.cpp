@@ -1,5 +1,5 @@
 // Tests that constant folding has the exact meaning of the ops.
-#include "transform/simplify/fold.hpp"
+#include "transform/common/fold.hpp"
 
 #include <cmath>
 #include <limits>

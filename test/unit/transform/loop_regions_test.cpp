@@ -1,5 +1,5 @@
 // Tests the five parts of a pipelined loop, each by itself.
-#include "transform/barrier/loop_regions.hpp"
+#include "transform/common/loop_regions.hpp"
 
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"

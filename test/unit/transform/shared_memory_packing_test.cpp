@@ -1,4 +1,4 @@
-#include "transform/barrier/shared_memory_packing.hpp"
+#include "transform/common/shared_memory_packing.hpp"
 
 #include <algorithm>
 #include <random>

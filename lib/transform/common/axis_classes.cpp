@@ -1,0 +1,171 @@
+#include "transform/common/axis_classes.hpp"
+
+#include <algorithm>
+
+#include "ir/loop.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+AxisClasses::AxisClasses(ir::Function& function) {
+  if (!function.is_kernel())
+    for (int i = 0; i < function.parameter_count(); ++i)
+      if (Value const& tile = *function.parameter(i); tile.type().is_tile())
+        for (int axis = 0; axis < tile.type().rank(); ++axis) fix(tile, axis);
+  ir::walk(function, [&](Op& op) {
+    each_tile(op, [&](Value& tile) {
+      node(tile, 0);
+      for (int axis = 0; axis < tile.type().rank() && tile.type().layout() != nullptr; ++axis) fix(tile, axis);
+    });
+    visit(op);
+  });
+  // Numbers the classes.
+  std::vector<int> numbers(parents_.size(), -1);
+  std::vector<bool> fixed;
+  std::vector<std::int64_t> extents;
+  std::vector<int> classes(parents_.size());
+  for (std::size_t i = 0; i < parents_.size(); ++i) {
+    auto const at = static_cast<std::size_t>(root(static_cast<int>(i)));
+    if (numbers[at] < 0) {
+      numbers[at] = static_cast<int>(extents.size());
+      extents.push_back(extents_[at]);
+      fixed.push_back(fixed_[at]);
+    }
+    classes[i] = numbers[at];
+  }
+  parents_ = std::move(classes);
+  fixed_ = std::move(fixed);
+  extents_ = std::move(extents);
+}
+
+int AxisClasses::of(Value const& tile, int axis) const {
+  return parents_[static_cast<std::size_t>(first_.at(&tile) + axis)];
+}
+
+int AxisClasses::node(Value const& tile, int axis) {
+  auto const [at, is_new] = first_.try_emplace(&tile, static_cast<int>(parents_.size()));
+  if (is_new)
+    for (std::int64_t const extent : tile.type().shape()) {
+      parents_.push_back(static_cast<int>(parents_.size()));
+      fixed_.push_back(false);
+      extents_.push_back(extent);
+    }
+  return at->second + axis;
+}
+
+int AxisClasses::root(int node) {
+  while (parents_[static_cast<std::size_t>(node)] != node) {
+    int& parent = parents_[static_cast<std::size_t>(node)];
+    parent = parents_[static_cast<std::size_t>(parent)];
+    node = parent;
+  }
+  return node;
+}
+
+void AxisClasses::join(Value const& a, int a_axis, Value const& b, int b_axis) {
+  int const x = root(node(a, a_axis)), y = root(node(b, b_axis));
+  if (x == y) return;
+  parents_[static_cast<std::size_t>(y)] = x;
+  fixed_[static_cast<std::size_t>(x)] = fixed_[static_cast<std::size_t>(x)] || fixed_[static_cast<std::size_t>(y)];
+}
+
+void AxisClasses::join_all(Value const& a, Value const& b) {
+  if (!a.type().is_tile() || !b.type().is_tile()) return;
+  for (int axis = 0; axis < a.type().rank(); ++axis) join(a, axis, b, axis);
+}
+
+void AxisClasses::fix(Value const& tile, int axis) { fixed_[static_cast<std::size_t>(root(node(tile, axis)))] = true; }
+
+void AxisClasses::visit(Op& op) {
+  switch (op.kind()) {
+    case OpKind::ConstantOp:
+    case OpKind::SplatOp:
+    case OpKind::IotaOp:
+    case OpKind::LoadOp:
+    case OpKind::StoreOp:
+    case OpKind::YieldOp:
+      return;
+    case OpKind::ForOp:
+    case OpKind::RepeatOp: {
+      ir::Loop const loop(op);
+      for (int k = 0; k < loop.count(); ++k)
+        for (Value const* value : {loop.carried(k), loop.yielded(k), loop.result(k)}) join_all(*loop.init(k), *value);
+      return;
+    }
+    case OpKind::IfOp:
+      for (int block = 0; block < op.block_count(); ++block)
+        for (int i = 0; i < op.result_count(); ++i) join_all(*op.result(i), *op.block(block).back().operand(i));
+      return;
+    case OpKind::BroadcastOp:
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+        if (op.operand()->type().shape()[axis] == op.result()->type().shape()[axis])
+          join(*op.operand(), axis, *op.result(), axis);
+        else
+          fix(*op.operand(), axis);
+      return;
+    case OpKind::ExpandDimsOp:
+      return join_others(*op.operand(), *op.result(), op.as<ir::ExpandDimsOp>().axes);
+    case OpKind::SqueezeOp:
+      return join_others(*op.result(), *op.operand(), op.as<ir::SqueezeOp>().axes);
+    case OpKind::TransOp:
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+        join(*op.operand(), static_cast<int>(op.as<ir::TransOp>().permutation[axis]), *op.result(), axis);
+      return;
+    case OpKind::ReduceOp:
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+        if (axis == op.as<ir::ReduceOp>().axis)
+          fix(*op.result(), axis);
+        else
+          join(*op.operand(), axis, *op.result(), axis);
+      return;
+    case OpKind::DotOp:
+      join(*op.lhs(), 0, *op.result(), 0);
+      join(*op.lhs(), 1, *op.rhs(), 0);
+      join(*op.rhs(), 1, *op.result(), 1);
+      return join_all(*op.in<ir::DotOp>("accumulator"), *op.result());
+    case OpKind::DivOp:
+    case OpKind::RemOp:
+    case OpKind::CeilDivOp:  // 0 may stand where an axis grows
+      return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
+    case OpKind::ResizeOp:
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+        if (op.operand()->type().shape()[axis] == op.result()->type().shape()[axis])
+          join(*op.operand(), axis, *op.result(), axis);
+      return;
+    case OpKind::ButterflyOp:
+      join_tiles(op);
+      return fix(*op.result(), static_cast<int>(op.as<ir::ButterflyOp>().axis));
+    default:
+      return op.info().has(ir::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
+  }
+}
+
+/// Joins the axes of a tile with those of one that has axes of extent 1 besides, at these places.
+void AxisClasses::join_others(Value const& few, Value const& all, Extents const& besides) {
+  int other = 0;
+  for (int axis = 0; axis < all.type().rank(); ++axis)
+    if (std::find(besides.begin(), besides.end(), axis) != besides.end())
+      fix(all, axis);
+    else
+      join(few, other++, all, axis);
+}
+
+void AxisClasses::join_tiles(Op const& op) {
+  Value const* first = nullptr;
+  each_tile(op, [&](Value& tile) {
+    if (first == nullptr) first = &tile;
+    join_all(*first, tile);
+  });
+}
+
+void AxisClasses::fix_tiles(Op const& op) {
+  each_tile(op, [&](Value& tile) {
+    for (int axis = 0; axis < tile.type().rank(); ++axis) fix(tile, axis);
+  });
+}
+
+}  // namespace tegula::transform

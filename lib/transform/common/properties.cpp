@@ -1,0 +1,99 @@
+#include "transform/common/properties.hpp"
+
+#include "analysis/hazards.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/walk.hpp"
+#include "support/string_buffer.hpp"
+#include "transform/common/elementary.hpp"
+
+namespace tegula::transform {
+namespace {
+
+/// Finds the first op for which `in_the_way` gives a text.
+template <class Test>
+std::string first(ir::Module const& module, Test in_the_way) {
+  std::string found;
+  for (auto const& function : module.functions())
+    ir::walk_pre_order(*function, [&](ir::Op& op) {
+      if (found.empty())
+        if (std::string const text = in_the_way(op); !text.empty()) found = text + " in @" + function->name();
+      return found.empty() ? ir::Walk::advance : ir::Walk::skip;
+    });
+  return found;
+}
+
+bool without_layout(ir::Op const& op) {
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().is_tile() && op.result(i)->type().layout() == nullptr) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string_view name(Property property) {
+  switch (property) {
+    case Property::no_calls:
+      return "no-calls";
+    case Property::expanded_math:
+      return "expanded-math";
+    case Property::layouts:
+      return "layouts";
+    case Property::shared_offsets:
+      return "shared-offsets";
+    case Property::barriers:
+      return "barriers";
+    case Property::no_dots:
+      return "no-dots";
+    case Property::no_fetches:
+      return "no-fetches";
+  }
+  return "";
+}
+
+std::string why_not(Property property, ir::Module const& module) {
+  switch (property) {
+    case Property::no_calls:
+      return first(module, [](ir::Op& op) {
+        return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
+      });
+    case Property::expanded_math:
+      return first(module,
+                   [](ir::Op& op) { return is_expanded(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
+    case Property::layouts:
+      if (std::string const found =
+              first(module,
+                    [](ir::Op& op) {
+                      return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
+                    });
+          !found.empty())
+        return found;
+      for (auto const& function : module.functions())
+        if (function->is_kernel() && function->warps < 1)
+          return "@" + function->name() + " without its number of warps";
+      return {};
+    case Property::shared_offsets:
+      for (auto const& function : module.functions())
+        for (ir::SharedUser const& user : ir::shared_users(*function))
+          if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
+      return {};
+    case Property::barriers: {
+      // The elements of threads follow from layouts.
+      if (std::string found = why_not(Property::layouts, module); !found.empty()) return found;
+      analysis::Uniformity const uniformity(module), replicas(module, true);
+      for (auto const& function : module.functions()) {
+        analysis::Hazards hazards(*function, uniformity, replicas);
+        if (auto const hazard = hazards.first())
+          return std::string(hazard->later->op->info().mnemonic) + " in @" + function->name() +
+                 " that may run before " + std::string(hazard->earlier->op->info().mnemonic) + " is over";
+      }
+      return {};
+    }
+    case Property::no_dots:
+      return first(module, [](ir::Op& op) { return op.is<ir::DotOp>() ? std::string("dot") : std::string(); });
+    case Property::no_fetches:
+      return first(module, [](ir::Op& op) { return op.is<ir::FetchOp>() ? std::string("fetch") : std::string(); });
+  }
+  return {};
+}
+
+}  // namespace tegula::transform

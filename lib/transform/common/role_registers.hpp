@@ -1,0 +1,15 @@
+// Shares the registers of a CTA among producer and consumer warps.
+#pragma once
+
+#include "tegula/support/extents.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::transform {
+
+/// Warps of the producer: setmaxnreg takes whole warpgroups.
+inline constexpr int producer_warps = 4;
+
+/// Gives the registers per thread of producer and consumers, within the CTA's registers at the start; 0: unchanged.
+Extents registers_of_roles(int consumer_warps, TargetInfo const& target);
+
+}  // namespace tegula::transform

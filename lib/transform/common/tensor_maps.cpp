@@ -1,0 +1,64 @@
+#include "transform/common/tensor_maps.hpp"
+
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/effects.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// Collects the ops from which a value follows, operands first; false if one of them may not stand at the start.
+bool collect(Value const& value, std::vector<Op*>& ops, std::unordered_set<Op const*>& seen) {
+  Op* const op = value.defining_op();
+  if (op == nullptr) {
+    ir::Block const* const owner = value.owner_block();
+    return owner != nullptr && owner->parent_function() != nullptr;
+  }
+  if (!seen.insert(op).second) return true;
+  bool const fits = op->parent()->parent_function() != nullptr && op->result_count() == 1 && op->block_count() == 0 &&
+                    (value.type().is_scalar() || value.type().is_tensor()) && analysis::is_movable(*op) &&
+                    !op->info().has(ir::block_op);
+  if (!fits) return false;
+  for (Value const* operand : op->operands())
+    if (!collect(*operand, ops, seen)) return false;
+  ops.push_back(op);
+  return true;
+}
+
+}  // namespace
+
+bool known_at_start(Value const& tensor) {
+  std::vector<Op*> ops;
+  std::unordered_set<Op const*> seen;
+  return collect(tensor, ops, seen);
+}
+
+Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp const& wanted) {
+  for (ir::Use const& use : tensor.uses()) {
+    if (!use.user->is<ir::TensorMapOp>()) continue;
+    auto const& map = use.user->as<ir::TensorMapOp>();
+    if (map.box == wanted.box && map.swizzle == wanted.swizzle) return use.user->result();
+  }
+  std::vector<Op*> ops;
+  std::unordered_set<Op const*> seen;
+  collect(tensor, ops, seen);
+  Op* behind = nullptr;  // the maps, and the ops that stand at the start already
+  std::unordered_set<Op const*> in_place;
+  for (Op& op : kernel.body()) {
+    behind = &op;
+    if (!op.is<ir::TensorMapOp>() && seen.count(&op) == 0) break;
+    in_place.insert(&op);
+  }
+  for (Op* op : ops)
+    if (in_place.count(op) == 0) op->move_before(*behind);
+  ir::Builder builder = ir::Builder::before(*behind);
+  Value* const map = builder.value(wanted, {&tensor}, ir::Type::tensor_map(tensor.type().element(), wanted.box));
+  map->set_name("map_" + (tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
+  return map;
+}
+
+}  // namespace tegula::transform

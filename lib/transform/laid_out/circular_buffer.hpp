@@ -1,0 +1,52 @@
+// Places fetched tiles in rings of stages in shared memory.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Replaces every fetch by a copy into a stage of a ring, a wait of its readers, and an arrive that releases the stage.
+///
+///   before: for %k = ... {                         after: %end = for %k = ... carry (%use = %zero) : i64 {
+///             %a = fetch %map, %i, %k : ...                 elect {role = producer} {
+///             ... readers of %a ...                           mbarrier_wait %empty[use mod S], use div S xor 1
+///             yield                                           mbarrier_expect %full[use mod S] {bytes = ...}
+///           }                                                 tma_load %map, %ring[use mod S], %full[...], %i, %k
+///                                                           }
+///                                                           mbarrier_wait %full[use mod S], use div S
+///                                                           ... readers of %ring[use mod S] ...
+///                                                           elect {warp = -1} { mbarrier_arrive %empty[use mod S] }
+///                                                           yield use + 1
+///                                                         }
+///
+/// Makes a kernel that is right behind insert-barriers and insert-proxy-fences. Copies still wait for their stage in
+/// the warps that read: specialize-warps lets them run ahead.
+///
+/// Release: a stage is released behind the wgmma_wait that covers its last reader. That wait may stand in the next
+/// iteration; for the last iteration of an inner loop the release stands behind that loop. Readers through ordinary
+/// loads add a warp_barrier. Fetches of one block whose stages are released together share mbarriers. The counter of
+/// uses is never reset: all loops around carry it. A fetch outside loops has one stage and no release.
+///
+/// Depth:
+/// - the loop's `stages`, at most its iterations where their number is known;
+/// - without `stages`, as many as its `distance` needs;
+/// - up to 4 in innermost loops, as far as shared memory allows, and 1 in loops around those;
+/// - at least 2 where the next iteration releases a stage, which it does behind its own copy.
+///
+/// If two stages do not fit, and the kernel did not request them, the iteration waits for its own products and uses
+/// one. Stages that do not fit are refused.
+///
+/// Sharing: where a fetch has `share` N, each of the cluster's N CTAs copies one part of the tile into the stages of
+/// all (tma_load {multicast}), cut along shared_axis(). Each CTA's full mbarrier still expects the whole tile. A CTA
+/// releases its stage to every CTA, so an empty mbarrier awaits N times the warps. CTAs stay until all have released.
+///
+/// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =
+/// consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
+///
+/// Mbarriers are initialised and fenced before the first op with an effect (`region = pre_prologue`), and live to the
+/// end of the kernel. Nothing reuses their few bytes, so a post-epilogue that invalidated them would only cost a
+/// barrier. Loops that fetch are marked `region = main`; loops without fetches stay as they are. Needs: layouts.
+/// Leaves: no fetch.
+PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,0 +1,54 @@
+#include "transform/laid_out/limit_registers.hpp"
+
+#include <algorithm>
+
+#include "analysis/register_pressure.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+
+/// Registers with which 32 warps share a multiprocessor. More warps take turns where fewer would do.
+constexpr int usual_registers = 64;
+/// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
+constexpr int max_tile_ops = 64;
+
+/// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
+/// integers, take many steps.
+bool is_plain(Op const& op) {
+  if (op.result_count() == 0 || !op.result()->type().is_tile()) return true;
+  Element const element = op.result()->type().element();
+  bool const divides = op.is<ir::DivOp>() || op.is<ir::RemOp>() || op.is<ir::CeilDivOp>();
+  return bits(element) < 64 && (is_float(element) || !divides);
+}
+
+/// Tells whether tiles are all that takes registers.
+bool has_known_registers(ir::Function& function) {
+  bool known = true;
+  int tile_ops = 0;
+  ir::walk(function, [&](Op& op) {
+    tile_ops += op.result_count() != 0 && op.result()->type().is_tile() ? 1 : 0;
+    known = known && is_plain(op) &&
+            (analysis::streams(op) || op.info().has(ir::launch_statement) || op.info().has(ir::terminator) ||
+             op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::ReduceOp>() && op.block_count() == 0));
+  });
+  return known && tile_ops <= max_tile_ops;
+}
+
+}  // namespace
+
+PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
+  TargetInfo const& target = context.target;
+  int const step = target.register_step;
+  int const needed = analysis::whole_tile_pressure(function) + other_registers;
+  int const registers = std::max((needed + step - 1) / step * step, usual_registers);
+  int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
+  if (ctas <= 1) return PassResult::unchanged;
+  function.ctas = ctas;
+  return PassResult::changed;
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,21 @@
+// Says how many CTAs of a kernel that memory limits share a multiprocessor.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Registers of addresses, predicates and temporaries besides the tiles', in kernels that memory limits.
+inline constexpr int other_registers = 16;
+
+/// States the CTAs that fill a multiprocessor with 32 warps, or with as many as the tiles' registers allow. The
+/// assembler keeps registers within that. Left alone it takes more to overlap the arithmetic of one thread, where the
+/// loads of other warps hide more.
+///
+///   before: kernel @rows(...) warps = 4            after: kernel @rows(...) warps = 4 ctas = 8
+///
+/// Only straight-line kernels that load, compute elements, reduce and store, without exchanges, long arithmetic and
+/// elements of 64 bits: others have registers that the estimate does not know. Needs: layouts. Leaves: no promise.
+PassResult limit_registers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,0 +1,21 @@
+// Hands old elements that atomics give to all threads that hold them.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Moves used results of atomics through shared memory where several threads hold an element, as only its owner makes
+/// the change. Makes atomics of scalars, which one thread of a CTA executes, from tiles of one element.
+///
+///   before: %old = atomic_update %counter, %n, %i0 : i32
+///   after:  %s = buffer_alloc : shared<1xi32, dense>
+///           %t = splat %n : tile<1xi32, LAYOUT>
+///           %u = atomic_update %counter, %t, %i0 : tile<1xi32, LAYOUT>
+///           buffer_store %s, %u
+///           %old = buffer_load %s : i32
+///
+/// Needs: layouts. Leaves: no promise.
+PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

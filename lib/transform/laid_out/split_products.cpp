@@ -1,0 +1,423 @@
+#include "transform/laid_out/split_products.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
+#include "ir/loop.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "layout/layout.hpp"
+#include "transform/common/loop_regions.hpp"
+#include "transform/common/ring_lifetimes.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Dim;
+using layout::Layout;
+using layout::LayoutInput;
+
+constexpr std::int64_t max_part_bytes = 64 * 1024;  ///< of all peers; rings need the rest
+constexpr std::int64_t part_alignment = 128;
+constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
+
+/// Gives the operand that a fence of products passes on under this name; the value itself if there is no fence.
+Value const& before_fence(Value const& value) {
+  Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
+  return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
+}
+
+/// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
+/// 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
+Layout const* part_layout(Layout const& tile, std::int64_t slots) {
+  auto const placed = [&](Extents const& vector) {
+    Extents result = vector;
+    if (slots > 0) result.insert(0, 0);
+    return result;
+  };
+  LayoutInput offset{Dim::offset, {}, {}};
+  auto const moves = [](Extents const& vector) {
+    return std::any_of(vector.begin(), vector.end(), [](std::int64_t by) { return by != 0; });
+  };
+  std::vector<Extents> registers;
+  for (Extents const& base : tile.input(Dim::reg).bases)
+    if (moves(base)) registers.push_back(base);
+  std::size_t const first = std::min(bits_of_access, registers.size());
+  for (std::size_t i = 0; i < first; ++i) offset.bases.push_back(placed(registers[i]));
+  for (Dim const dim : {Dim::lane, Dim::warp})
+    for (Extents const& base : tile.input(dim).bases)
+      if (moves(base)) offset.bases.push_back(placed(base));
+  for (std::size_t i = first; i < registers.size(); ++i) offset.bases.push_back(placed(registers[i]));
+  for (Dim const dim : {Dim::lane, Dim::warp, Dim::reg})
+    for (layout::LayoutDigit const& digit : tile.input(dim).digits)
+      if (moves(digit.stride)) offset.digits.push_back({digit.count, placed(digit.stride)});
+  if (slots > 1) {
+    Extents stride;
+    for (int axis = 0; axis <= tile.rank(); ++axis) stride.push_back(axis == 0 ? 1 : 0);
+    offset.digits.push_back({slots, stride});
+  }
+  return Layout::get({offset}, tile.rank() + (slots > 0 ? 1 : 0));
+}
+
+class Split {
+ public:
+  Split(ir::Function& function, std::int64_t ctas) : function_(function), ctas_(ctas) {}
+
+  /// Explains why one CTA goes on making a tile by itself; empty: all parts were found.
+  std::string find() {
+    std::unordered_set<Op*> homes;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::WgmmaOp>() || op.is<ir::MmaOp>()) homes.insert(op.parent_op());
+    });
+    if (homes.empty()) return "it does not have a product";
+    loop_ = *homes.begin();
+    if (homes.size() != 1 || loop_ == nullptr || !loop_->is<ir::ForOp>()) return "its products are in several blocks";
+    for (Op const* at = loop_->parent_op(); at != nullptr; at = at->parent_op())
+      if (!at->is<ir::ForOp>()) return "the product's loop is inside " + std::string(at->info().mnemonic);
+    if (!find_sums()) return "its loop carries a value that is not an accumulator with the initial value 0";
+    std::int64_t bytes = 0;
+    for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
+    if (bytes > max_part_bytes)
+      return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(bytes) + " bytes, above " +
+             std::to_string(max_part_bytes);
+    return find_tail();
+  }
+
+  void rewrite() {
+    function_.cluster = static_cast<int>(ctas_);
+    count_clusters();
+    begin();
+    share_loop();
+    Value* const uses = meet();
+    end(uses);
+  }
+
+ private:
+  // ---- find
+
+  static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
+
+  /// Finds the loop-carried sums, as values behind the loop.
+  bool find_sums() {
+    done_ = loop_;
+    ir::Loop const loop(*loop_);
+    if (loop.count() == 0) return false;
+    for (int k = 0; k < loop.count(); ++k) {
+      Value const& sum = *loop.carried(k);
+      Op const* product = loop.yielded(k)->defining_op();
+      bool const buffer = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
+                          product->operand_count() == 3 && product->result()->uses().size() == 1;
+      if (!buffer || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
+          !is_zero(before_fence(*loop.init(k))))
+        return false;
+      if (&before_fence(*product->in("accumulator")) != &sum) return false;
+      Value* const result = loop.result(k);
+      if (result->type().is_tile()) {
+        sums_.push_back(result);
+        continue;
+      }
+      auto const& uses = result->uses();
+      Op* const wait = uses.size() == 1 ? uses[0].user : nullptr;
+      if (wait == nullptr || !wait->is<ir::WgmmaWaitOp>() || wait->parent() != loop_->parent() ||
+          (k > 0 && wait != done_))
+        return false;
+      done_ = wait;
+      sums_.push_back(wait->result(uses[0].index));
+    }
+    return true;
+  }
+
+  /// Finds the ops behind the loop in its block, which the first CTA runs alone.
+  std::string find_tail() {
+    std::unordered_set<Op const*> tail;
+    bool behind = false;
+    for (Op& op : *loop_->parent()) {
+      bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_statement) ||
+                          op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>();
+      if (behind && !shared) {
+        tail_.push_back(&op);
+        tail.insert(&op);
+      } else if (behind && !op.info().has(ir::terminator) && !op.info().has(ir::launch_statement)) {
+        before_.push_back(&op);
+      }
+      behind = behind || &op == done_;
+    }
+    auto const in_tail = [&](Op& op) {
+      Op const* const at = ancestor_in(op, *loop_->parent());
+      return at != nullptr && tail.count(at) != 0;
+    };
+    auto const stays_inside = [&](Value const& value) {
+      auto const& uses = value.uses();
+      return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return in_tail(*use.user); });
+    };
+    for (Value const* sum : sums_)
+      if (!stays_inside(*sum)) return "a value carried past its loop depends on the sum";
+    std::string error;
+    ir::walk(function_, [&](Op& op) {
+      if (in_tail(op)) return;
+      if (analysis::runs_once(op) || op.is<ir::CallOp>())
+        error = std::string(op.info().mnemonic) + " runs in all CTAs of a cluster";
+      for (Value const* operand : op.operands())
+        if (operand->defining_op() != nullptr && in_tail(*operand->defining_op()))
+          error = "a value computed after its loop is used elsewhere";
+    });
+    return error;
+  }
+
+  // ---- rewrite
+
+  /// Turns blocks into clusters: `split` CTAs each along the first axis. A kernel that asked for one axis counts over
+  /// all that a launch may state, as its CTAs may be any number.
+  void count_clusters() {
+    std::vector<Op*> ops;
+    ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
+    Op* grid = nullptr;
+    for (Op* op : ops) grid = op->is<ir::GridOp>() ? op : grid;
+    bool const flat = grid == nullptr || grid->operand_count() == 1;
+    ir::Builder builder = ir::Builder::before(first_of_body());
+    Value* const ctas = builder.index(ctas_);
+    auto const index = [&](std::int64_t axis) {
+      return builder.op(ir::make_op<ir::BlockIndexOp>(axis), {}, {Type::index()}).result();
+    };
+    auto const extent = [&](std::int64_t axis) {
+      return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {Type::index()}).result();
+    };
+    Value *cta = index(flat ? 2 : 0), *all = extent(flat ? 2 : 0);
+    for (std::int64_t axis = flat ? 1 : -1; axis >= 0; --axis) {
+      Value* const along = extent(axis);
+      cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, along}), index(axis)});
+      all = builder.same(ir::MulOp{}, {all, along});
+    }
+    Value* const cluster = builder.same(ir::DivOp{}, {cta, ctas});
+    Value* const clusters = builder.same(ir::DivOp{}, {all, ctas});
+    Value *const zero = builder.index(0), *const one = builder.index(1);
+    for (Op* op : ops) {
+      if (op->is<ir::MultiprocessorsOp>()) {
+        std::vector<ir::Use> const uses = op->result()->uses();
+        ir::Builder behind = ir::Builder::after(*op);
+        Value* const at_once =
+            behind.same(ir::MaxOp{}, {behind.same(ir::DivOp{}, {op->result(), behind.index(ctas_)}), behind.index(1)});
+        for (ir::Use const& use : uses) use.user->set_operand(use.index, at_once);
+      } else if (op->is<ir::BlockIndexOp>() || op->is<ir::GridExtentOp>()) {
+        bool const is_index = op->is<ir::BlockIndexOp>();
+        std::int64_t const axis = is_index ? op->as<ir::BlockIndexOp>().axis : op->as<ir::GridExtentOp>().axis;
+        if (axis == 0)
+          ir::replace(*op, is_index ? cluster : clusters);
+        else if (flat)
+          ir::replace(*op, is_index ? zero : one);
+      }
+    }
+    if (grid == nullptr) return;
+    ir::Builder before = ir::Builder::before(*grid);
+    before.set_where(grid->where());
+    Value* const first = grid->in<ir::GridOp>("extents");
+    grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
+  }
+
+  /// Finds the first op behind the tensor maps.
+  Op& first_of_body() {
+    for (Op& op : function_.body())
+      if (!op.is<ir::TensorMapOp>()) return op;
+    return function_.body().back();
+  }
+
+  /// Finds the first effect or the loop: a loop whose operands are constants has no effect, and may stand ahead of the
+  /// first one.
+  Op& first_effect_or_loop() {
+    Op* around = loop_;
+    while (around->parent_op() != nullptr) around = around->parent_op();
+    Op& first = first_effect(function_);
+    for (Op& op : function_.body())
+      if (&op == around || &op == &first) return op;
+    return first;
+  }
+
+  /// Allocates memory and mbarriers; CTAs of the cluster meet, as none may write to one that has not begun.
+  void begin() {
+    ir::Builder builder = ir::Builder::before(first_effect_or_loop());
+    builder.set_where(loop_->where());
+    rank_ = builder.op(ir::ClusterRankOp{}, {}, {Type::index()}).result();
+    rank_->set_name("rank");
+    first_ = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {rank_, builder.index(0)},
+                           Type::scalar(Element::boolean));
+    for (Value const* sum : sums_) {
+      Extents shape = sum->type().shape();
+      shape.insert(0, ctas_ - 1);
+      Value* const buffer =
+          builder.value(ir::make_op<ir::BufferAllocOp>(part_alignment), {},
+                        Type::shared(sum->type().element(), shape, part_layout(*sum->type().layout(), ctas_ - 1)));
+      buffer->set_name("parts");
+      parts_.push_back(buffer);
+    }
+    auto const barrier = [&](char const* name) {
+      Value* const buffer = builder.value(ir::make_op<ir::BufferAllocOp>(std::int64_t{8}), {}, Type::mbarrier({}));
+      buffer->set_name(name);
+      return buffer;
+    };
+    full_ = barrier("full_parts");
+    empty_ = barrier("empty_parts");
+    elected(builder, ir::LoopRegion::pre_prologue, [&](ir::Builder& inside) {
+      inside.op(ir::MbarrierInitOp{}, {full_}, {});
+      inside.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {empty_}, {});
+      inside.op(ir::FenceMbarrierInitOp{}, {}, {});
+    });
+    builder.op(ir::ClusterArriveOp{}, {}, {});
+    builder.op(ir::ClusterWaitOp{}, {}, {});
+  }
+
+  /// Runs the loop from trips * rank / S on, to trips * (rank + 1) / S.
+  void share_loop() {
+    ir::Builder builder = ir::Builder::before(*loop_);
+    builder.set_where(loop_->where());
+    ir::Loop const loop(*loop_);
+    Value *const lower = loop.lower(), *const upper = loop.upper(), *const step = loop.step();
+    Value* const length = builder.same(ir::MaxOp{}, {builder.same(ir::SubOp{}, {upper, lower}), builder.index(0)});
+    Value* const trips = builder.same(ir::CeilDivOp{}, {length, step});
+    auto const bound = [&](Value* rank) {
+      Value* const turns = builder.same(ir::DivOp{}, {builder.same(ir::MulOp{}, {trips, rank}), builder.index(ctas_)});
+      return builder.same(ir::AddOp{}, {lower, builder.same(ir::MulOp{}, {turns, step})});
+    };
+    Value* const from = bound(rank_);
+    Value* const to = bound(builder.same(ir::AddOp{}, {rank_, builder.index(1)}));
+    loop_->set_operand(loop_->position<ir::ForOp>("lower"), from);
+    loop_->set_operand(loop_->position<ir::ForOp>("upper"), to);
+  }
+
+  /// Counts how often parts were handed over, through all loops around; `inside` is told the number in the innermost
+  /// one. Returns the number at the end of the kernel.
+  template <class Inside>
+  Value* count_uses(Inside const& inside) {
+    std::vector<ir::Loop> loops;  // innermost first
+    for (Op* at = loop_->parent_op(); at != nullptr; at = at->parent_op()) loops.emplace_back(*at);
+    Op& outermost = loops.empty() ? *loop_ : loops.back().op();
+    Value* use = ir::Builder::before(outermost).index(0);
+    for (auto at = loops.rbegin(); at != loops.rend(); ++at) use = at->add_carry(use, "handed");
+    Op& last = inside(use);
+    ir::Builder builder = ir::Builder::after(last);
+    Value* next = builder.same(ir::AddOp{}, {use, builder.index(1)});
+    for (ir::Loop const& loop : loops) {
+      loop.yield().add_operand(next);
+      next = loop.result(loop.count() - 1);
+    }
+    return next;
+  }
+
+  Value* meet() {
+    for (Op* op : before_) op->move_before(*loop_);
+    return count_uses([&](Value* use) -> Op& {
+      ir::Builder builder = ir::Builder::after(*done_);
+      builder.set_where(loop_->where());
+      Op& branch = builder.op(ir::IfOp{}, {first_}, {});
+      ir::Builder first(branch.add_block()), other(branch.add_block());
+      first.set_where(loop_->where());
+      other.set_where(loop_->where());
+      take(first, use);
+      hand_over(other, use);
+      return branch;
+    });
+  }
+
+  Value* slot(ir::Builder& builder, std::size_t i, Value* number) {
+    Type const& tile = sums_[i]->type();
+    std::vector<Value*> operands = {parts_[i], number};
+    for (int axis = 0; axis < tile.rank(); ++axis) operands.push_back(builder.index(0));
+    return builder
+        .op(ir::ViewOp{}, operands, {Type::shared(tile.element(), tile.shape(), part_layout(*tile.layout(), 0))})
+        .result();
+  }
+
+  void take(ir::Builder& builder, Value* use) {
+    std::int64_t bytes = 0;
+    for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
+    elected(builder, ir::LoopRegion::none,
+            [&](ir::Builder& lane) { lane.op(ir::make_op<ir::MbarrierExpectOp>(bytes), {full_}, {}); });
+    builder.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster), {full_, use}, {});
+    std::vector<Value*> totals;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      Value* total = sums_[i];
+      for (std::int64_t peer = 1; peer < ctas_; ++peer) {
+        Value* const part =
+            builder.value(ir::BufferLoadOp{}, {slot(builder, i, builder.index(peer - 1))}, sums_[i]->type());
+        total = builder.same(ir::AddOp{}, {total, part});
+      }
+      totals.push_back(total);
+    }
+    // The arrive of one lane releases the reads of all lanes.
+    builder.op(ir::WarpBarrierOp{}, {}, {});
+    Op& release = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    ir::Builder lane(release.add_block());
+    for (std::int64_t peer = 1; peer < ctas_; ++peer) lane.op(ir::MbarrierArriveOp{}, {empty_, lane.index(peer)}, {});
+    lane.op(ir::YieldOp{}, {}, {});
+    Op& yield = builder.op(ir::YieldOp{}, {}, {});
+    for (Op* op : tail_) op->move_before(yield);
+    for (Op* op : tail_) {
+      use_totals(*op, totals);
+      for (int b = 0; b < op->block_count(); ++b) ir::walk(op->block(b), [&](Op& inner) { use_totals(inner, totals); });
+    }
+  }
+
+  void use_totals(Op& op, std::vector<Value*> const& totals) {
+    for (int i = 0; i < op.operand_count(); ++i)
+      for (std::size_t s = 0; s < sums_.size(); ++s)
+        if (op.operand(i) == sums_[s]) op.set_operand(i, totals[s]);
+  }
+
+  void hand_over(ir::Builder& builder, Value* use) {
+    builder.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster),
+               {empty_, builder.same(ir::XorOp{}, {use, builder.index(1)})}, {});
+    Value* const number = builder.same(ir::SubOp{}, {rank_, builder.index(1)});
+    Value* const first = builder.index(0);
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      builder.op(ir::PeerStoreOp{}, {slot(builder, i, number), sums_[i], full_, first}, {});
+    builder.op(ir::YieldOp{}, {}, {});
+  }
+
+  /// Keeps a CTA until the first one has read its last part, and arrived here to say so.
+  void end(Value* uses) {
+    ir::Builder builder = ir::Builder::before(function_.body().back());
+    builder.set_where(loop_->where());
+    Op& branch = builder.op(ir::IfOp{}, {first_}, {});
+    ir::Builder(branch.add_block()).op(ir::YieldOp{}, {}, {});
+    ir::Builder other(branch.add_block());
+    other.set_where(loop_->where());
+    other.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster),
+             {empty_, other.same(ir::XorOp{}, {uses, other.index(1)})}, {});
+    other.op(ir::YieldOp{}, {}, {});
+  }
+
+  ir::Function& function_;
+  std::int64_t ctas_;
+  Op* loop_ = nullptr;
+  Op* done_ = nullptr;        ///< behind it the sums are tiles
+  std::vector<Value*> sums_;  ///< behind the loop
+  std::vector<Op*> tail_;     ///< the ops behind the loop, for the first CTA alone
+  std::vector<Op*> before_;   ///< ops that must stand in the kernel's body
+  Value* rank_ = nullptr;
+  Value* first_ = nullptr;
+  std::vector<Value*> parts_;  ///< per sum: a slot for each other rank
+  Value* full_ = nullptr;      ///< counts the bytes of all parts
+  Value* empty_ = nullptr;     ///< of each other rank: the first one's warps arrive
+};
+
+}  // namespace
+
+PassResult split_products(ir::Function& function, AnalysisCache&, PassContext& context) {
+  int const ctas = context.options.split;
+  if (!function.is_kernel() || ctas < 2 || function.cluster != 1) return PassResult::unchanged;
+  Split split(function, ctas);
+  if (std::string const error = split.find(); !error.empty()) {
+    context.diagnostics.remark("split-products: @" + function.name() + " is not split: " + error, function.where);
+    return PassResult::unchanged;
+  }
+  split.rewrite();
+  return PassResult::changed;
+}
+
+}  // namespace tegula::transform

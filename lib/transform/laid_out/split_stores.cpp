@@ -1,0 +1,366 @@
+#include "transform/laid_out/split_stores.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "analysis/box_updates.hpp"
+#include "analysis/effects.hpp"
+#include "analysis/shared_accesses.hpp"
+#include "analysis/tma_tensor.hpp"
+#include "ir/accesses.hpp"
+#include "ir/builder.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/walk.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "layout/shared_layouts.hpp"
+#include "tegula/target/target_info.hpp"
+#include "transform/common/named_barriers.hpp"
+#include "transform/common/ring_lifetimes.hpp"
+#include "transform/common/tensor_maps.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Layout;
+
+constexpr std::int64_t rows_per_warp = 16, rows_per_warpgroup = rows_per_warp * isa::warps_per_group;
+constexpr std::int64_t max_buffers = 2;
+constexpr std::int64_t pattern_rows = 8;         ///< of a swizzle
+constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
+
+/// Describes what goes to memory: a store, or an atomic update of a box.
+struct Send {
+  Op* op = nullptr;
+  Value* tensor = nullptr;
+  Value* tile = nullptr;
+  analysis::BoxOffsets offsets;
+  std::optional<ir::Combine> combine;  ///< with what is in memory
+
+  [[nodiscard]] Type const& type() const { return tile->type(); }
+  [[nodiscard]] int element_bytes() const { return bytes(type().element()); }
+};
+
+std::optional<Send> send_of(Op& op) {
+  if (op.is<ir::StoreOp>()) {
+    if (!op.as<ir::StoreOp>().part.empty()) return std::nullopt;
+    analysis::BoxOffsets offsets;
+    for (Value* offset : op.all<ir::StoreOp>("offsets")) offsets.push_back({offset, 0});
+    return Send{&op, op.in<ir::StoreOp>("tensor"), op.in<ir::StoreOp>("tile"), std::move(offsets), {}};
+  }
+  auto offsets = analysis::updated_box(op);
+  if (!offsets) return std::nullopt;
+  auto const& update = op.as<ir::AtomicUpdateOp>();
+  ir::Combine const combine = update.combine == ir::AtomicCombine::add   ? ir::Combine::sum
+                              : update.combine == ir::AtomicCombine::min ? ir::Combine::min
+                                                                         : ir::Combine::max;
+  return Send{&op, op.in<ir::AtomicUpdateOp>("tensor"), op.in<ir::AtomicUpdateOp>("tile"), std::move(*offsets),
+              combine};
+}
+
+/// Describes how a tile is cut. The 64 rows of a product that a warpgroup holds are rows of the tile, or its columns if
+/// the product is transposed.
+struct Cut {
+  bool transposed = false;
+  Element element = Element::f32;
+  Extents chunk;                     ///< of all warpgroups: what they hold along one axis, a part along the other
+  Extents own;                       ///< of one warpgroup
+  Layout const* fragment = nullptr;  ///< of a chunk in registers
+  Layout const* memory = nullptr;    ///< of a chunk in shared memory
+  Layout const* staging = nullptr;   ///< of all buffers
+  int swizzle = 128;
+  std::int64_t rows = 1;     ///< chunks along the rows
+  std::int64_t columns = 1;  ///< and along the columns
+  std::int64_t max = max_buffers;
+  bool apart = false;  ///< turns write to places of their own, or add to them
+  [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), max); }
+  [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
+  /// Tells whether chunks take the buffers in turn, across tiles too.
+  [[nodiscard]] bool in_turn() const { return apart && chunks() % buffers() == 0; }
+  [[nodiscard]] bool shares_buffers(Cut const& other) const {
+    return in_turn() && other.in_turn() && element == other.element && staging == other.staging &&
+           memory == other.memory && own == other.own;
+  }
+};
+
+class Split {
+ public:
+  Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
+      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
+    room_ = target.shared - bytes_beside_rings(function) - min_bytes_of_rings(function);
+    if (room_ <= 0) room_ = target.shared;  // narrow staging would not help
+  }
+
+  bool run() {
+    // A copy out would have to end before a release.
+    bool orders = false;
+    ir::walk(function_,
+             [&](Op const& op) { orders = orders || analysis::memory_order(op) != ir::MemoryOrder::relaxed; });
+    if (orders) return false;
+    std::vector<Planned> plan;
+    ir::walk(function_, [&](Op& op) {
+      if (std::optional<Send> send = send_of(op)) add(plan, std::move(*send));
+    });
+    if (plan.empty()) return false;
+    auto const names = NamedBarriers(function_).take(function_.warps / isa::warps_per_group);
+    if (!names) return false;
+    for (Planned& planned : plan) rewrite(planned, *names);
+    ir::Builder end = ir::Builder::before(function_.body().back());
+    Op& drain = end.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
+    ir::Builder inside(drain.add_block());
+    inside.op(ir::BulkWaitOp{}, {}, {});
+    inside.op(ir::YieldOp{}, {}, {});
+    return true;
+  }
+
+ private:
+  /// Holds the buffers that sends in such chunks take in turn.
+  struct Staging {
+    Cut cut;
+    Value* buffers = nullptr;  ///< once the first of them is written
+    int sends = 1;
+  };
+  struct Planned {
+    Send send;
+    Cut cut;
+    Staging* staging;
+  };
+
+  /// Gives the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
+  /// stores to places of its own, or adds to them.
+  std::optional<analysis::Level> between_turns(Send const& send) {
+    if (send.combine) return std::nullopt;
+    analysis::Access const& access = accesses_.of(*send.op).front();
+    std::optional<analysis::Level> max;
+    for (Op const* at = send.op->parent_op(); at != nullptr; at = at->parent_op())
+      if (at->is<ir::ForOp>()) max = std::max(max, accesses_.relation(access, access, {at}, function_.warps));
+    return max;
+  }
+
+  /// Tells whether all accesses to a tensor and to its slices are updates of boxes by one operation.
+  static bool only_updated(Value const& tensor, ir::Combine combine) {
+    return std::all_of(tensor.uses().begin(), tensor.uses().end(), [&](ir::Use const& use) {
+      if (use.user->is<ir::ExtentOp>()) return true;
+      if (use.user->is<ir::SliceOp>()) return only_updated(*use.user->result(), combine);
+      auto const send = send_of(*use.user);
+      return send && send->combine == combine;
+    });
+  }
+
+  /// Counts the accesses to a tensor and to its slices.
+  static std::ptrdiff_t accesses_to(Value const& tensor) {
+    std::ptrdiff_t count = 0;
+    for (ir::Use const& use : tensor.uses())
+      if (use.user->is<ir::SliceOp>())
+        count += accesses_to(*use.user->result());
+      else
+        count += use.user->is<ir::ExtentOp>() ? 0 : 1;
+    return count;
+  }
+
+  bool can_be_sent(Send const& send) {
+    ir::ParameterAttributes const& parameter = ir::parameter_of(*send.tensor);
+    if (!known_at_start(*send.tensor) || send.type().rank() != 2) return false;
+    bool const alone = send.combine ? only_updated(ir::parameter_behind(*send.tensor), *send.combine)
+                                    : accesses_to(ir::parameter_behind(*send.tensor)) == 1;
+    if (!alone || (!send.combine && parameter.direction != Direction::out)) return false;
+    analysis::BoxOffset const& last = send.offsets.back();
+    std::int64_t const multiple = last.value != nullptr ? facts_.divisor(*last.value) : last.number;
+    auto const known = analysis::tma_tensor(*send.tensor, multiple, facts_);
+    if (!target::tma_tensor_errors(known, send.element_bytes()).empty()) return false;
+    // A copy out of shared memory may not begin before the tensor.
+    for (analysis::BoxOffset const& offset : send.offsets)
+      if ((offset.value != nullptr ? facts_.facts(*offset.value).min : offset.number) < 0) return false;
+    return true;
+  }
+
+  /// Plans buffers for what can be sent, if its tile can be cut: those of an earlier one, else its own.
+  void add(std::vector<Planned>& plan, Send send) {
+    if (!can_be_sent(send)) return;
+    // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
+    auto const turns = between_turns(send);
+    if (turns > (function_.warps == isa::warps_per_group ? analysis::Level::group : analysis::Level::warpgroup)) return;
+    if (std::optional<Cut> const wide = cut_of(send.type(), !turns, max_staging))
+      for (Staging& earlier : stagings_)
+        if (earlier.cut.shares_buffers(*wide)) {
+          ++earlier.sends;
+          plan.push_back({std::move(send), *wide, &earlier});
+          return;
+        }
+    std::optional<Cut> const cut = cut_of(send.type(), !turns, room_);
+    if (!cut) return;
+    room_ -= cut->bytes(send.element_bytes());
+    stagings_.push_back({*cut});
+    plan.push_back({std::move(send), *cut, &stagings_.back()});
+  }
+
+  /// Cuts a tile that lies as a product of tensor cores does, or as its transpose. Nothing if it does not.
+  std::optional<Cut> cut_of(Type const& tile, bool apart, std::int64_t room) const {
+    std::string why;
+    int const warps = function_.warps, size = bytes(tile.element());
+    Extents const turned = {tile.shape()[1], tile.shape()[0]};
+    Layout const* const product = layout::wgmma_layout(turned, warps, why);
+    Cut cut;
+    cut.apart = apart;
+    cut.element = tile.element();
+    cut.transposed = product != nullptr && product->transposed({1, 0}) == tile.layout();
+    if (!cut.transposed && layout::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return std::nullopt;
+    for (int const swizzle : {128, 64, 32}) {
+      cut.swizzle = swizzle;
+      if (!(cut.transposed ? cut_columns(cut, tile) : cut_rows(cut, tile))) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room)) continue;
+      if (cut.bytes(size) > room) cut.max = 1;
+      cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
+      cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
+      if (cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr) return cut;
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Takes the rows of one round of the warps, and the columns of a swizzled row.
+  bool cut_rows(Cut& cut, Type const& tile) const {
+    std::string why;
+    std::int64_t const columns = cut.swizzle / bytes(tile.element());
+    if (tile.shape()[1] % columns != 0) return false;
+    cut.chunk = {rows_per_warp * function_.warps, columns};
+    cut.own = {rows_per_warpgroup, columns};
+    cut.rows = tile.shape()[0] / cut.chunk[0];
+    cut.columns = tile.shape()[1] / columns;
+    cut.fragment = layout::wgmma_layout(cut.chunk, function_.warps, why);
+    return true;
+  }
+
+  /// Takes the columns of one round of the warps, and as many rows as let two chunks fit into the staging buffers.
+  bool cut_columns(Cut& cut, Type const& tile) const {
+    std::string why;
+    std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(tile.element());
+    if (rows_per_warpgroup * size % cut.swizzle != 0) return false;
+    std::int64_t rows = tile.shape()[0];
+    while (rows % (2 * pattern_rows) == 0 && max_buffers * rows * columns * size > max_staging) rows /= 2;
+    if (rows % pattern_rows != 0) return false;
+    cut.chunk = {rows, columns};
+    cut.own = {rows, rows_per_warpgroup};
+    cut.rows = tile.shape()[0] / rows;
+    cut.columns = tile.shape()[1] / columns;
+    Layout const* const product = layout::wgmma_layout({columns, rows}, function_.warps, why);
+    cut.fragment = product == nullptr ? nullptr : product->transposed({1, 0});
+    return true;
+  }
+
+  /// Meets the threads of this warpgroup.
+  static void meet(ir::Builder& builder, Value* name) {
+    builder.op(ir::make_op<ir::BarrierOp>(std::int64_t{32} * isa::warps_per_group), {name}, {});
+  }
+
+  void rewrite(Planned& planned, std::int64_t first_name) {
+    Send& send = planned.send;
+    Cut const& cut = planned.cut;
+    Op& op = *send.op;
+    // Axes of which the tile takes one element each.
+    std::size_t const leading = send.offsets.size() - 2;
+    Element const element = send.type().element();
+    ir::TensorMapOp map_of;
+    for (std::size_t axis = 0; axis < leading; ++axis) map_of.box.push_back(1);
+    map_of.box.push_back(cut.own[0]);
+    map_of.box.push_back(cut.swizzle / send.element_bytes());
+    map_of.swizzle = swizzle_of(cut.swizzle);
+    Value* const map = tensor_map_at_start(function_, *send.tensor, map_of);
+    ir::Builder start = ir::Builder::after(*map->defining_op());
+    Value*& staging = planned.staging->buffers;
+    if (staging == nullptr) {
+      staging = start.value(ir::make_op<ir::BufferAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
+                            Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
+      staging->set_name("staging");
+    }
+
+    ir::Builder builder = ir::Builder::before(op);
+    builder.set_where(op.where());
+    Value* const zero = builder.index(0);
+    std::vector<Value*> offsets;
+    for (analysis::BoxOffset const& offset : send.offsets)
+      offsets.push_back(offset.value != nullptr ? offset.value : builder.index(offset.number));
+    Type const view_type = Type::shared(element, cut.chunk, cut.memory);
+    Type const own_type = Type::shared(element, cut.own, cut.memory);
+    Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
+    Value* const group = builder.same(ir::ShrOp{}, {warp, builder.index(2)});
+    Value* const name = builder.same(ir::AddOp{}, {group, builder.index(first_name)});
+    Value* const of_warp = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
+    Value* const first = builder.same(ir::AddOp{}, {offsets[leading + (cut.transposed ? 1 : 0)], of_warp});
+    bool const shared = planned.staging->sends > 1;
+    for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
+      ir::ExtractOp part;
+      part.offsets = at;
+      Value* const chunk_tile = builder.value(part, {send.tile}, Type::tile(element, cut.chunk, cut.fragment));
+      Value* const buffer = builder.index(chunk % cut.buffers());
+      std::int64_t const open = shared ? cut.buffers() - 1 : groups_since(op, cut, chunk);
+      if (open >= 0) {
+        Op& free = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
+        ir::Builder lane(free.add_block());
+        // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
+        bool const read_only = chunk >= cut.buffers() || cut.apart;
+        lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
+        lane.op(ir::YieldOp{}, {}, {});
+        meet(builder, name);
+      }
+      Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
+      builder.op(ir::BufferStoreOp{}, {view, chunk_tile}, {});
+      builder.op(ir::FenceProxyAsyncOp{}, {}, {});
+      meet(builder, name);
+      Op& elected = builder.op(ir::make_op<ir::ElectOp>(ir::ElectOp::each_warpgroup), {}, {});
+      ir::Builder lane(elected.add_block());
+      lane.set_where(op.where());
+      Value* const own = cut.transposed ? lane.value(ir::ViewOp{}, {staging, buffer, zero, of_warp}, own_type)
+                                        : lane.value(ir::ViewOp{}, {staging, buffer, of_warp, zero}, own_type);
+      auto const moved = [&](int axis) {
+        Value* const from = (axis == 1) == cut.transposed ? first : offsets[leading + static_cast<std::size_t>(axis)];
+        return lane.same(ir::AddOp{}, {from, lane.index(at[axis])});
+      };
+      std::vector<Value*> operands = {map, own};
+      operands.insert(operands.end(), offsets.begin(), offsets.end() - 2);
+      operands.insert(operands.end(), {moved(0), moved(1)});
+      if (send.combine)
+        lane.op(ir::make_op<ir::TmaReduceOp>(*send.combine), operands, {});
+      else
+        lane.op(ir::TmaStoreOp{}, operands, {});
+      lane.op(ir::BulkCommitOp{}, {}, {});
+      lane.op(ir::YieldOp{}, {}, {});
+    }
+    op.erase();
+  }
+
+  /// Counts the groups that a lane committed after the one that reads this chunk's buffer now. -1: nothing reads it, or
+  /// a wait of this turn has seen to it.
+  static std::int64_t groups_since(Op const& op, Cut const& cut, std::int64_t chunk) {
+    if (chunk >= cut.buffers()) return cut.buffers() - 1;
+    bool repeats = false;
+    for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) repeats = repeats || at->is<ir::ForOp>();
+    if (!repeats) return -1;
+    std::int64_t before = cut.chunks() - 1;  // the last chunk of the turn before that used this buffer
+    while (before % cut.buffers() != chunk) --before;
+    for (std::int64_t earlier = 0; earlier < chunk; ++earlier)
+      if (cut.chunks() - 1 - before + earlier >= groups_since(op, cut, earlier)) return -1;
+    return cut.chunks() - 1 - before + chunk;
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+  analysis::SharedAccesses accesses_;
+  std::deque<Staging> stagings_;
+  std::int64_t room_ = 0;  ///< bytes that the smallest rings leave
+};
+
+}  // namespace
+
+PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+  if (!function.is_kernel() || function.warps % 4 != 0 || function.warps == 0) return PassResult::unchanged;
+  return result_of(Split(function, analyses, context.target).run());
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,681 @@
+#include "transform/planned/assign_layouts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "analysis/box_updates.hpp"
+#include "analysis/call_graph.hpp"
+#include "analysis/index_runs.hpp"
+#include "ir/accesses.hpp"
+#include "ir/builder.hpp"
+#include "ir/exchange.hpp"
+#include "ir/loop.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "layout/layout.hpp"
+#include "layout/parts.hpp"
+#include "layout/shared_access.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/common/global_accesses.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+using layout::Layout;
+using namespace global_accesses;
+
+constexpr int access_bytes = 16;  // the widest access of one thread
+constexpr int lanes_per_warp = 32;
+constexpr int max_warps = 16;
+
+std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
+
+/// Tells whether an op costs the same in any layout: it is computed where it is used.
+bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
+
+/// Holds tiles that share one layout.
+struct Group {
+  std::vector<Value*> values;
+  std::vector<Op*> accesses;          ///< to global memory, into and from it
+  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced or scanned
+  std::vector<Op*> transposed;        ///< into tiles of another last axis, and from them
+  Layout const* layout = nullptr;
+  bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
+};
+
+/// Says that a thread holds squares of adjacent elements along the last axis and another one.
+struct Square {
+  int axis = -1;
+  std::int64_t side = 1;
+  std::int64_t min = 1;  ///< where a thread does not hold enough elements for the whole side
+};
+
+class Assignment {
+ public:
+  Assignment(ir::Function& function, analysis::AxisFacts const& facts) : function_(function), facts_(facts) {}
+
+  bool run() {
+    note_widest_accesses();
+    split_free_values();
+    convert_at_calls();
+    collect();
+    if (groups_.empty()) return false;
+    choose_layouts();
+    for (Group& group : groups_)
+      if (!group.given)
+        for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
+    insert_conversions();
+    decide_accesses();
+    Op const& end = function_.body().back();
+    for (std::size_t i = 0; i < function_.results.size(); ++i)
+      function_.results[i] = end.in<ir::ReturnOp>("values", static_cast<int>(i))->type();
+    return true;
+  }
+
+ private:
+  /// Converts tiles at calls. The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller
+  /// converts tiles of other layouts.
+  void convert_at_calls() {
+    std::vector<Op*> calls;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::CallOp>()) calls.push_back(&op);
+    });
+    for (Op* call : calls) {
+      ir::Function const& callee = *function_.parent()->find(call->as<ir::CallOp>().callee.view());
+      for (int i = 0; i < call->operand_count(); ++i) {
+        Value* const given = call->operand(i);
+        Layout const* const wanted = callee.parameter(i)->type().layout();
+        if (!given->type().is_tile() || given->type().layout() == wanted) continue;
+        call->set_operand(i, converted(ir::Builder::before(*call), *call, given, wanted));
+      }
+      for (int i = 0; i < call->result_count(); ++i) {
+        Value* const result = call->result(i);
+        if (!result->type().is_tile() || result->type() == callee.results[static_cast<std::size_t>(i)]) continue;
+        ir::Type const own = result->type();
+        result->set_type(callee.results[static_cast<std::size_t>(i)]);
+        std::vector<ir::Use> const uses = result->uses();
+        Value* const moved = converted(ir::Builder::after(*call), *call, result, own.layout());
+        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+      }
+    }
+  }
+
+  /// Gives each use of a free value a value of its own; a conversion of one is computed in the other layout at once.
+  void split_free_values() {
+    std::vector<Op*> free;
+    ir::walk(function_, [&](Op& op) {
+      if (is_free(op) && op.result()->type().is_tile()) free.push_back(&op);
+    });
+    auto const again = [](Op& op) -> Op& {
+      ir::Builder builder = ir::Builder::before(op);
+      ir::ValueMap map;
+      return builder.clone(op, map);
+    };
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      Op& op = *free[i];
+      std::vector<ir::Use> const uses = op.result()->uses();
+      for (ir::Use const& use : uses) {
+        if (!use.user->is<ir::ConvertLayoutOp>()) continue;
+        free.push_back(&again(op));
+        free.back()->result()->set_type(use.user->result()->type());
+        ir::replace(*use.user, free.back()->result());
+      }
+      while (op.result()->uses().size() > 1) {
+        ir::Use const use = op.result()->uses().back();
+        use.user->set_operand(use.index, again(op).result());
+      }
+      if (!uses.empty() && op.result()->uses().empty()) op.erase();
+    }
+  }
+
+  // Groups: union-find over values.
+  int find(int i) {
+    while (parent_[static_cast<std::size_t>(i)] != i)
+      i = parent_[static_cast<std::size_t>(i)] =
+          parent_[static_cast<std::size_t>(parent_[static_cast<std::size_t>(i)])];
+    return i;
+  }
+  int number_of(Value* value) {
+    auto const [at, added] = numbers_.emplace(value, static_cast<int>(order_.size()));
+    if (added) {
+      parent_.push_back(at->second);
+      order_.push_back(value);
+    }
+    return at->second;
+  }
+  void join(Value* a, Value* b) {
+    if (!a->type().is_tile() || !b->type().is_tile()) return;
+    int const x = find(number_of(a)), y = find(number_of(b));
+    parent_[static_cast<std::size_t>(std::max(x, y))] = std::min(x, y);
+  }
+
+  void collect() {
+    auto const see = [&](Value* value) {
+      if (value->type().is_tile()) number_of(value);
+    };
+    for (int i = 0; i < function_.parameter_count(); ++i) see(function_.parameter(i));
+    ir::walk_pre_order(function_, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
+      if (op.info().has(ir::elementwise)) {
+        for (Value* operand : op.operands()) join(op.result(), operand);
+      } else if (op.info().has(ir::one_layout)) {
+        std::vector<Value*> tiles;
+        for (Value* operand : op.operands())
+          if (operand->type().is_tile()) tiles.push_back(operand);
+        for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
+        for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
+      } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
+        ir::Loop const loop(op);
+        for (int k = 0; k < loop.count(); ++k) {
+          join(loop.result(k), loop.init(k));
+          join(loop.result(k), loop.carried(k));
+          join(loop.result(k), loop.yielded(k));
+        }
+      } else if (op.is<ir::IfOp>()) {
+        for (int i = 0; i < op.result_count(); ++i)
+          for (int branch = 0; branch < op.block_count(); ++branch)
+            join(op.result(i), op.block(branch).back().in<ir::YieldOp>("values", i));
+      }
+      return ir::Walk::advance;
+    });
+    std::map<int, std::size_t> index;
+    for (Value* value : order_) {
+      int const root = find(numbers_.at(value));
+      auto const [at, added] = index.emplace(root, groups_.size());
+      if (added) groups_.emplace_back();
+      groups_[at->second].values.push_back(value);
+      groups_[at->second].layout = value->type().layout();  // typing gives joined tiles one layout, or none
+      groups_[at->second].given = value->type().layout() != nullptr;
+      group_of_[value] = at->second;
+    }
+    ir::walk_pre_order(function_, [&](Op& op) {
+      if (op.is<ir::LoadOp>() && op.result()->type().is_tile()) group(op.result()).accesses.push_back(&op);
+      if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
+      if (at_indices(op) && accessed_tile(op)->type().is_tile()) group(accessed_tile(op)).accesses.push_back(&op);
+      if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
+      if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
+      if (op.is<ir::ButterflyOp>()) group(op.result()).reduced.push_back(op.as<ir::ButterflyOp>().axis);
+      if (op.is<ir::TransOp>() && op.as<ir::TransOp>().permutation.back() + 1 != op.result()->type().rank()) {
+        group(op.operand()).transposed.push_back(&op);
+        group(op.result()).transposed.push_back(&op);
+      }
+      return ir::Walk::advance;
+    });
+  }
+  Group& group(Value* value) { return groups_[group_of_.at(value)]; }
+
+  /// Gives the narrowest of the wide accesses; 0 if none is: an access of single elements has no say.
+  std::int64_t wide_access(std::vector<Op*> const& accesses) const {
+    std::int64_t width = 0;
+    for (Op const* access : accesses) {
+      std::int64_t const here = widest_.at(access);
+      if (here > 1) width = width == 0 ? here : std::min(width, here);
+    }
+    return width;
+  }
+
+  /// Counts the adjacent elements that an access may take at once, by the facts about tensor and offset.
+  std::int64_t widest_access(Op const& op) const {
+    Value const& tensor = *op.in("tensor");
+    ir::Type const& tile = accessed_tile(op)->type();
+    TensorFacts const facts = ir::parameter_of(tensor).facts;
+    if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
+    if (op.is<ir::AtomicUpdateOp>() && !has_vectors(op.as<ir::AtomicUpdateOp>(), tile.element())) return 1;
+    if (at_indices(op))
+      return std::min<std::int64_t>(access_bytes / bytes(tile.element()), analysis::index_run(op, facts_));
+    Extents const& part = op.is<ir::LoadOp>() ? op.as<ir::LoadOp>().part : op.as<ir::StoreOp>().part;
+    std::int64_t max = access_bytes / bytes(tile.element());
+    if (!part.empty()) max = std::min(max, power_of_two_part(part.back()));
+    std::int64_t const divisor = facts_.divisor(*op.all("offsets").back());
+    return divisor == 0 ? max : std::min(max, power_of_two_part(divisor));
+  }
+
+  Layout const* blocked(Group const& group) const {
+    return blocked(group.values[0]->type(), group.accesses, group.reduced, ir::Order::any, -1, square_of(group));
+  }
+
+  /// Finds the squares that let an exchange move words: those of a tile that is transposed between two accesses to
+  /// global memory. A word has two elements of 16 bits, or four of 8, of a column on one side and of a row on the
+  /// other.
+  Square square_of(Group const& group) const {
+    constexpr int word_bytes = 4;
+    if (group.accesses.empty()) return {};
+    for (Op const* op : group.transposed) {
+      if (group_of_.at(op->operand()) == group_of_.at(op->result())) continue;
+      if (groups_[group_of_.at(op->operand())].accesses.empty() || groups_[group_of_.at(op->result())].accesses.empty())
+        continue;
+      int const size = bytes(op->result()->type().element());
+      if (size > word_bytes) continue;
+      Extents const& permutation = op->as<ir::TransOp>().permutation;
+      int const last = permutation.size() - 1;
+      int axis = static_cast<int>(permutation.back());
+      if (&groups_[group_of_.at(op->result())] == &group)
+        for (axis = 0; permutation[axis] != last;) ++axis;
+      return {axis, std::max(2, word_bytes / size), size < word_bytes ? 2 : 1};
+    }
+    return {};
+  }
+  /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
+  /// along the axis `run`, by default the last.
+  Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
+                        std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
+                        int run = -1, Square square = {}) const {
+    int const rank = type.rank();
+    if (run < 0) run = rank - 1;
+    int const warps = function_.warps;
+    if (rank == 0) return Layout::blocked({}, {}, warps, {});
+    Extents order, per_thread, lanes, warps_along;
+    for (int axis = rank - 1; axis >= 0; --axis) order.push_back(axis);
+    for (int axis = 0; axis < rank; ++axis) {
+      per_thread.push_back(1);
+      lanes.push_back(1);
+      warps_along.push_back(1);
+    }
+    std::int64_t width = accesses.empty() ? 4 : wide_access(accesses);
+    width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[run]));
+    std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);
+    std::int64_t side = 1;
+    if (square.axis >= 0) {  // a side of two is enough for words, and worth more than the width of an access
+      side = std::min(square.side, power_of_two_part(type.shape()[square.axis]));
+      while (side > square.min && side * width > of_thread) side /= 2;
+    }
+    while (width > 1 && width * side > of_thread) width /= 2;
+    if (side * width > of_thread) side = 1;
+    per_thread[run] = width;
+    if (square.axis >= 0) per_thread[square.axis] = side;
+
+    auto const room = [&](int axis) {
+      return std::max<std::int64_t>(
+          power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
+    };
+    std::int64_t left = lanes_per_warp;
+    for (std::int64_t axis : order) {
+      std::int64_t const here = std::min(room(static_cast<int>(axis)), left);
+      lanes[static_cast<int>(axis)] = here;
+      left /= here;
+    }
+    lanes[0] *= left;  // replication
+    // Warps along axes that nothing reduces, the slowest first; then along the others. An odd number of groups takes
+    // parts of axes that nothing reduces: 15 groups fifths of one and thirds of another. If no such axis has any, they
+    // take parts of the slowest axis if it has them; else they hold copies. Pairs do not reach across thirds.
+    left = power_of_two_part(warps);
+    std::int64_t const all_groups = warps / left;
+    std::int64_t groups = all_groups;  // that take no part yet
+    for (bool now_reduced : {false, true})
+      for (int axis = 0; axis < rank; ++axis) {
+        bool const is_reduced = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+        if (is_reduced != now_reduced) continue;
+        std::int64_t const here = std::min(room(axis), left);
+        warps_along[axis] *= here;
+        left /= here;
+        if (is_reduced) continue;
+        std::int64_t const parts = std::gcd(type.shape()[axis], groups);
+        warps_along[axis] *= parts;
+        groups /= parts;
+      }
+    warps_along[0] *= left;
+    std::int64_t copies = groups;
+    if (order_of_sums != ir::Order::pairwise && groups == all_groups) {
+      warps_along[0] *= groups;
+      copies = 1;
+    }
+    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
+  }
+
+  /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box:
+  /// then nothing moves. It is not if a box is too small for the threads or narrows the accesses to less than half.
+  Layout const* chosen(Group const& group) const {
+    Layout const* const whole = blocked(group);
+    ir::Type const& type = group.values[0]->type();
+    Extents box = type.shape();
+    auto const consists_of = [&](Extents const& part) {
+      for (int axis = 0; axis < box.size(); ++axis) box[axis] = std::gcd(box[axis], part[axis]);
+    };
+    for (Value const* value : group.values) {
+      for (ir::Use const& use : value->uses())
+        if (use.user->is<ir::ExtractOp>() && !use.user->as<ir::ExtractOp>().uniform && of_boxes(*use.user))
+          consists_of(use.user->result()->type().shape());
+      Op const* const joined = value->defined_by<ir::ConcatenateOp>();
+      if (joined != nullptr && joined->lhs()->type().shape() == joined->rhs()->type().shape())
+        consists_of(joined->lhs()->type().shape());
+    }
+    if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
+    // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
+    int run = type.rank() - 1;
+    while (group.accesses.empty() && run > 0 && box[run] == 1) --run;
+    Layout const* const spread =
+        repeated(blocked(type.with_shape(box), group.accesses, group.reduced, ir::Order::any, run), type.shape());
+    int const last = type.rank() - 1;
+    bool const serves = 2 * spread->contiguous(last) >= whole->contiguous(last) && reaches_shared(group, *spread);
+    return serves ? spread : whole;
+  }
+
+  /// Tells whether the tile that an extract takes a box of consists of such boxes.
+  static bool of_boxes(Op const& extract) {
+    Extents const &whole = extract.operand()->type().shape(), &box = extract.result()->type().shape();
+    Extents const& offsets = extract.as<ir::ExtractOp>().offsets;
+    for (int axis = 0; axis < box.size(); ++axis)
+      if (whole[axis] % box[axis] != 0 || offsets[axis] % box[axis] != 0) return false;
+    return true;
+  }
+  /// Gives the layout of a tile of that shape made of boxes, each thread with its part of every box.
+  static Layout const* repeated(Layout const* box, Extents const& shape) {
+    for (int axis = 0; axis < shape.size(); ++axis) box = box->repeated(axis, shape[axis] / box->shape()[axis]);
+    return box;
+  }
+
+  void choose_layouts() {
+    std::vector<std::size_t> by_size(groups_.size());
+    for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
+    std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
+      return groups_[a].values[0]->type().elements() > groups_[b].values[0]->type().elements();
+    });
+    for (std::size_t i : by_size)
+      if (groups_[i].given) derive_from(groups_[i]);
+    for (std::size_t i : by_size) {
+      if (groups_[i].layout != nullptr) continue;
+      groups_[i].layout = chosen(groups_[i]);
+      derive_from(groups_[i]);
+    }
+  }
+
+  /// Decides the tiles that ops make of this group's, or make it from.
+  void derive_from(Group& decided) {
+    for (Value* value : decided.values) {
+      if (Op* op = value->defining_op()) {
+        if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(), operand);
+        if (op->is<ir::ConcatenateOp>()) offer_parts(*op, decided.layout);
+      }
+      for (ir::Use const& use : value->uses())
+        if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
+    }
+  }
+  /// Offers the parts of a concatenation's layout to its operands, of equal shape, where each thread has its own.
+  void offer_parts(Op const& concatenate, Layout const* whole) {
+    Extents const& shape = concatenate.lhs()->type().shape();
+    if (shape != concatenate.rhs()->type().shape()) return;
+    Extents offsets;
+    for (int axis = 0; axis < shape.size(); ++axis) offsets.push_back(0);
+    Layout const* const first = layout::part_of(*whole, shape, offsets);
+    auto const axis = static_cast<int>(concatenate.as<ir::ConcatenateOp>().axis);
+    offsets[axis] = shape[axis];
+    if (first == nullptr || layout::part_of(*whole, shape, offsets) != first) return;
+    offer(concatenate.lhs(), first);
+    offer(concatenate.rhs(), first);
+  }
+  void offer(Value* value, Layout const* layout) {
+    Group& group = this->group(value);
+    if (group.layout != nullptr) return;
+    // A tile as large as this one that is loaded or stored itself gets a layout for its own accesses.
+    // So does a tile that is transposed, unless all of its accesses stay as wide.
+    std::int64_t const run = layout->contiguous(std::max(layout->rank() - 1, 0));
+    bool const narrower = run == 1 || (square_of(group).axis >= 0 && run < wide_access(group.accesses));
+    // The copy engine updates boxes from products' layouts.
+    bool const own_accesses = std::any_of(group.accesses.begin(), group.accesses.end(),
+                                          [](Op const* access) { return !analysis::updated_box(*access); });
+    bool const moves_memory =
+        own_accesses && layout->registers() > 1 && narrower && layout->free_bits(layout::Dim::lane) == 0;
+    if (moves_memory || !reaches_shared(group, *layout)) return;
+    group.layout = layout;
+    derive_from(group);
+  }
+
+  /// Tells whether threads with this layout find the elements of a tile where shared memory holds them, or has to.
+  static bool reaches_shared(Value const& value, Layout const& layout) {
+    auto const reaches = [&](Value const& memory) {
+      std::string ignored;
+      return layout::AccessMap::get(layout, *memory.type().layout(), ignored).has_value();
+    };
+    Op const* const op = value.defining_op();
+    if (op != nullptr && op->is<ir::BufferLoadOp>() && !reaches(*op->in<ir::BufferLoadOp>("source"))) return false;
+    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
+      return !use.is<ir::BufferStoreOp>("value") || reaches(*use.user->in<ir::BufferStoreOp>("destination"));
+    });
+  }
+  static bool reaches_shared(Group const& group, Layout const& layout) {
+    return std::all_of(group.values.begin(), group.values.end(),
+                       [&](Value const* value) { return reaches_shared(*value, layout); });
+  }
+
+  /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data. Null for
+  /// ops that do not change the shape.
+  static Layout const* operand_layout(Op const& op, Layout const* result) {
+    switch (op.kind()) {
+      case ir::OpKind::BroadcastOp: {
+        Extents const& from = op.in<ir::BroadcastOp>("tile")->type().shape();
+        for (int axis = 0; axis < from.size(); ++axis)
+          if (from[axis] == 1) result = result->collapsed(axis);
+        return result;
+      }
+      case ir::OpKind::ExpandDimsOp: {
+        Extents const& axes = op.as<ir::ExpandDimsOp>().axes;
+        for (int i = axes.size(); i-- > 0;) result = result->squeezed(static_cast<int>(axes[i]));
+        return result;
+      }
+      case ir::OpKind::SqueezeOp:
+        for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result = result->expanded(static_cast<int>(axis));
+        return result;
+      case ir::OpKind::TransOp: {
+        Extents const& permutation = op.as<ir::TransOp>().permutation;
+        Extents back = permutation;
+        for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
+        return result->transposed(back);
+      }
+      case ir::OpKind::ReshapeOp:
+        return result->reshaped(op.operand()->type().shape());
+      case ir::OpKind::ExtractOp:
+        return of_boxes(op) && !op.as<ir::ExtractOp>().uniform ? repeated(result, op.operand()->type().shape())
+                                                               : nullptr;
+      case ir::OpKind::ConvertLayoutOp:
+        return result;
+      default:
+        return nullptr;
+    }
+  }
+  /// Gives the layout that a result has if the op's operand has `operand`; null if it does not follow.
+  static Layout const* result_layout(Op const& op, Layout const* operand) {
+    switch (op.kind()) {
+      case ir::OpKind::ReduceOp:
+        return operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis));
+      case ir::OpKind::ExpandDimsOp:
+        for (std::int64_t axis : op.as<ir::ExpandDimsOp>().axes) operand = operand->expanded(static_cast<int>(axis));
+        return operand;
+      case ir::OpKind::SqueezeOp: {
+        Extents const& axes = op.as<ir::SqueezeOp>().axes;
+        for (int i = axes.size(); i-- > 0;) operand = operand->squeezed(static_cast<int>(axes[i]));
+        return operand;
+      }
+      case ir::OpKind::TransOp:
+        return operand->transposed(op.as<ir::TransOp>().permutation);
+      case ir::OpKind::ReshapeOp:
+        return operand->reshaped(op.result()->type().shape());
+      case ir::OpKind::ExtractOp:
+        if (op.as<ir::ExtractOp>().uniform) {
+          for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+            if (op.result()->type().shape()[axis] == 1) operand = operand->collapsed(axis);
+          return operand;
+        }
+        return layout::part_of(*operand, op.result()->type().shape(), op.as<ir::ExtractOp>().offsets);
+      case ir::OpKind::ConcatenateOp:
+        if (op.lhs()->type().shape() != op.rhs()->type().shape()) return nullptr;
+        return operand->repeated(static_cast<int>(op.as<ir::ConcatenateOp>().axis), 2);
+      case ir::OpKind::ConvertLayoutOp:
+        return operand;
+      default:
+        return nullptr;
+    }
+  }
+
+  static Value* converted(ir::Builder builder, Op const& cause, Value* value, Layout const* layout) {
+    builder.set_where(cause.where());
+    return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
+  }
+
+  /// Gives an operand that layout; a free one, which no other op uses, is computed in it.
+  static void take_as(Op& op, int position, Layout const* layout) {
+    Value* const given = op.operand(position);
+    if (given->type().layout() == layout) return;
+    if (given->defining_op() != nullptr && is_free(*given->defining_op()))
+      given->set_type(given->type().with_layout(layout));
+    else
+      op.set_operand(position, converted(ir::Builder::before(op), op, given, layout));
+  }
+  /// Gives the op's result that layout, and its users the one that they hold it in.
+  static void give_as(Op& op, Layout const* layout) {
+    Value* const result = op.result();
+    Layout const* const wanted = result->type().layout();
+    if (wanted == layout) return;
+    result->set_type(result->type().with_layout(layout));
+    std::vector<ir::Use> const uses = result->uses();
+    Value* const moved = converted(ir::Builder::after(op), op, result, wanted);
+    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+  }
+
+  void insert_conversions() {
+    std::vector<Op*> ops;
+    ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
+    for (Op* op : ops) {
+      if (op->is<ir::ConvertLayoutOp>()) {
+        if (op->result()->type() == op->operand()->type()) ir::replace(*op, op->operand());
+      } else if (op->is<ir::ReduceOp>()) {
+        // The operand so that threads can join it in this order; the result as it comes out.
+        auto const& reduce = op->as<ir::ReduceOp>();
+        Value* const from = op->in<ir::ReduceOp>("tile");
+        if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
+          take_as(*op, op->position<ir::ReduceOp>("tile"), blocked(from->type(), {}, {reduce.axis}, reduce.order));
+        give_as(*op, result_layout(*op, op->operand()->type().layout()));
+      } else if (op->is<ir::ScanOp>()) {
+        // The operand so that threads can scan it; the result comes out so.
+        Value* const from = op->in<ir::ScanOp>("tile");
+        std::int64_t const axis = op->as<ir::ScanOp>().axis;
+        if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
+        Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
+        take_as(*op, op->position<ir::ScanOp>("tile"), own);
+        give_as(*op, own);
+      } else if (op->is<ir::ResizeOp>()) {
+        continue;  // exchanges elements where threads do not hold theirs
+      } else if (op->is<ir::ExtractOp>() || op->is<ir::ReshapeOp>()) {
+        // The result as it lies, if that can be; else the op exchanges elements.
+        if (!ir::kept_registers(*op).empty()) continue;
+        if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) give_as(*op, own);
+      } else if (op->is<ir::ConcatenateOp>()) {
+        concatenate(*op);
+      } else if (op->result_count() == 1 && op->operand_count() == 1 && op->operand()->type().is_tile()) {
+        if (Layout const* const needed = operand_layout(*op, op->result()->type().layout()))
+          take_as(*op, op->position("tile"), needed);
+      }
+    }
+  }
+
+  /// Converts so that each thread holds its parts of both tiles in the registers of its part of the whole.
+  void concatenate(Op& op) {
+    ir::Type const& whole = op.result()->type();
+    Extents offsets;
+    for (int axis = 0; axis < whole.rank(); ++axis) offsets.push_back(0);
+    Layout const* parts[2];
+    bool in_place = true;
+    auto const axis = static_cast<int>(op.as<ir::ConcatenateOp>().axis);
+    for (int i = 0; i < 2; ++i) {
+      Extents const& shape = op.operand(i)->type().shape();
+      parts[i] = layout::part_of(*whole.layout(), shape, offsets);
+      in_place = in_place && parts[i] != nullptr;
+      offsets[axis] += shape[axis];
+    }
+    if (!in_place) {
+      Extents common = op.lhs()->type().shape();
+      common[axis] = std::gcd(common[axis], op.rhs()->type().shape()[axis]);
+      bool const alike = op.lhs()->type().shape() == op.rhs()->type().shape();
+      Layout const* const box =
+          alike ? op.lhs()->type().layout() : blocked(op.lhs()->type().with_shape(common), {}, {});
+      for (int i = 0; i < 2; ++i) parts[i] = repeated(box, op.operand(i)->type().shape());
+      give_as(op, repeated(box, whole.shape()));
+    }
+    for (int i = 0; i < 2; ++i) take_as(op, i, parts[i]);
+  }
+
+  /// Notes the elements that each access can take at once, as long as the facts know its operands. Free operands are
+  /// copied for their users later.
+  void note_widest_accesses() {
+    ir::walk(function_, [&](Op& op) {
+      if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
+      ir::Type const& tile = accessed_tile(op)->type();
+      if (tile.is_tile()) widest_[&op] = tile.rank() > 0 ? widest_access(op) : 1;
+    });
+  }
+
+  void decide_accesses() {
+    ir::walk(function_, [&](Op& op) {
+      if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
+      ir::Type const& tile = accessed_tile(op)->type();
+      if (!tile.is_tile()) return;  // one element, read by all threads
+      std::int64_t vector = 1;
+      if (tile.rank() > 0) vector = std::min<std::int64_t>(widest_.at(&op), tile.layout()->contiguous(tile.rank() - 1));
+      vector_of(op) = vector;
+    });
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+  std::map<Value*, int> numbers_;
+  std::vector<int> parent_;
+  std::vector<Value*> order_;
+  std::vector<Group> groups_;
+  std::map<Value*, std::size_t> group_of_;
+  std::map<Op const*, std::int64_t> widest_;  ///< elements that an access can take at once
+};
+
+/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
+int bits_moved(Op const& op) {
+  if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !at_indices(op)) return 0;
+  return bits((op.is<ir::FetchOp>() ? *op.result() : *accessed_tile(op)).type().element());
+}
+
+/// Chooses the warps for the largest tile of the module, or takes the number that a kernel already states.
+int wanted_warps(ir::Module const& module) {
+  std::int64_t max = 1;
+  int given = 0, moved = 0;
+  bool transposes = false;
+  for (auto const& function : module.functions()) {
+    if (function->is_kernel()) given = std::max(given, function->warps);
+    ir::walk(*function, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i)
+        if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
+      moved = std::max(moved, bits_moved(op));
+      transposes = transposes || op.is<ir::TransOp>();
+    });
+  }
+  if (given != 0) return given;
+  // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
+  // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles
+  // take longer in fewer warps.
+  // Two warps or more, since a multiprocessor has few CTAs.
+  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
+  bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
+  std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
+  std::int64_t const wanted = max / (lanes_per_warp * per_thread);
+  int warps = 1;
+  while (warps < wanted && warps < max_warps) warps *= 2;
+  return warps;
+}
+
+}  // namespace
+
+PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
+  int const asked = context.options.warps;
+  bool changed = false;
+  int const warps = asked != 0 ? asked : wanted_warps(module);
+  for (ir::Function* function : analysis::callees_first(module)) {
+    if (function->warps == 0) {
+      function->warps = warps;
+      changed = true;
+    }
+    changed = Assignment(*function, analyses.axis_facts()).run() || changed;
+  }
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

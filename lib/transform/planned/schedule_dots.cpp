@@ -1,0 +1,421 @@
+#include "transform/planned/schedule_dots.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/shared_accesses.hpp"
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "layout/shared_layouts.hpp"
+#include "transform/common/carried.hpp"
+#include "transform/common/dot_paths.hpp"
+#include "transform/common/fetches.hpp"
+#include "transform/common/ring_lifetimes.hpp"
+#include "transform/common/tf32_bits.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Loop;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Layout;
+
+constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
+
+/// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
+/// operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
+/// iteration: none then either.
+std::optional<Carry> open_carry(Op const& dot) {
+  for (Value const* operand : {dot.lhs(), dot.rhs()}) {
+    Value const* const view = fetched_operand(*operand).view;
+    if (view == nullptr || view->defined_by<ir::BufferAllocOp>() != nullptr) return std::nullopt;
+  }
+  return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
+}
+
+/// Products that were issued and are waited for where the last one's result is needed. Each adds to the one before.
+struct OpenProducts {
+  std::vector<Op*> dots;  ///< stand until the wait is made
+  Op* commit;
+  Value* product;                 ///< of the last one
+  std::vector<Value*> registers;  ///< left operands that products read from registers
+};
+
+class Schedule {
+ public:
+  Schedule(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::DotOp>()) dots_.push_back(&op);
+    });
+    if (dots_.empty()) return false;
+    bool const truncates = takes_upper_bits(function_);
+    int const asked = function_.warps != 0 ? function_.warps : context_.options.warps;
+    if (asked % context_.target.warps_per_group == 0) store_operands();
+    if (function_.warps == 0)
+      function_.warps =
+          context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
+    std::vector<target::Finding> reasons;  // why no wgmma takes them
+    for (Op const* dot : dots_) reasons.push_back(no_wgmma(*dot, function_.warps));
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      Op& dot = *dots_[i];
+      if (!reasons[i].empty() && !no_mma(dot, function_.warps).empty())
+        multiply_by_lanes(dot, why_lanes(dot), truncates && dot.as<ir::DotOp>().precision == ir::DotPrecision::tf32);
+      else if (!reasons[i].empty())
+        warp_by_warp(dot, reasons[i]);
+      else if (auto const carry = open_carry(dot))
+        carried(dot, *carry);
+      else
+        waited_for(dot);
+    }
+    for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
+    for (OpenProducts const& open : open_) wait_for(open);
+    state_open_groups(function_.body());
+    std::vector<Op*> loops;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::ForOp>()) loops.push_back(&op);
+    });
+    for (Op* loop : loops) close_before_reads(Loop(*loop));
+    return true;
+  }
+
+ private:
+  /// Stores computed operands to where wgmma reads them, as long as shared memory holds them beside the rings: right
+  /// ones, and left ones that are transposed, since other warps have computed their rows.
+  void store_operands() {
+    for (Op* dot : dots_) {
+      if (Layout const* const layout = stored_right_layout(*dot); layout != nullptr && has_room(*dot->rhs()))
+        dot->set_operand(dot->position("rhs"), stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
+      Layout const* const layout = stored_left_layout(*dot);
+      if (layout == nullptr || !has_room(*dot->lhs())) continue;
+      Op& turned = *dot->lhs()->defining_op();
+      Value* const stored = stored_operand(*dot, turned.operand(), layout, widest_swizzle_alignment);
+      ir::Builder builder = ir::Builder::before(*dot);
+      builder.set_where(dot->where());
+      dot->set_operand(dot->position("lhs"), builder.value(turned.as<ir::TransOp>(), {stored}, dot->lhs()->type()));
+    }
+  }
+  [[nodiscard]] bool has_room(Value const& operand) const {
+    std::int64_t const size = operand.type().elements() * bytes(operand.type().element());
+    return min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size <=
+           static_cast<std::int64_t>(context_.target.shared);
+  }
+
+  /// Gives the operand as wgmma takes it.
+  Value* operand_of(ir::Builder& builder, Value* tile) {
+    FetchedOperand const source = fetched_operand(*tile);
+    if (source.view != nullptr)
+      return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
+    std::string why;
+    Type const& type = tile->type();
+    Layout const* const layout = layout::wgmma_a_layout(type.shape(), bytes(type.element()), function_.warps, why);
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
+  }
+
+  /// Gives a tile in a product's layout; zeros are made there.
+  static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
+    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
+    if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
+  }
+
+  void carried(Op& dot, Carry const& carry) {
+    auto const& [loop, k] = carry;
+    std::string why;
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
+
+    ir::Builder before = ir::Builder::before(loop.op());
+    before.set_where(dot.where());
+    loop.set_init(k, laid_out(before, loop.init(k), layout));
+    loop.carried(k)->set_type(pending);
+    loop.result(k)->set_type(pending);
+
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* const a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
+    // Products of one shape on the same accumulators need none between (PTX: wgmma.fence), but ptxas puts it in.
+    Value* const fenced =
+        builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {loop.carried(k)}, pending);
+    Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
+    Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
+    ir::replace(dot, product);
+    auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
+                                    [&](PendingLoop const& known) { return known.loop == &carry.loop.op(); });
+    PendingLoop& known =
+        found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop.op(), {}});
+    known.groups.push_back({&commit, k});
+  }
+
+  /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
+  /// iteration before, behind it for all.
+  static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
+    ir::Builder before = ir::Builder::before(loop.op());
+    before.set_where(groups.front().first->where());
+    std::vector<Value*> starts;
+    std::vector<Type> started;
+    for (auto const& [commit, carry] : groups) {
+      starts.push_back(loop.init(carry));
+      started.push_back(loop.result(carry)->type());
+    }
+    Op& fence = before.op(ir::WgmmaFenceOp{}, starts, started);
+    for (std::size_t i = 0; i < groups.size(); ++i) loop.set_init(groups[i].second, fence.result(static_cast<int>(i)));
+    ir::Builder inside = ir::Builder::after(*groups.back().first);
+    inside.set_where(groups.back().first->where());
+    inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});
+    ir::Builder behind = ir::Builder::after(loop.op());
+    behind.set_where(groups.back().first->where());
+    std::vector<Value*> open;
+    std::vector<Type> done;
+    std::vector<std::vector<ir::Use>> uses;
+    for (auto const& [commit, carry] : groups) {
+      Value* const value = loop.result(carry);
+      uses.push_back(value->uses());
+      open.push_back(value);
+      done.push_back(value->type().as(ir::TypeKind::tile));
+    }
+    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (uses[i].empty()) continue;
+      Value* const tile = wait.result(static_cast<int>(i));
+      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      free->set_name(open[i]->name());
+      for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
+    }
+  }
+
+  /// Gives the open products to whose result this one alone adds, in the same registers and instructions of the same
+  /// shape; null: there are none.
+  OpenProducts* added_to(Op const& dot) {
+    Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
+    auto const open = std::find_if(open_.begin(), open_.end(), [&](OpenProducts const& known) {
+      return known.dots.back() == accumulator.defining_op();
+    });
+    if (open == open_.end() || open->dots.back()->parent() != dot.parent() || accumulator.uses().size() != 1)
+      return nullptr;
+    Op const& before = *open->dots.back();
+    bool const alike = before.lhs()->type().element() == dot.lhs()->type().element() &&
+                       before.rhs()->type().element() == dot.rhs()->type().element();
+    return alike && &first_that_needs(*open) == &dot ? &*open : nullptr;
+  }
+
+  void waited_for(Op& dot) {
+    std::string why;
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Type const tile = dot.result()->type().with_layout(layout), pending = tile.as(ir::TypeKind::pending);
+    OpenProducts* const before = added_to(dot);
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
+    std::vector<Value*> operands;  // of the fence: the registers that the product reads
+    std::vector<Type> types;
+    auto const fence = [&](Value* value) {
+      operands.push_back(value);
+      types.push_back(value->type());
+    };
+    Value* const accumulator = dot.in<ir::DotOp>("accumulator");
+    bool const accumulates = !is_zero(*accumulator), in_registers = a->type().is_tile();
+    if (accumulates) fence(before != nullptr ? before->product : laid_out(builder, accumulator, layout));
+    if (in_registers) fence(a);
+    // As in `carried`: ptxas puts one in between products that need none.
+    auto const purpose = before != nullptr && !in_registers ? ir::Purpose::schedule : ir::Purpose::order;
+    Op& fenced = builder.op(ir::make_op<ir::WgmmaFenceOp>(purpose), operands, types);
+    if (in_registers) a = fenced.result(accumulates ? 1 : 0);
+    std::vector<Value*> factors = {a, b};
+    if (accumulates) factors.push_back(fenced.result(0));
+    Value* const product = builder.op(ir::WgmmaOp{}, factors, {pending}).result();
+    OpenProducts open;
+    if (before != nullptr) {  // one group
+      open = *before;
+      open_.erase(open_.begin() + (before - open_.data()));
+      open.commit->erase();
+    }
+    open.dots.push_back(&dot);
+    open.commit = &builder.op(ir::WgmmaCommitOp{}, {}, {});
+    open.product = product;
+    if (in_registers) open.registers.push_back(a);
+    open_.push_back(std::move(open));
+  }
+
+  /// Gives the first op behind products that needs them done.
+  static Op& first_that_needs(OpenProducts const& open) {
+    std::vector<Op*> next;
+    for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
+    auto const& uses = open.dots.back()->result()->uses();
+    auto const stops = [&](Op& op) {
+      bool stop = std::find(next.begin(), next.end(), &op) != next.end() || op.info().has(ir::terminator);
+      stop = stop || std::any_of(uses.begin(), uses.end(),
+                                 [&](ir::Use const& use) { return analysis::is_inside(*use.user, op); });
+      for (int i = 0; i < op.block_count() && !stop; ++i)
+        ir::walk(op.block(i), [&](Op& nested) { stop = stop || nested.is<ir::WgmmaCommitOp>(); });
+      return stop;
+    };
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; !stops(*at);) ++at;
+    return *at;
+  }
+
+  /// Waits for products before the first op that needs them done, leaving open what was committed in between.
+  static void wait_for(OpenProducts const& open) {
+    Op& needs = first_that_needs(open);
+    std::int64_t younger = 0;
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; &*at != &needs; ++at) younger += at->is<ir::WgmmaCommitOp>() ? 1 : 0;
+    ir::Builder builder = ir::Builder::before(needs);
+    builder.set_where(open.dots.back()->where());
+    Type const tile = open.product->type().as(ir::TypeKind::tile);
+    std::vector<Value*> values = {open.product};
+    std::vector<Type> done = {tile};
+    for (Value* registers : open.registers) {  // they live until the wait
+      values.push_back(registers);
+      done.push_back(registers->type());
+    }
+    Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
+    ir::replace(*open.dots.back(), builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+    for (std::size_t i = open.dots.size() - 1; i-- > 0;) open.dots[i]->erase();
+  }
+
+  /// Makes waits name no more open groups than earlier ones of their block have left: ptxas reads each wait by itself
+  /// and serialises all products if one seems to leave open what it gives (C7514).
+  static void state_open_groups(ir::Block& block) {
+    std::int64_t open = std::numeric_limits<std::int64_t>::max();
+    for (Op& op : block) {
+      for (int i = 0; i < op.block_count(); ++i) state_open_groups(op.block(i));
+      if (op.block_count() > 0) open = std::numeric_limits<std::int64_t>::max();
+      if (op.is<ir::WgmmaCommitOp>() && open != std::numeric_limits<std::int64_t>::max()) ++open;
+      if (auto* const wait = op.dyn<ir::WgmmaWaitOp>()) open = wait->pending = std::min(wait->pending, open);
+    }
+  }
+
+  /// Finds the value that ops hand on which change nothing but its layout, and fences.
+  static Value const* handed_on(Value const* value) {
+    for (;;) {
+      Op const* const op = value->defining_op();
+      if (op == nullptr || !(op->is<ir::ConvertLayoutOp>() || op->is<ir::WgmmaFenceOp>())) return value;
+      value = op->operand(value->index());
+    }
+  }
+
+  /// Tells whether a value is loop-carried, the result of a product of the previous iteration, and what a product of
+  /// this one adds to.
+  static bool in_place(Loop const& loop, Value const& value) {
+    for (int k = 0; k < loop.count(); ++k) {
+      if (handed_on(&value) != loop.carried(k)) continue;
+      Op const* const wait = handed_on(loop.yielded(k))->defined_by<ir::WgmmaWaitOp>();
+      if (wait == nullptr || wait->parent() != &loop.body()) return false;
+      bool added_to = false;
+      for (Op const& op : loop.body()) {
+        if (!op.is<ir::WgmmaOp>()) continue;
+        auto const accumulator = op.all<ir::WgmmaOp>("accumulator");
+        added_to = added_to || (!accumulator.empty() && handed_on(accumulator[0]) == loop.carried(k));
+      }
+      return added_to;
+    }
+    return false;
+  }
+
+  /// Waits ahead of the first product of an iteration where accumulators are read while products are open. Those of the
+  /// previous iteration are done there, but ptxas does not see that, and puts in a wait of its own (C7517).
+  static void close_before_reads(Loop const& loop) {
+    Op* first = nullptr;  // fence or product
+    bool open = false, read = false;
+    for (Op& op : loop.body()) {
+      bool const product = op.is<ir::WgmmaOp>(), fence = op.is<ir::WgmmaFenceOp>();
+      if (first == nullptr && (product || fence)) first = &op;
+      if (auto const* const wait = op.dyn<ir::WgmmaWaitOp>()) open = open && wait->pending > 0;
+      open = open || product;
+      if (!open || product || fence || op.is<ir::ConvertLayoutOp>() || op.info().has(ir::terminator)) continue;
+      read = read || std::any_of(op.operands().begin(), op.operands().end(),
+                                 [&](Value const* operand) { return in_place(loop, *operand); });
+    }
+    if (!read) return;
+    for (int k = 0; k < loop.count(); ++k)
+      if (loop.carried(k)->type().is_pending()) return;  // its product stays open into this iteration
+    ir::Builder builder = ir::Builder::before(*first);
+    builder.set_where(first->where());
+    builder.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{0}), {}, {});
+  }
+
+  /// Moves the ops that only compute the next value of a product's loop-carried register operand to the loop's end.
+  /// That value may be computed only when the product is done (ptxas serialises all products otherwise, C7513). Returns
+  /// the first of these ops; null: there are none.
+  static Op* sink_next(Value const& operand) {
+    auto const carry = carry_of(operand);
+    if (!carry) return nullptr;
+    Op* first = nullptr;
+    Value const* value = carry->loop.yielded(carry->number);
+    for (Op* cast = value->defined_by<ir::CastOp>();
+         cast != nullptr && cast->parent() == &carry->loop.body() && value->uses().size() == 1;
+         cast = value->defined_by<ir::CastOp>()) {
+      cast->move_before(first == nullptr ? carry->loop.yield() : *first);
+      first = cast;
+      value = cast->operand();
+    }
+    return first;
+  }
+
+  /// Makes a product of registers, done when the next op runs; in parts along K where the operands would fill the
+  /// registers.
+  void warp_by_warp(Op& dot, target::Finding const& reason) {
+    layout::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
+    Type const& d = dot.result()->type();
+    std::string why;
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* sum = nullptr;
+    std::int64_t const depth = dot.lhs()->type().shape()[1], step = depth_of_part(dot, grid);
+    for (std::int64_t from = 0; from < depth; from += step) {
+      bool const whole = step == depth;
+      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, builder.index(from), step);
+      Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, builder.index(from), step);
+      auto const in_layout = [&](Value* tile, Layout const* layout) {
+        return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
+      };
+      int const size = bytes(a->type().element());
+      Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why));
+      Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
+      if (sum == nullptr)
+        sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), layout::mma_layout(d.shape(), grid, why));
+      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(reason.data())), {lhs, rhs, sum}, sum->type());
+    }
+    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
+  }
+
+  /// Gives the reason that neither wgmma nor mma takes a product, as data.
+  [[nodiscard]] std::string why_lanes(Op const& dot) const {
+    target::Finding const elements = no_tensor_core(dot);
+    return elements.empty() ? no_mma(dot, function_.warps) : elements.data();
+  }
+
+  struct PendingLoop {
+    Op* loop;
+    std::vector<std::pair<Op*, int>> groups;  ///< commits in order of issue, and which carry each adds to
+  };
+
+  ir::Function& function_;
+  PassContext& context_;
+  std::vector<Op*> dots_;
+  std::vector<PendingLoop> pending_groups_;
+  std::vector<OpenProducts> open_;
+};
+
+}  // namespace
+
+PassResult schedule_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Schedule(function, context).run());
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,42 @@
+// Overlaps products of one iteration with those of the next.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Moves a loop's product into the next iteration, behind that iteration's first product. The product must read the
+/// result of another product of its iteration and only add to a loop-carried value.
+///
+///   before: %r = for %i = %lo to %hi ... carry (%o = %zero, ...) {
+///             %s = dot %q, %k_i, %none                 first product
+///             %p = ... %s ...                          arithmetic between the two
+///             %n = dot %p, %v_i, %o                    last product
+///             yield %n, ...
+///           }
+///   after:  %r = if %lo < %hi {
+///             %s0 = dot %q, %k_lo, %none               prologue: the first iteration up to its last product
+///             %p0 = ... %s0 ...
+///             %m = for %i = %lo + 1 to %hi ... carry (%o = %zero, %p = %p0, ...) {
+///               %s = dot %q, %k_i, %none
+///               %n = dot %p, %v_i-1, %o                runs while %s is waited for and worked on
+///               %p_next = ... %s ...
+///               yield %n, %p_next, ...
+///             }
+///             %e = dot %m.p, %v_last, %m.o             epilogue: the last product of the last iteration
+///             yield %e, ...
+///           } else { yield %zero, ... }
+///
+/// Values that cross from one iteration to the next become loop-carried; the pass chooses them so that few bytes are
+/// carried. Scalars that follow from the index alone are computed again. Fetches become several of one ring. Fetches
+/// before the loop that only it reads move to their first reader.
+///
+/// Leaves two kinds of loops as they are:
+/// - those whose products' results would fill the registers;
+/// - those in which both stages read one copied tile (as k and as trans(k)): its stage is released in its own
+///   iteration.
+///
+/// Needs: no-calls. Leaves: no promise.
+PassResult skew_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

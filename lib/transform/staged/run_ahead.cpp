@@ -1,0 +1,197 @@
+#include "transform/staged/run_ahead.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include "analysis/effects.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "transform/common/fills.hpp"
+#include "transform/common/loop_regions.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+/// Tells whether all readers release the stage that this fills in the iteration that fills it. The ring is then
+/// released once in the loop, at no lag and without a condition.
+bool released_here(ir::ElectOp const& fill, Op const& loop) {
+  int here = 0, elsewhere = 0;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    if (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::consumer &&
+        op.as<ir::ElectOp>().ring == fill.ring)
+      (op.as<ir::ElectOp>().lag == 0 && op.parent() == &loop.block() ? here : elsewhere) += 1;
+    return ir::Walk::advance;
+  });
+  return here == 1 && elsewhere == 0;
+}
+
+/// Finds the ops that compute the fills' operands; nothing if these are more than indices and places.
+std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& fills, Block const& body) {
+  std::unordered_set<Op const*> needed;
+  bool good = true;
+  auto const need = [&](auto const& self, Op const& op) -> void {
+    for (Value const* operand : op.operands()) {
+      Op const* const from = operand->defining_op();
+      if (from == nullptr || from->parent() != &body || !needed.insert(from).second) continue;
+      bool const index = from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>() ||
+                         (from->is<ir::LoadOp>() && from->result()->type().is_scalar());
+      good = good && index && analysis::is_movable(*from);
+      self(self, *from);
+    }
+  };
+  for (Op const* fill : fills)
+    ir::walk_pre_order(fill->block(), [&](Op& op) {
+      need(need, op);
+      return ir::Walk::advance;
+    });
+  if (!good) return std::nullopt;
+  return needed;
+}
+
+bool let_run_ahead(Op& loop, CompileOptions const& options) {
+  std::vector<Op*> fills_here;
+  std::int64_t distance = 0;
+  for (Op& op : loop.block()) {
+    if (!fills(op)) continue;
+    fills_here.push_back(&op);
+    auto const& fill = op.as<ir::ElectOp>();
+    std::int64_t const max = fill.stages > 1 && released_here(fill, loop) ? fill.stages : fill.stages - 1;
+    distance = fills_here.size() == 1 ? max : std::min(distance, max);
+  }
+  if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
+  if (fills_here.empty() || distance < 1) return false;
+  auto const needed = needed_by(fills_here, loop.block());
+  if (!needed) return false;
+  std::vector<StagedOp> order;
+  for (Op& op : loop.block())
+    if (!fills(op) && needed->count(&op) == 0 && !op.info().has(ir::terminator))
+      order.push_back({&op, static_cast<int>(distance)});
+  for (Op* fill : fills_here) order.push_back({fill, 0});
+  LoopPipeline pipeline(loop, std::move(order));
+  if (!pipeline.error().empty()) return false;
+  for (Op* fill : fills_here) {  // no pass moves them again
+    auto& marks = fill->as<ir::ElectOp>();
+    marks.role = ir::Role::none;
+    marks.ring = marks.stages = 0;
+  }
+  pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
+  return true;
+}
+
+/// Gives the alloc op of an mbarrier or of a view of one.
+Op& array_of(Value const& mbarrier) {
+  Op* op = mbarrier.defining_op();
+  while (op->is<ir::ViewOp>()) op = op->in<ir::ViewOp>("source")->defining_op();
+  return *op;
+}
+
+bool is_empty(Op const& op) {
+  bool empty = op.is<ir::ElectOp>() || op.is<ir::IfOp>();
+  for (int b = 0; b < op.block_count(); ++b)
+    for (Op const& inner : op.block(b)) empty = empty && (inner.is<ir::YieldOp>() || inner.pure());
+  return empty;
+}
+
+/// Takes out the ops that give a stage back: the arrival and the region around it. The barrier that makes a warp's
+/// reads known to its elected lane goes too.
+void erase_release(Op& arrive) {
+  Op* around = arrive.parent_op();
+  ir::erase_with_operands(arrive);
+  while (around != nullptr && is_empty(*around)) {
+    Op& region = *around;
+    around = region.parent_op();
+    auto at = region.parent()->begin();
+    while (&*at != &region) ++at;
+    if (region.is<ir::ElectOp>() && at != region.parent()->begin() && (--at)->is<ir::WarpBarrierOp>()) at->erase();
+    ir::erase_with_operands(region);
+  }
+}
+
+/// Tells whether the lane fills stages of other CTAs, too, whose readers it does not meet.
+bool sends_to_peers(Op const& fill) {
+  bool found = false;
+  for (Op const& op : fill.block()) found = found || (op.is<ir::TmaLoadOp>() && op.as<ir::TmaLoadOp>().multicast != 0);
+  return found;
+}
+
+/// Gives the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
+/// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
+std::set<Op*> empty_barriers(ir::Function& function) {
+  std::set<Op*> empties;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
+        !sends_to_peers(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 &&
+        !holds_a_loop(*op.parent_op()->parent()))
+      empties.insert(&array_of(*op.in("mbarrier")));
+  });
+  return empties;
+}
+
+/// Erases empty mbarriers: the lane that fills a ring meets the ring's readers at barriers of the CTA, which
+/// insert-barriers adds.
+void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) {
+  std::vector<Op*> uses;
+  ir::walk(function, [&](Op& op) {
+    bool const use = op.is<ir::MbarrierInitOp>() || op.is<ir::MbarrierArriveOp>() || op.is<ir::MbarrierWaitOp>();
+    if (use && empties.count(&array_of(*op.in("mbarrier"))) != 0) uses.push_back(&op);
+  });
+  for (Op* use : uses) use->is<ir::MbarrierArriveOp>() ? erase_release(*use) : ir::erase_with_operands(*use);
+  for (Op* empty : empties)
+    if (empty->result()->uses().empty()) empty->erase();
+}
+
+bool carries_products(Op const& loop) {
+  for (int i = 0; i < loop.result_count(); ++i)
+    if (loop.result(i)->type().is_pending()) return true;
+  return false;
+}
+
+bool gives_back(Op const& loop) {
+  bool found = false;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    found = found || op.is<ir::MbarrierArriveOp>();
+    return ir::Walk::advance;
+  });
+  return found;
+}
+
+/// Erases waits for products in an epilogue, which fills nothing: a wait behind it ends all products that it carries.
+/// An epilogue that releases stages through empty mbarriers keeps its waits, which show that products have read the
+/// stages.
+void leave_products_open(ir::Function& function) {
+  std::vector<Op*> waits;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    bool const last = loop != nullptr && loop->is<ir::ForOp>() &&
+                      loop->as<ir::ForOp>().region == ir::LoopRegion::epilogue && carries_products(*loop);
+    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && !gives_back(*loop)) waits.push_back(&op);
+  });
+  for (Op* wait : waits) wait->erase();
+}
+
+}  // namespace
+
+PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  std::vector<Op*> loops;
+  bool specialised = false;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::ForOp>()) loops.push_back(&op);
+    specialised = specialised || op.is<ir::WarpSpecializeOp>();
+  });
+  if (specialised) return PassResult::unchanged;
+  auto const empties = empty_barriers(function);
+  bool changed = !empties.empty();
+  for (Op* op : loops) changed = let_run_ahead(*op, context.options) || changed;
+  let_barriers_release(function, empties);
+  if (changed) leave_products_open(function);
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

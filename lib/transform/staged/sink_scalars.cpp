@@ -1,0 +1,72 @@
+#include "transform/staged/sink_scalars.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "ir/walk.hpp"
+#include "transform/common/ring_lifetimes.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+/// Finds the loop whose products a wait ends; null: there is none in its block.
+Op* loop_of(Op& wait) {
+  if (wait.result_count() == 0) return nullptr;
+  Op* const from = wait.operand(0)->defining_op();
+  return from != nullptr && from->is<ir::ForOp>() && from->parent() == wait.parent() ? from : nullptr;
+}
+
+bool is_scalar_arithmetic(Op const& op) {
+  return op.pure() && op.info().has(ir::elementwise) && op.result_count() == 1 && op.result()->type().is_scalar();
+}
+
+/// Finds the ops before `loop` that only ops from `wait` on use, in the order of the text.
+std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
+  Block& block = *loop.parent();
+  std::unordered_set<Op const*> late;  // ops that run at the wait or behind it
+  std::vector<Op*> before, found;
+  bool ahead = true, behind = false;
+  for (Op& op : block) {
+    ahead = ahead && &op != &loop;
+    behind = behind || &op == &wait;
+    if (ahead) before.push_back(&op);
+    if (behind) late.insert(&op);
+  }
+  for (auto at = before.rbegin(); at != before.rend(); ++at) {
+    Op& op = **at;
+    if (!is_scalar_arithmetic(op) || op.result()->uses().empty()) continue;
+    auto const& uses = op.result()->uses();
+    bool const only_late = std::all_of(
+        uses.begin(), uses.end(), [&](ir::Use const& use) { return late.count(ancestor_in(*use.user, block)) != 0; });
+    if (!only_late) continue;
+    late.insert(&op);
+    found.push_back(&op);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+PassResult sink_scalars(ir::Function& function, AnalysisCache&, PassContext&) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  std::vector<Op*> waits;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::WgmmaWaitOp>() && loop_of(op) != nullptr) waits.push_back(&op);
+  });
+  bool changed = false;
+  for (Op* wait : waits)
+    for (Op* op : needed_behind(*loop_of(*wait), *wait)) {
+      op->move_before(*wait);
+      changed = true;
+    }
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

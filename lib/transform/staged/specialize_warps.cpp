@@ -1,0 +1,211 @@
+#include "transform/staged/specialize_warps.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/exchange.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "transform/common/dead_code.hpp"
+#include "transform/common/fills.hpp"
+#include "transform/common/role_registers.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+bool in_fill(Op const& op) {
+  for (Op const* at = &op; at != nullptr; at = at->parent_op())
+    if (fills(*at)) return true;
+  return false;
+}
+
+std::vector<Op*> fills_in(Block& block) {
+  std::vector<Op*> result;
+  ir::walk_pre_order(block, [&](Op& op) {
+    if (fills(op)) result.push_back(&op);
+    return ir::Walk::advance;
+  });
+  return result;
+}
+
+bool makes_tile(Op const& op) {
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().in_registers()) return true;
+  return false;
+}
+
+using Ops = std::unordered_set<Op const*>;
+
+/// True when the op itself takes a result of one of `makers`.
+bool takes_any_of(Op const& op, Ops const& makers) {
+  auto const& operands = op.operands();
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](Value const* operand) { return makers.count(operand->defining_op()) != 0; });
+}
+
+/// True when the op, or one in its regions, takes a result of one of `makers`.
+bool reads_any_of(Op const& op, Ops const& makers) {
+  if (takes_any_of(op, makers)) return true;
+  for (int i = 0; i < op.block_count(); ++i)
+    for (Op const& inner : op.block(i))
+      if (reads_any_of(inner, makers)) return true;
+  return false;
+}
+
+class Specialization {
+ public:
+  Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    Op* const last = header_end();
+    if (last == nullptr || meets_at_cta_barrier()) return false;
+    hoist_launch_statements(*last);
+    std::vector<Op*> region;
+    std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
+    Ops consumed;             // the same
+    std::vector<Op*> end;     // where the warps of all roles meet those of the other CTAs
+    bool behind = false;
+    for (Op& op : function_.body()) {
+      if (op.info().has(ir::terminator)) break;
+      if (behind && (!end.empty() || meets_cluster(op)))
+        end.push_back(&op);
+      else if (behind)
+        region.push_back(&op);
+      else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports ||
+               reads_any_of(op, consumed))
+        moving.push_back(&op), consumed.insert(&op);
+      behind = behind || &op == last;
+    }
+    ir::WarpSpecializeOp roles;
+    roles.warps = {producer_warps, function_.warps};
+    roles.replicas = {1, 1};
+    roles.registers = registers_of_roles(function_.warps, context_.target);
+    Op& split = ir::Builder::before(function_.body().back()).op(roles, {}, {});
+    split.set_where(function_.where);
+    if (!make_producer(split.add_block(), region, consumed)) {
+      split.erase();
+      return false;
+    }
+    moving.insert(moving.end(), region.begin(), region.end());
+    make_consumer(split.add_block(), moving);
+    for (Op* op : end) op->move_before(function_.body().back());
+    function_.warps += producer_warps;
+    return true;
+  }
+
+ private:
+  /// Tells whether the op begins the meeting of the cluster at the end of the kernel.
+  static bool meets_cluster(Op& op) {
+    auto next = op.parent()->begin();
+    while (&*next != &op) ++next;
+    return op.is<ir::WarpBarrierOp>() && (++next)->is<ir::ClusterArriveOp>();
+  }
+
+  /// Finds the op that publishes mbarriers before the first fill; null: nothing to split.
+  Op* header_end() {
+    Op* last = nullptr;
+    for (Op& op : function_.body()) {
+      if (op.is<ir::WarpSpecializeOp>()) return nullptr;
+      bool const begins = op.is<ir::ElectOp>() && op.as<ir::ElectOp>().region == ir::LoopRegion::pre_prologue;
+      if (begins || op.is<ir::BarrierOp>() || op.is<ir::ClusterWaitOp>()) last = &op;
+      bool found = fills(op);
+      for (int i = 0; i < op.block_count(); ++i) found = found || !fills_in(op.block(i)).empty();
+      if (found) return last;
+    }
+    return nullptr;
+  }
+
+  /// Tells whether warps exchange. An exchange between warps takes the barrier of the whole CTA, at which producers do
+  /// not arrive.
+  bool meets_at_cta_barrier() {
+    Op const* found = nullptr;
+    ir::walk(function_, [&](Op& op) {
+      if (found == nullptr && ir::scratch_bytes(op) > 0) found = &op;
+    });
+    if (found != nullptr)
+      context_.diagnostics.remark("specialize-warps: copies do not get separate warps: all warps of the CTA meet in " +
+                                      std::string(found->info().mnemonic),
+                                  found->where());
+    return found != nullptr;
+  }
+
+  /// Moves grid, requirements, tensor maps and buffers out: they belong into the kernel's outermost block.
+  void hoist_launch_statements(Op& last) {
+    std::vector<Op*> moving;
+    std::unordered_set<Op const*> behind;
+    bool found = false;
+    for (Op& op : function_.body()) {
+      if (found) behind.insert(&op);
+      found = found || &op == &last;
+    }
+    std::unordered_set<Op const*> taken;
+    auto const take = [&](auto const& self, Op& op) -> void {
+      if (behind.count(&op) == 0 || !taken.insert(&op).second) return;
+      for (Value* operand : op.operands())
+        if (operand->defining_op() != nullptr) self(self, *operand->defining_op());
+      moving.push_back(&op);
+    };
+    for (Op& op : function_.body())
+      if (op.info().has(ir::launch_statement) || op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>()) take(take, op);
+    for (Op* op : moving) op->move_before(last);
+  }
+
+  /// False where copies depend on an op of the consumers: one of a collective, a tile, a warp's number, or of
+  /// `consumed`.
+  bool make_producer(Block& block, std::vector<Op*> const& region, Ops const& consumed) {
+    block.add_argument(ir::Type::index(), "producer");
+    ir::Builder builder(block);
+    Op& elect = builder.op(ir::ElectOp{}, {}, {});
+    builder.op(ir::YieldOp{}, {}, {});
+    Block& lane = elect.add_block();
+    ir::Builder inside(lane);
+    ir::ValueMap map;
+    for (Op const* op : region) inside.clone(*op, map);
+    inside.op(ir::YieldOp{}, {}, {});
+    keep_only(lane, in_fill);
+    for (Op* fill : fills_in(lane)) {
+      ir::splice_before(*fill, fill->block());
+      fill->erase();
+    }
+    bool good = true;
+    ir::walk_pre_order(lane, [&](Op& op) {
+      bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective) ||
+                                (analysis::is_global_read(op) && !analysis::reads_constant_memory(op));
+      if (good && (of_consumers || takes_any_of(op, consumed))) {
+        good = false;
+        context_.diagnostics.remark(
+            "specialize-warps: copies do not get separate warps: the address of a copy depends on " +
+                std::string(op.info().mnemonic),
+            op.where());
+      }
+      return ir::Walk::advance;
+    });
+    return good;
+  }
+
+  static void make_consumer(Block& block, std::vector<Op*> const& ops) {
+    block.add_argument(ir::Type::index(), "consumer");
+    ir::Builder builder(block);
+    Op& yield = builder.op(ir::YieldOp{}, {}, {});
+    for (Op* op : ops) op->move_before(yield);
+    for (Op* fill : fills_in(block)) fill->erase();
+  }
+
+  ir::Function& function_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel() || context.options.specialization == Choice::off) return PassResult::unchanged;
+  return result_of(Specialization(function, context).run());
+}
+
+}  // namespace tegula::transform
