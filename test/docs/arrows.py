@@ -3,14 +3,15 @@
     arrows.py <root>
 
 Fails on an include that the table does not allow, on an arrow that nothing uses, on an arrow of headers that only sources
-use, and on a drawing that does not reach the same folders.
+use, and on a drawing that does not reach the same folders. Lines such as transform/tile part a folder; the drawing leaves
+them out.
 """
 import re
 import sys
 from pathlib import Path
 
-INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:tegula/)?(\w+)/[^>"]*[>"]')
-ROW = re.compile(r"([a-z]+) *\|([a-z ]*)\|([a-z ]*)$")
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:tegula/)?(\w+)/(?:(\w+)/)?[^>"]*[>"]')
+ROW = re.compile(r"([a-z]+(?:/[a-z_]+)?) *\|([a-z_/ ]*)\|([a-z_/ ]*)$")
 DRAWING = re.compile(r"```arrows\n(.*?)```", re.S)
 # Folders that see a foreign library, and how its includes begin.
 FOREIGN = {"llvm/": "codegen", "cuda.h": "runtime"}
@@ -26,21 +27,35 @@ def read_table(path):
     return table
 
 
+def is_part(folder):
+    return "/" in folder
+
+
 def includes(root, table):
-    """(folder, included folder, whether a header includes it, place) of each include between folders."""
+    """(folder, included folder, whether a header includes it, place) of each include between folders, or parts of one."""
     files = [path for base in ("lib", "include/tegula") for path in sorted((root / base).rglob("*")) if path.suffix in (".hpp", ".cpp", ".def")]
+    parted = {folder.split("/")[0] for folder in table if is_part(folder)}
     for path in files:
-        folder = path.relative_to(root / ("lib" if path.is_relative_to(root / "lib") else "include/tegula")).parts[0]
+        parts = path.relative_to(root / ("lib" if path.is_relative_to(root / "lib") else "include/tegula")).parts
+        folder = parts[0]
         if folder not in table:  # the umbrella header and its like
             continue
+        part = "/".join(parts[:2]) if folder in parted and len(parts) > 2 else folder
+        if part not in table:
+            raise SystemExit(f"lib/arrows.txt: {part} has no line")
         for number, line in enumerate(path.read_text().splitlines(), 1):
             place = f"{path.relative_to(root)}:{number}"
             for begin, owner in FOREIGN.items():
                 if re.match(rf'\s*#\s*include\s*[<"]{begin}', line) and (folder != owner or "include" in path.relative_to(root).parts[0]):
                     yield folder, begin, True, place
             found = INCLUDE.match(line)
-            if found and found[1] in table and found[1] != folder:
+            if not found or found[1] not in table:
+                continue
+            to = f"{found[1]}/{found[2]}" if found[1] in parted and found[2] else found[1]
+            if found[1] != folder:
                 yield folder, found[1], path.suffix != ".cpp", place
+            elif is_part(part) and to != part:
+                yield part, to, path.suffix != ".cpp", place
 
 
 def closure(arrows):
@@ -52,6 +67,7 @@ def closure(arrows):
 
 
 def check_drawing(root, table):
+    table = {folder: arrows for folder, arrows in table.items() if not is_part(folder)}
     text = (root / "CONTRIBUTING.md").read_text()
     drawing = DRAWING.search(text)
     if not drawing:
