@@ -51,6 +51,22 @@ void list_fields(void* op, [[maybe_unused]] std::vector<FieldRef>& out) {
   std::apply([&](auto const&... field) { (out.push_back(reference(field, typed)), ...); }, OpStruct::attributes());
 }
 
+template <class OpStruct>
+constexpr auto source_function() -> Source (*)(void const*, SourceShapes const&) {
+  if constexpr (ShapeOp<OpStruct>)
+    return [](void const* op, SourceShapes const& of) { return static_cast<OpStruct const*>(op)->source(of); };
+  else
+    return nullptr;
+}
+
+template <class OpStruct>
+constexpr auto scratch_function() -> std::int64_t* (*)(void*) {
+  if constexpr (requires { &OpStruct::scratch; })
+    return [](void* op) { return &static_cast<OpStruct*>(op)->scratch; };
+  else
+    return nullptr;
+}
+
 constexpr auto op_types = hana::make_tuple(
 #define TEGULA_OP(name) hana::type_c<name>,
 #include "tegula/ir/ops.def"
@@ -78,9 +94,16 @@ std::array<OpInfo, op_kind_count> make_table() {
                     "each access of an op names its operand, and an asynchronous one its completion");
       static constexpr OpStruct defaults{};
       constexpr OpKind kind = kind_of<OpStruct>;
-      table[static_cast<std::size_t>(kind)] = {
-          kind,      OpStruct::mnemonic,    OpStruct::operands, OpStruct::effects, OpStruct::traits, sizeof(OpStruct),
-          &defaults, &list_fields<OpStruct>};
+      table[static_cast<std::size_t>(kind)] = {kind,
+                                               OpStruct::mnemonic,
+                                               OpStruct::operands,
+                                               OpStruct::effects,
+                                               OpStruct::traits,
+                                               sizeof(OpStruct),
+                                               &defaults,
+                                               &list_fields<OpStruct>,
+                                               source_function<OpStruct>(),
+                                               scratch_function<OpStruct>()};
     }
   });
   return table;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tegula/ir/ops.hpp"
+#include "tegula/ir/source.hpp"
 
 namespace tegula::ir {
 
@@ -32,6 +33,8 @@ struct OpInfo {
   std::size_t size;      ///< of the struct; all op structs are trivially copyable
   void const* defaults;  ///< a default-constructed struct
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
+  Source (*source)(void const* op, SourceShapes const& of);  ///< null: the op does not state its source
+  std::int64_t* (*scratch)(void* op);                        ///< null: the op has no attribute `scratch`
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
   /// True for an op that combines elements with those in memory at once.

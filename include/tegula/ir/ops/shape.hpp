@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tegula/ir/fields.hpp"
+#include "tegula/ir/source.hpp"
 
 namespace tegula::ir {
 
@@ -10,6 +11,7 @@ struct SplatOp : OpDefaults {
   static constexpr std::string_view mnemonic = "splat";
   static constexpr auto operands = names("scalar");
   static constexpr unsigned traits = rearranges;
+  static constexpr Source source(SourceShapes const&) { return source_of({}); }
 };
 /// Gives each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
 struct IotaOp : OpDefaults {
@@ -23,6 +25,12 @@ struct BroadcastOp : OpDefaults {
   static constexpr std::string_view mnemonic = "broadcast";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
+  static constexpr Source source(SourceShapes const& of) {
+    SourcePart part = same_place(of.result.size());
+    for (int axis = 0; axis < part.rank; ++axis)
+      if (of.operands[0][axis] != of.result[axis]) part.axes[axis] = {};
+    return source_of(part);
+  }
 };
 /// Inserts axes of extent 1: `{axes = [0, 2]}`, positions in the result, ascending.
 struct ExpandDimsOp : OpDefaults {
@@ -31,6 +39,15 @@ struct ExpandDimsOp : OpDefaults {
   static constexpr unsigned traits = rearranges;
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes, bounds::axis)); }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part;
+    for (int axis = 0, next = 0; axis < of.result.size(); ++axis)
+      if (next < axes.size() && axes[next] == axis)
+        ++next;
+      else
+        part.axes[part.rank++].axis = axis;
+    return source_of(part);
+  }
 };
 /// Drops axes of extent 1: `{axes = [1]}`, positions in the operand, ascending.
 struct SqueezeOp : OpDefaults {
@@ -39,6 +56,16 @@ struct SqueezeOp : OpDefaults {
   static constexpr unsigned traits = rearranges;
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes, bounds::axis)); }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part;
+    part.rank = of.operands[0].size();
+    for (int axis = 0, next = 0; axis < part.rank; ++axis)
+      if (next < axes.size() && axes[next] == axis)
+        ++next;
+      else
+        part.axes[axis].axis = axis - next;
+    return source_of(part);
+  }
 };
 /// Permutes axes: `{permutation = [1, 0]}`; result axis i is operand axis permutation[i].
 struct TransOp : OpDefaults {
@@ -47,6 +74,12 @@ struct TransOp : OpDefaults {
   static constexpr unsigned traits = rearranges;
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation, bounds::axis)); }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part;
+    part.rank = of.operands[0].size();
+    for (int axis = 0; axis < permutation.size(); ++axis) part.axes[permutation[axis]].axis = axis;
+    return source_of(part);
+  }
 };
 /// Gives the same elements, in row-major order, in the shape of the result type: `%r = reshape %t : tile<8x16xf32>`.
 /// `scratch` as for reduce.
@@ -56,6 +89,12 @@ struct ReshapeOp : OpDefaults {
   static constexpr unsigned traits = rearranges;
   std::int64_t scratch = -1;
   static constexpr auto attributes() { return fields(field("scratch", &ReshapeOp::scratch, bounds::shared_offset)); }
+  static constexpr Source source(SourceShapes const& of) {
+    SourcePart part;
+    part.rank = of.operands[0].size();
+    part.row_major = true;
+    return source_of(part);
+  }
 };
 /// Puts two tiles one behind the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
 struct ConcatenateOp : OpDefaults {
@@ -64,6 +103,13 @@ struct ConcatenateOp : OpDefaults {
   static constexpr unsigned traits = rearranges;
   std::int64_t axis = 0;
   static constexpr auto attributes() { return fields(field("axis", &ConcatenateOp::axis, bounds::axis)); }
+  constexpr Source source(SourceShapes const& of) const {
+    Source result = source_of(same_place(of.result.size()));
+    SourcePart behind = same_place(of.result.size(), 1);
+    behind.axes[axis].offset = -of.operands[0][static_cast<int>(axis)];
+    result.add(behind);
+    return result;
+  }
 };
 /// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
 /// `uniform` states that all elements along the axes that the box cuts to extent 1 are equal. So each thread may take
@@ -79,6 +125,14 @@ struct ExtractOp : OpDefaults {
     return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements}), field("uniform", &ExtractOp::uniform),
                   field("scratch", &ExtractOp::scratch, bounds::shared_offset));
   }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part = same_place(of.result.size());
+    for (int axis = 0; axis < part.rank; ++axis) {
+      part.axes[axis].offset = offsets[axis];
+      part.axes[axis].uniform = uniform && of.result[axis] == 1;
+    }
+    return source_of(part);
+  }
 };
 /// Gives the elements in a tile of other extents: `%r = resize %t : tile<4x128xf32>`. A smaller tile has the first ones
 /// along each axis; in a larger one anything stands behind them. `scratch` as for reduce.
@@ -87,6 +141,11 @@ struct ResizeOp : OpDefaults {
   static constexpr auto operands = names("tile");
   std::int64_t scratch = -1;
   static constexpr auto attributes() { return fields(field("scratch", &ResizeOp::scratch, bounds::shared_offset)); }
+  static constexpr Source source(SourceShapes const& of) {
+    Source result = source_of(same_place(of.result.size()));
+    result.partial = true;
+    return result;
+  }
 };
 /// Exchanges neighbours along an axis: element i of the result is element i xor `stride` of the operand, a power of
 /// two.
@@ -104,6 +163,11 @@ struct ButterflyOp : OpDefaults {
                   field("stride", &ButterflyOp::stride, {1, max_tile_elements}),
                   field("scratch", &ButterflyOp::scratch, bounds::shared_offset));
   }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part = same_place(of.result.size());
+    part.axes[axis].mask = stride;
+    return source_of(part);
+  }
 };
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
@@ -115,6 +179,7 @@ struct ConvertLayoutOp : OpDefaults {
   static constexpr auto attributes() {
     return fields(field("scratch", &ConvertLayoutOp::scratch, bounds::shared_offset));
   }
+  static constexpr Source source(SourceShapes const& of) { return source_of(same_place(of.result.size())); }
 };
 
 }  // namespace tegula::ir
