@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/row_major.hpp"
+#include "ir/source.hpp"
 #include "sim/combine.hpp"
 #include "sim/scan.hpp"
 #include "sim/meaning.hpp"
@@ -18,29 +19,18 @@ using namespace ir;
 
 namespace {
 
-/// Fills op's result, in row-major order, from the operand's element `offset` on, at `strides` per result axis.
-void gather(Agent& agent, Op const& op, Extents const& strides, std::int64_t offset = 0) {
-  Value const& from = agent.value(*op.operand());
-  Value result = agent.fresh(op);
-  Extents const& shape = result.type().shape();
-  with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
-    T const* const source = from.data<T>();
-    T* const to = result.data<T>();
-    std::int64_t at[max_rank] = {};
-    for (std::int64_t i = 0; i < result.count(); ++i) {
-      to[i] = source[offset];
-      for (int axis = shape.size() - 1; axis >= 0; --axis) {
-        offset += strides[axis];
-        if (++at[axis] < shape[axis]) break;
-        offset -= strides[axis] * shape[axis];
-        at[axis] = 0;
-      }
-    }
-  });
-  agent.set(*op.result(), std::move(result));
+/// Gives a number that shows where it is used: NaN, or the one whose bytes are 0x5A.
+template <class T>
+T any_number() {
+  T result{};
+  if constexpr (std::is_floating_point_v<T>)
+    result = std::numeric_limits<T>::quiet_NaN();
+  else if constexpr (!std::is_same_v<T, std::uint8_t>)
+    std::memset(&result, 0x5A, sizeof(T));
+  return result;
 }
 
-/// Checks that an extract from equal elements has them.
+/// Checks that an op that takes one of equal elements has them.
 void require_uniform(Agent& agent, Op const& op) {
   Value const &from = agent.value(*op.operand()), &taken = agent.value(*op.result());
   Extents const &shape = from.type().shape(), &box = taken.type().shape();
@@ -53,7 +43,9 @@ void require_uniform(Agent& agent, Op const& op) {
         rest /= shape[axis];
       }
       if (std::memcmp(from.data<T>() + i, taken.data<T>() + linear, sizeof(T)) != 0)
-        throw UserError("simulate: extract: the elements along the axes that it cuts are not equal", op.where());
+        throw UserError(
+            "simulate: " + std::string(op.info().mnemonic) + ": the elements along the axes that it cuts are not equal",
+            op.where());
     }
   });
 }
@@ -79,10 +71,42 @@ T reduce(Combine kind, Order order, T const* values, std::int64_t count, std::in
 
 }  // namespace
 
-void execute(Agent& agent, Op const& op, SplatOp const&) {
-  Extents strides;
-  for (int i = 0; i < op.result()->type().rank(); ++i) strides.push_back(0);
-  gather(agent, op, strides);
+void move_elements(Agent& agent, Op const& op) {
+  Source const source = ir::source(op);
+  Extents const& shape = op.result()->type().shape();
+  Value const* operands[max_source_parts] = {};
+  SourceTables tables[max_source_parts];
+  for (int p = 0; p < source.count; ++p) {
+    operands[p] = &agent.value(*op.operand(source.parts[p].operand));
+    tables[p] = source_tables(source.parts[p], operands[p]->type().shape(), shape);
+  }
+  if (source.count == 1 && tables[0].in_order && operands[0]->count() == shape.product())
+    return agent.set(*op.result(), operands[0]->retyped(op.result()->type()));
+  Value result = agent.fresh(op);
+  int const last = shape.size() - 1;  // the elements of a line run along this axis
+  std::int64_t const line = last < 0 ? 1 : shape[last];
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T const anything = any_number<T>();
+    T* to = result.data<T>();
+    std::fill_n(to, result.count(), anything);
+    for (int p = source.count; p-- > 0;) {
+      T const* const from = operands[p]->data<T>();
+      auto const& table = tables[p].tables;
+      for (std::int64_t i = 0; i < result.count(); i += line) {
+        std::int64_t first = tables[p].first;
+        std::int64_t rest = i / line;
+        for (int axis = last - 1; axis >= 0; rest /= shape[axis], --axis)
+          first += table[static_cast<std::size_t>(axis)][static_cast<std::size_t>(rest % shape[axis])];
+        for (std::int64_t x = 0; x < line; ++x) {
+          std::int64_t const at =
+              last < 0 ? first : first + table[static_cast<std::size_t>(last)][static_cast<std::size_t>(x)];
+          if (at >= 0) to[i + x] = from[at];
+        }
+      }
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+  if (takes_equal_elements(source)) require_uniform(agent, op);
 }
 
 void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
@@ -92,101 +116,6 @@ void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
   std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < result.count(); ++i) result.data<T>()[i] = static_cast<T>(i / stride % extent);
-  });
-  agent.set(*op.result(), std::move(result));
-}
-
-void execute(Agent& agent, Op const& op, BroadcastOp const&) {
-  Extents const& from = op.operand()->type().shape();
-  Extents strides = row_major_strides(from);
-  for (int i = 0; i < from.size(); ++i)
-    if (from[i] == 1) strides[i] = 0;
-  gather(agent, op, strides);
-}
-
-void execute(Agent& agent, Op const& op, ExpandDimsOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
-}
-void execute(Agent& agent, Op const& op, SqueezeOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
-}
-void execute(Agent& agent, Op const& op, ConvertLayoutOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
-}
-
-void execute(Agent& agent, Op const& op, TransOp const& attributes) {
-  Extents const from = row_major_strides(op.operand()->type().shape());
-  Extents strides;
-  for (std::int64_t axis : attributes.permutation) strides.push_back(from[static_cast<int>(axis)]);
-  gather(agent, op, strides);
-}
-
-void execute(Agent& agent, Op const& op, ReshapeOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
-}
-
-void execute(Agent& agent, Op const& op, ConcatenateOp const& attributes) {
-  Value const& lhs = agent.value(*op.lhs());
-  Value const& rhs = agent.value(*op.rhs());
-  Value result = agent.fresh(op);
-  std::int64_t lines = 1;  // along the axis and those behind it
-  for (int i = 0; i < attributes.axis; ++i) lines *= result.type().shape()[i];
-  std::int64_t const left = lhs.count() / lines, right = rhs.count() / lines;
-  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    for (std::int64_t i = 0; i < lines; ++i) {
-      T* const to = result.data<T>() + i * (left + right);
-      std::copy_n(lhs.data<T>() + i * left, left, to);
-      std::copy_n(rhs.data<T>() + i * right, right, to + left);
-    }
-  });
-  agent.set(*op.result(), std::move(result));
-}
-
-void execute(Agent& agent, Op const& op, ExtractOp const& attributes) {
-  Extents const strides = row_major_strides(op.operand()->type().shape());
-  std::int64_t offset = 0;
-  for (int i = 0; i < strides.size(); ++i) offset += strides[i] * attributes.offsets[i];
-  gather(agent, op, strides, offset);
-  if (attributes.uniform) require_uniform(agent, op);
-}
-
-// Elements behind the operand's are NaN, or the number whose bytes are 0x5A, so that one which is used shows.
-void execute(Agent& agent, Op const& op, ResizeOp const&) {
-  Value const& from = agent.value(*op.operand());
-  Value result = agent.fresh(op);
-  Extents const &shape = result.type().shape(), &held = from.type().shape();
-  Extents const strides = row_major_strides(held);
-  with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
-    T anything{};
-    if constexpr (std::is_floating_point_v<T>)
-      anything = std::numeric_limits<T>::quiet_NaN();
-    else if constexpr (!std::is_same_v<T, std::uint8_t>)
-      std::memset(&anything, 0x5A, sizeof(T));
-    for (std::int64_t i = 0; i < result.count(); ++i) {
-      std::int64_t offset = 0, rest = i;
-      bool inside = true;
-      for (int axis = shape.size() - 1; axis >= 0; rest /= shape[axis], --axis) {
-        inside = inside && rest % shape[axis] < held[axis];
-        offset += rest % shape[axis] * strides[axis];
-      }
-      result.data<T>()[i] = inside ? from.data<T>()[offset] : anything;
-    }
-  });
-  agent.set(*op.result(), std::move(result));
-}
-
-void execute(Agent& agent, Op const& op, ButterflyOp const& attributes) {
-  Value const& operand = agent.value(*op.operand());
-  Value result = agent.fresh(op);
-  std::int64_t const run =
-      attributes.stride * row_major_strides(operand.type().shape())[static_cast<int>(attributes.axis)];
-  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    T const* const from = operand.data<T>();
-    T* const to = result.data<T>();
-    for (std::int64_t i = 0; i < operand.count(); i += 2 * run) {
-      std::copy_n(from + i + run, run, to + i);
-      std::copy_n(from + i, run, to + i + run);
-    }
   });
   agent.set(*op.result(), std::move(result));
 }

@@ -18,6 +18,13 @@ Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const& attributes
   return Progress::done;
 }
 
+/// Runs a shape op by its source.
+Progress move_elements(WarpProgram& warp, ir::Op const& op);
+template <ir::ShapeOp OpStruct>
+Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const&) {
+  return move_elements(warp, op);
+}
+
 #define TEGULA_BLOCK_MEANING(name) Progress perform(WarpProgram& warp, ir::Op const& op, ir::name const& attributes)
 // control.cpp
 TEGULA_BLOCK_MEANING(ForOp);
@@ -31,18 +38,7 @@ TEGULA_BLOCK_MEANING(ElectOp);
 TEGULA_BLOCK_MEANING(WarpIndexOp);
 TEGULA_BLOCK_MEANING(ClusterRankOp);
 // shape.cpp
-TEGULA_BLOCK_MEANING(SplatOp);
 TEGULA_BLOCK_MEANING(IotaOp);
-TEGULA_BLOCK_MEANING(BroadcastOp);
-TEGULA_BLOCK_MEANING(ExpandDimsOp);
-TEGULA_BLOCK_MEANING(SqueezeOp);
-TEGULA_BLOCK_MEANING(TransOp);
-TEGULA_BLOCK_MEANING(ReshapeOp);
-TEGULA_BLOCK_MEANING(ConcatenateOp);
-TEGULA_BLOCK_MEANING(ExtractOp);
-TEGULA_BLOCK_MEANING(ResizeOp);
-TEGULA_BLOCK_MEANING(ButterflyOp);
-TEGULA_BLOCK_MEANING(ConvertLayoutOp);
 TEGULA_BLOCK_MEANING(ShuffleOp);
 // reduce.cpp
 TEGULA_BLOCK_MEANING(ReduceOp);

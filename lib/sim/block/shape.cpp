@@ -1,8 +1,11 @@
 // Implements shapes and layouts: the operand's element of each element of a warp's result.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "ir/exchange.hpp"
+#include "ir/source.hpp"
 #include "ir/text.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
@@ -14,64 +17,98 @@ using namespace ir;
 
 namespace {
 
-/// Gives, for each element of the result, its element of the operand; -1: another warp holds it.
-struct Source {
-  std::vector<std::int64_t> linear;  ///< row-major index in the operand
-  std::vector<std::int32_t> from;
+/// Names the operand's element of each element of a warp's result.
+struct Places {
+  struct Place {
+    std::int64_t linear = 0;  ///< row-major index in the operand
+    std::int32_t from = 0;    ///< element of the warp's fragment of the operand; -1: another warp holds it
+    int operand = 0;
+  };
+  std::vector<Place> list;
   bool exchanges = false;  ///< warps meet: through shared memory, even if each holds all that it needs
 };
 
 /// Refuses an op that would move elements between warps.
-void require_own(Op const& op, std::vector<std::int32_t> const& from) {
-  if (std::find(from.begin(), from.end(), -1) == from.end()) return;
-  throw UserError("simulate: " + std::string(op.info().mnemonic) + " from " + to_string(op.operand(0)->type()) +
-                      " to " + to_string(op.result()->type()) +
-                      " moves elements between warps; only convert_layout, reshape, extract, resize and butterfly do",
-                  op.where());
+void require_own(Op const& op, Places const& places) {
+  for (Places::Place const& place : places.list)
+    if (place.from < 0)
+      throw UserError("simulate: " + std::string(op.info().mnemonic) + " from " +
+                          to_string(op.operand(place.operand)->type()) + " to " + to_string(op.result()->type()) +
+                          " moves elements between warps; only ops with shared memory of their own (scratch) do",
+                      op.where());
 }
 
-/// Finds the sources of a warp's elements from the map of coordinates.
-template <class Coordinates>
-void find(Source& source, Fragment const& result, Fragment const& operand, Coordinates const& coordinates) {
+/// Finds elements of an operand of which all along some axes are equal: one that the warp holds.
+class EqualElements {
+ public:
+  EqualElements(SourcePart const& part, Fragment const& held) : part_(part) {
+    for (int i = 0; i < held.count(); ++i)
+      first_.try_emplace(key(held.at(i)), held.linear[static_cast<std::size_t>(i)]);
+  }
+  /// Gives the row-major index of an element equal to the one at those coordinates; -1: the warp does not hold any.
+  [[nodiscard]] std::int64_t find(std::int64_t const* at) const {
+    auto const found = first_.find(key(at));
+    return found == first_.end() ? -1 : found->second;
+  }
+
+ private:
+  template <class Coordinate>
+  [[nodiscard]] std::vector<std::int64_t> key(Coordinate const* at) const {
+    std::vector<std::int64_t> result;
+    for (int axis = 0; axis < part_.rank; ++axis) result.push_back(part_.axes[axis].uniform ? 0 : at[axis]);
+    return result;
+  }
+
+  SourcePart const& part_;
+  std::map<std::vector<std::int64_t>, std::int64_t> first_;
+};
+
+/// Gives the row-major index of the place nearest to coordinates that may lie outside of a shape.
+std::int64_t nearest(std::int64_t const* at, Extents const& shape) {
+  std::int64_t linear = 0;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    linear = linear * shape[axis] + std::clamp<std::int64_t>(at[axis], 0, shape[axis] - 1);
+  return linear;
+}
+bool lies_in(std::int64_t const* at, Extents const& shape) {
+  for (int axis = 0; axis < shape.size(); ++axis)
+    if (at[axis] < 0 || at[axis] >= shape[axis]) return false;
+  return true;
+}
+
+void find(Places& places, WarpProgram& warp, Op const& op) {
+  Source const source = ir::source(op);
+  Fragment const& result = warp.fragment(op.result()->type());
+  Fragment const* held[max_source_parts] = {};
+  for (int p = 0; p < source.count; ++p) held[p] = &warp.fragment(op.operand(source.parts[p].operand)->type());
+  std::optional<EqualElements> equal;
+  if (takes_equal_elements(source)) equal.emplace(source.parts[0], *held[0]);
   for (int i = 0; i < result.count(); ++i) {
+    Places::Place place;
     std::int64_t at[max_rank] = {};
-    coordinates(result.at(i), at);
-    std::int64_t linear = 0;
-    for (int axis = 0; axis < operand.rank; ++axis) linear = linear * operand.shape[axis] + at[axis];
-    source.linear.push_back(linear);
-    source.from.push_back(operand.holder[static_cast<std::size_t>(linear)]);
+    int p = 0;
+    for (; p < source.count; ++p) {
+      coordinates(source.parts[p], held[p]->shape, result.shape, result.at(i), at);
+      if (lies_in(at, held[p]->shape)) break;
+    }
+    bool const inside = p < source.count;
+    if (!inside) p = 0;
+    place.operand = source.parts[p].operand;
+    // Behind the operand stands anything: through shared memory the nearest element, else one that the warp holds.
+    place.linear = inside || places.exchanges ? nearest(at, held[p]->shape) : held[p]->linear[0];
+    if (equal)
+      if (std::int64_t const own = equal->find(at); own >= 0) place.linear = own;
+    place.from = held[p]->holder[static_cast<std::size_t>(place.linear)];
+    places.list.push_back(place);
   }
 }
 
-/// Runs an op whose result is its operand at other coordinates: within the warp, or through the op's scratch.
-template <class Coordinates>
-Progress move(WarpProgram& warp, Op const& op, Coordinates const& coordinates) {
-  Source& source = warp.engine().table<Source>(op, warp.index());
-  Type const &from = op.operand()->type(), &to = op.result()->type();
-  if (source.from.empty()) {
-    find(source, warp.fragment(to), warp.fragment(from), coordinates);
-    source.exchanges = scratch_bytes(op) > 0;
-    if (!source.exchanges) require_own(op, source.from);
-  }
-  Value const& operand = warp.value(*op.operand());
-  if (source.exchanges)
-    if (Progress const progress = exchange(warp, op, operand); progress == Progress::again) return progress;
+/// Repeats a scalar.
+Progress splat(WarpProgram& warp, Op const& op) {
+  Value const scalar = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);
-  with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
-    T* const data = result.data<T>();
-    if (!source.exchanges) {
-      for (std::size_t i = 0; i < source.from.size(); ++i) data[i] = operand.data<T>()[source.from[i]];
-      return;
-    }
-    Exchange const& all = warp.engine().exchange(warp.cta(), op);
-    for (int w = 0; w < warp.group().warps; ++w) {
-      Fragment const& theirs = warp.fragment(from, w);
-      T const* const given = all[static_cast<std::size_t>(w)].data<T>();
-      for (std::size_t i = 0; i < source.linear.size(); ++i) {
-        std::int32_t const holder = theirs.holder[static_cast<std::size_t>(source.linear[i])];
-        if (holder >= 0) data[i] = given[holder];
-      }
-    }
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    std::fill_n(result.data<T>(), result.count(), *scalar.data<T>());
   });
   warp.set(*op.result(), std::move(result));
   return Progress::done;
@@ -79,11 +116,37 @@ Progress move(WarpProgram& warp, Op const& op, Coordinates const& coordinates) {
 
 }  // namespace
 
-Progress perform(WarpProgram& warp, Op const& op, SplatOp const&) {
-  Value const scalar = warp.value(*op.operand());
+// Elements move within the warp, or through the op's scratch.
+Progress move_elements(WarpProgram& warp, Op const& op) {
+  if (!op.operand(0)->type().is_tile()) return splat(warp, op);
+  Places& places = warp.engine().table<Places>(op, warp.index());
+  if (places.list.empty()) {
+    places.exchanges = scratch_bytes(op) > 0;
+    find(places, warp, op);
+    if (!places.exchanges) require_own(op, places);
+  }
+  if (places.exchanges)
+    if (Progress const progress = exchange(warp, op, warp.value(*op.operand())); progress == Progress::again)
+      return progress;
   Value result = warp.agent().fresh(op);
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    std::fill_n(result.data<T>(), result.count(), *scalar.data<T>());
+    T* const data = result.data<T>();
+    if (!places.exchanges) {
+      T const* from[max_source_parts] = {};
+      for (int i = 0; i < op.operand_count(); ++i) from[i] = warp.value(*op.operand(i)).data<T>();
+      for (Places::Place const& place : places.list)
+        data[&place - places.list.data()] = from[place.operand][place.from];
+      return;
+    }
+    Exchange const& all = warp.engine().exchange(warp.cta(), op);
+    for (int w = 0; w < warp.group().warps; ++w) {
+      Fragment const& theirs = warp.fragment(op.operand()->type(), w);
+      T const* const given = all[static_cast<std::size_t>(w)].data<T>();
+      for (std::size_t i = 0; i < places.list.size(); ++i) {
+        std::int32_t const holder = theirs.holder[static_cast<std::size_t>(places.list[i].linear)];
+        if (holder >= 0) data[i] = given[holder];
+      }
+    }
   });
   warp.set(*op.result(), std::move(result));
   return Progress::done;
@@ -97,132 +160,6 @@ Progress perform(WarpProgram& warp, Op const& op, IotaOp const& attributes) {
   });
   warp.set(*op.result(), std::move(result));
   return Progress::done;
-}
-
-Progress perform(WarpProgram& warp, Op const& op, BroadcastOp const&) {
-  Extents const& from = op.operand()->type().shape();
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    for (int axis = 0; axis < from.size(); ++axis) source[axis] = from[axis] == 1 ? 0 : at[axis];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ExpandDimsOp const& attributes) {
-  int const rank = op.result()->type().rank();
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    int next = 0;
-    for (int axis = 0; axis < rank; ++axis)
-      if (std::find(attributes.axes.begin(), attributes.axes.end(), axis) == attributes.axes.end())
-        source[next++] = at[axis];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, SqueezeOp const& attributes) {
-  int const rank = op.operand()->type().rank();
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    int next = 0;
-    for (int axis = 0; axis < rank; ++axis)
-      if (std::find(attributes.axes.begin(), attributes.axes.end(), axis) == attributes.axes.end())
-        source[axis] = at[next++];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, TransOp const& attributes) {
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    for (int axis = 0; axis < attributes.permutation.size(); ++axis) source[attributes.permutation[axis]] = at[axis];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ReshapeOp const&) {
-  Extents const &to = op.result()->type().shape(), &from = op.operand()->type().shape();
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    std::int64_t linear = 0;
-    for (int axis = 0; axis < to.size(); ++axis) linear = linear * to[axis] + at[axis];
-    for (int axis = from.size(); axis-- > 0; linear /= from[axis]) source[axis] = linear % from[axis];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ConcatenateOp const& attributes) {
-  Fragment const& fragment = warp.fragment(op.result()->type());
-  Fragment const* const parts[] = {&warp.fragment(op.lhs()->type()), &warp.fragment(op.rhs()->type())};
-  std::int64_t const left = op.lhs()->type().shape()[static_cast<int>(attributes.axis)];
-  Source& source = warp.engine().table<Source>(op, warp.index());
-  if (source.from.empty()) {
-    // Elements of the right operand are numbered behind those of the left one.
-    for (int i = 0; i < fragment.count(); ++i) {
-      std::int32_t const* const at = fragment.at(i);
-      bool const right = at[attributes.axis] >= left;
-      Fragment const& part = *parts[right ? 1 : 0];
-      std::int64_t linear = 0;
-      for (int axis = 0; axis < part.rank; ++axis)
-        linear = linear * part.shape[axis] + at[axis] - (right && axis == attributes.axis ? left : 0);
-      std::int32_t const holder = part.holder[static_cast<std::size_t>(linear)];
-      source.from.push_back(holder < 0 || !right ? holder : holder + parts[0]->count());
-    }
-    require_own(op, source.from);
-  }
-  Value const &lhs = warp.value(*op.lhs()), &rhs = warp.value(*op.rhs());
-  Value result = warp.agent().fresh(op);
-  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    for (std::size_t i = 0; i < source.from.size(); ++i) {
-      std::int32_t const from = source.from[i];
-      result.data<T>()[i] = from < parts[0]->count() ? lhs.data<T>()[from] : rhs.data<T>()[from - parts[0]->count()];
-    }
-  });
-  warp.set(*op.result(), std::move(result));
-  return Progress::done;
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ResizeOp const&) {
-  Extents const& held = op.operand()->type().shape();
-  Fragment const& own = warp.fragment(op.operand()->type());
-  bool const exchanges = scratch_bytes(op) > 0;
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    bool inside = true;
-    for (int axis = 0; axis < held.size(); ++axis) {
-      inside = inside && at[axis] < held[axis];
-      source[axis] = std::min<std::int64_t>(at[axis], held[axis] - 1);
-    }
-    if (!inside && !exchanges) std::copy_n(own.at(0), held.size(), source);  // anything that the warp holds
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ButterflyOp const& attributes) {
-  int const rank = op.result()->type().rank();
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    std::copy_n(at, rank, source);
-    source[attributes.axis] ^= attributes.stride;
-  });
-}
-
-/// Takes elements of which all along the cut axes are equal: one that the warp holds.
-Progress take_uniform(WarpProgram& warp, Op const& op) {
-  Fragment const& held = warp.fragment(op.operand()->type());
-  Extents const& box = op.result()->type().shape();
-  std::map<std::vector<std::int32_t>, std::int32_t const*> places;  // of an element, by coordinates in the box
-  auto const in_box = [&](std::int32_t const* at) {
-    std::vector<std::int32_t> result(at, at + box.size());
-    for (int axis = 0; axis < box.size(); ++axis)
-      if (box[axis] == 1) result[static_cast<std::size_t>(axis)] = 0;
-    return result;
-  };
-  for (int i = 0; i < held.count(); ++i) places.emplace(in_box(held.at(i)), held.at(i));
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    auto const found = places.find(in_box(at));
-    std::copy_n(found == places.end() ? at : found->second, box.size(), source);
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ExtractOp const& attributes) {
-  if (attributes.uniform) return take_uniform(warp, op);
-  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    for (int axis = 0; axis < attributes.offsets.size(); ++axis) source[axis] = attributes.offsets[axis] + at[axis];
-  });
-}
-
-Progress perform(WarpProgram& warp, Op const& op, ConvertLayoutOp const&) {
-  return move(warp, op, [rank = op.result()->type().rank()](std::int32_t const* at, std::int64_t* source) {
-    std::copy_n(at, rank, source);
-  });
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ShuffleOp const& attributes) {
