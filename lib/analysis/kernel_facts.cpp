@@ -11,6 +11,7 @@
 #include "target/matrix_access.hpp"
 #include "ir/accesses.hpp"
 #include "ir/exchange.hpp"
+#include "ir/source.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -100,10 +101,7 @@ MemoryAccessFacts exchange(ir::Op const& op) {
 
 /// Tells whether an op moves a tile between threads through its scratch.
 bool is_exchange(ir::Op const& op) {
-  if (!op.is<ir::ConvertLayoutOp>() && !op.is<ir::ReshapeOp>() && !op.is<ir::ExtractOp>() && !op.is<ir::ResizeOp>() &&
-      !op.is<ir::ButterflyOp>())
-    return false;
-  return op.result()->type().layout() != nullptr && ir::scratch_bytes(op) > 0;
+  return ir::moves_elements(op) && op.result()->type().layout() != nullptr && ir::scratch_bytes(op) > 0;
 }
 
 /// Tells whether an op takes a thread's time while copies and products run.

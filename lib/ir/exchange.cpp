@@ -7,10 +7,12 @@
 #include <tuple>
 
 #include "ir/row_major.hpp"
+#include "ir/source.hpp"
 #include "layout/conversion.hpp"
 #include "layout/parts.hpp"
 #include "support/locks.hpp"
 #include "target/matrix_access.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -132,18 +134,24 @@ ScratchTile dense_tile(Extents const& shape) { return {row_major_strides(shape),
 }  // namespace
 
 ScratchTiles scratch_tiles(Op const& op) {
-  Type const& from = op.operand()->type();
-  if (op.is<ReshapeOp>()) return {dense_tile(from.shape()), dense_tile(op.result()->type().shape()), 0};
+  Type const &from = op.operand()->type(), &to = op.result()->type();
+  SourcePart const part = source(op).parts[0];
+  if (part.row_major) return {dense_tile(from.shape()), dense_tile(to.shape()), 0};
   ScratchTile const tile = scratch_tile(from.shape(), from.element());
+  ScratchTile read{{}, tile.elements};
+  for (int axis = 0; axis < to.rank(); ++axis) read.strides.push_back(0);
   std::int64_t first = 0;
-  if (op.is<ExtractOp>())
-    for (int axis = 0; axis < from.rank(); ++axis) first += op.as<ExtractOp>().offsets[axis] * tile.strides[axis];
-  return {tile, tile, first};
+  for (int axis = 0; axis < part.rank; ++axis) {
+    AxisSource const& own = part.axes[axis];
+    first += own.offset * tile.strides[axis];
+    if (own.axis >= 0) read.strides[own.axis] += own.step * tile.strides[axis];
+  }
+  return {tile, read, first};
 }
 
 int scratch_width(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element) {
   int const last = layout.rank() - 1;
-  if (last < 0) return 1;
+  if (last < 0 || tile.strides[last] != 1) return 1;
   std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / bytes(element));
   while (width > 1 && first % width != 0) width /= 2;
   for (int axis = 0; axis < last; ++axis)
@@ -249,8 +257,10 @@ ScratchAccesses scratch_accesses(Op const& op) {
   return memory != nullptr ? *access_memory(op, *memory) : access_rows(op);
 }
 
-/// Finds the registers of a resize: those behind the operand's elements take any.
-static std::vector<int> resized_registers(layout::Layout const& from, layout::Layout const& to) {
+namespace {
+
+/// Finds the registers of a tile of other extents: those behind the operand's elements take any.
+std::vector<int> resized_registers(layout::Layout const& from, layout::Layout const& to) {
   Extents first;
   bool larger = false;
   for (int axis = 0; axis < from.rank(); ++axis) {
@@ -266,7 +276,7 @@ static std::vector<int> resized_registers(layout::Layout const& from, layout::La
 
 /// Finds the registers of a box of extent 1 along the axes on which all elements are equal. A collapsed layout does not
 /// count registers that differ along these axes only, so its numbers are not the operand's.
-static std::vector<int> uniform_registers(layout::Layout const& from, layout::Layout const& to) {
+std::vector<int> uniform_registers(layout::Layout const& from, layout::Layout const& to) {
   auto const place = [&](layout::Layout const& layout, int reg) {
     Extents at = layout.part(layout::Dim::reg, reg);
     for (int axis = 0; axis < from.rank(); ++axis)
@@ -283,21 +293,88 @@ static std::vector<int> uniform_registers(layout::Layout const& from, layout::La
   return result;
 }
 
+/// Finds the registers of a tile that repeats its operand's elements along axes.
+std::vector<int> repeated_registers(Op const& op, SourcePart const& part, layout::Layout const& from,
+                                    layout::Layout const& to) {
+  // The result seen with the repeated axes collapsed has the operand's elements in the same threads.
+  layout::Layout const& distinct = *operand_layout(op, &to)->without_register_copies();
+  std::vector<int> const registers = distinct.registers_from(from);
+  if (registers.empty()) return {};
+  std::map<std::vector<std::int64_t>, int> places;
+  for (int reg = 0; reg < distinct.registers(); ++reg) {
+    Extents const at = distinct.part(layout::Dim::reg, reg);
+    places.try_emplace({at.begin(), at.end()}, reg);
+  }
+  std::vector<int> result;
+  for (int reg = 0; reg < to.registers(); ++reg) {
+    Extents const at = to.part(layout::Dim::reg, reg);
+    std::vector<std::int64_t> wanted(static_cast<std::size_t>(part.rank));
+    coordinates(part, from.shape(), to.shape(), at.begin(), wanted.data());
+    auto const found = places.find(wanted);
+    if (found == places.end()) throw InternalError("a register of a repeated tile does not have a source");
+    result.push_back(registers[static_cast<std::size_t>(found->second)]);
+  }
+  return result;
+}
+
+/// Finds the registers of a tile whose elements go backwards along axes on which threads hold whole lines.
+std::vector<int> backward_registers(SourcePart const& part, layout::Layout const& from, layout::Layout const& to) {
+  if (&from != &to) return {};
+  for (int axis = 0; axis < part.rank; ++axis) {
+    if (part.axes[axis].step == 1) continue;
+    for (layout::Dim const dim : {layout::Dim::lane, layout::Dim::warp, layout::Dim::block})
+      for (std::int64_t i = 0; i < from.size(dim); ++i)
+        if (from.part(dim, i)[axis] != 0) return {};
+  }
+  std::map<std::vector<std::int64_t>, int> places;
+  for (int reg = 0; reg < from.registers(); ++reg) {
+    Extents const at = from.part(layout::Dim::reg, reg);
+    places.try_emplace({at.begin(), at.end()}, reg);
+  }
+  std::vector<int> result;
+  for (int reg = 0; reg < to.registers(); ++reg) {
+    Extents const at = to.part(layout::Dim::reg, reg);
+    std::vector<std::int64_t> wanted(static_cast<std::size_t>(part.rank));
+    coordinates(part, from.shape(), to.shape(), at.begin(), wanted.data());
+    auto const found = places.find(wanted);
+    if (found == places.end()) return {};
+    result.push_back(found->second);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<int> kept_registers(Op const& op) {
   layout::Layout const &from = *op.operand()->type().layout(), &to = *op.result()->type().layout();
-  if (op.is<ResizeOp>()) return resized_registers(from, to);
-  if (op.is<ExtractOp>() && op.as<ExtractOp>().uniform) return uniform_registers(from, to);
-  if (op.is<ExtractOp>()) return layout::registers_of_part(from, to, op.as<ExtractOp>().offsets);
-  if (!op.is<ReshapeOp>()) return to.registers_from(from);
-  layout::Layout const* const seen = from.reshaped(op.result()->type().shape());
-  return seen == nullptr ? std::vector<int>() : to.registers_from(*seen);
+  Source const source = ir::source(op);
+  SourcePart const& part = source.parts[0];
+  if (source.partial) return resized_registers(from, to);
+  if (takes_equal_elements(source)) return uniform_registers(from, to);
+  if (std::any_of(part.begin(), part.end(), [](AxisSource const& axis) { return axis.mask != 0; })) {
+    std::optional<Butterfly> const plan = butterfly(op);
+    return plan && plan->mask == 0 ? plan->registers : std::vector<int>();
+  }
+  if (std::any_of(part.begin(), part.end(), reorders)) return backward_registers(part, from, to);
+  if (part.row_major || relabels(op)) {
+    if (layout::Layout const* const seen = result_layout(op, &from)) return to.registers_from(*seen);
+    return part.row_major ? std::vector<int>() : repeated_registers(op, part, from, to);
+  }
+  Extents offsets;
+  for (AxisSource const& axis : part) offsets.push_back(axis.offset);
+  return layout::registers_of_part(from, to, offsets);
 }
 
 std::optional<Butterfly> butterfly(Op const& op) {
+  Source const source = ir::source(op);
+  SourcePart const& part = source.parts[0];
+  auto const* const traded =
+      std::find_if(part.begin(), part.end(), [](AxisSource const& axis) { return axis.mask != 0; });
+  if (source.empty() || traded == part.end() || op.result()->type().layout() != op.operand()->type().layout())
+    return std::nullopt;
   layout::Layout const& layout = *op.operand()->type().layout();
-  if (op.result()->type().layout() != &layout) return std::nullopt;
-  auto const axis = static_cast<int>(op.as<ButterflyOp>().axis);
-  std::int64_t const stride = op.as<ButterflyOp>().stride;
+  int const axis = traded->axis;
+  std::int64_t const stride = traded->mask;
   Butterfly result;
   for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp, layout::Dim::block}) {
     layout::LayoutInput const& input = layout.input(dim);
@@ -350,22 +427,13 @@ std::int64_t scratch_bytes(Op const& op) {
     if (scratch_memory(op) != nullptr) return from.elements() * bytes(from.element());
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
-  if (op.is<ButterflyOp>())
-    return butterfly(op) ? 0 : scratch_tiles(op).written.elements * bytes(op.result()->type().element());
-  if (op.is<ReshapeOp>() || op.is<ExtractOp>() || op.is<ResizeOp>())
-    return kept_registers(op).empty() ? scratch_tiles(op).written.elements * bytes(op.result()->type().element()) : 0;
-  return 0;
+  if (!moves_elements(op) || scratch_attribute(op) == nullptr || butterfly(op) || !kept_registers(op).empty()) return 0;
+  return scratch_tiles(op).written.elements * bytes(op.result()->type().element());
 }
 
 std::int64_t* scratch_attribute(Op& op) {
-  if (auto* reduce = op.dyn<ReduceOp>()) return &reduce->scratch;
-  if (auto* scan = op.dyn<ScanOp>()) return &scan->scratch;
-  if (auto* convert = op.dyn<ConvertLayoutOp>()) return &convert->scratch;
-  if (auto* reshape = op.dyn<ReshapeOp>()) return &reshape->scratch;
-  if (auto* extract = op.dyn<ExtractOp>()) return &extract->scratch;
-  if (auto* resize = op.dyn<ResizeOp>()) return &resize->scratch;
-  if (auto* butterfly = op.dyn<ButterflyOp>()) return &butterfly->scratch;
-  return nullptr;
+  auto const attribute = op.info().scratch;
+  return attribute == nullptr ? nullptr : attribute(op.attributes());
 }
 std::int64_t const* scratch_attribute(Op const& op) { return scratch_attribute(const_cast<Op&>(op)); }
 

@@ -60,7 +60,7 @@ struct ScratchTiles {
   ScratchTile written, read;
   std::int64_t first = 0;  ///< element of the scratch that is the result's first
 };
-/// Gives the tiles of a conversion, a reshape, an extract, a resize or a butterfly, as rows.
+/// Gives the tiles, as rows, of a shape op that goes through its scratch. Strides of `read` are by axis of the result.
 ScratchTiles scratch_tiles(Op const& op);
 /// Counts the elements of one access to a tile in rows whose result begins at element `first`: at most 16 bytes.
 int scratch_width(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element);
@@ -75,20 +75,20 @@ struct ScratchAccess {
 struct ScratchAccesses {
   ScratchAccess written, read;
 };
-/// Describes how a conversion, a reshape, an extract, a resize or a butterfly goes through its scratch.
+/// Describes how a shape op goes through its scratch.
 ScratchAccesses scratch_accesses(Op const& op);
 
-/// Finds, for each register of the result, the operand's register that has its element in the same thread. Empty: such
-/// an op exchanges elements between threads.
+/// Finds, for each register of a shape op's result, the operand's register that has its element in the same thread.
+/// Empty: the op exchanges elements between threads. Needs one operand, a tile.
 std::vector<int> kept_registers(Op const& op);
 
-/// Describes a butterfly within warps: result register i is operand register registers[i] of the lane that differs by
-/// `mask`.
+/// Describes an exchange of neighbours within warps: result register i is operand register registers[i] of the lane
+/// that differs by `mask`.
 struct Butterfly {
   std::vector<int> registers;
   std::uint32_t mask = 0;
 };
-/// Gives the plan of a butterfly; null if warps exchange elements, through shared memory.
+/// Gives the plan of a shape op that exchanges neighbours; null for others, and if warps exchange them.
 std::optional<Butterfly> butterfly(Op const& op);
 
 /// Gives the bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
