@@ -140,14 +140,23 @@ void Emitter::emit_block(ir::Block const& ops) {
   }
 }
 
+/// Lowers by the op's own overload, or a shape op by its source.
+template <class OpStruct>
+static void lower_any(OpStruct const& attributes, ir::Op const& op, Emitter& emitter) {
+  if constexpr (ir::ShapeOp<OpStruct>)
+    lower_shape(op, emitter);
+  else
+    lower(attributes, op, emitter);
+}
+
 void Emitter::emit(ir::Op const& op) {
   current_ = &op;
   llvm::DebugLoc const around = b.getCurrentDebugLocation();
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->at(*function_, op.where()));
   switch (op.kind()) {
-#define TEGULA_OP(name)                  \
-  case ir::OpKind::name:                 \
-    lower(op.as<ir::name>(), op, *this); \
+#define TEGULA_OP(name)                      \
+  case ir::OpKind::name:                     \
+    lower_any(op.as<ir::name>(), op, *this); \
     break;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

@@ -183,7 +183,9 @@ class Emitter {
 /// Lists the tensor maps of a kernel, in the order of its by-value parameters.
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
 
-/// Declares one overload per op; a missing one fails a static_assert that names the op.
+/// Lowers a shape op by its source.
+void lower_shape(ir::Op const& op, Emitter& emitter);
+/// Declares one overload per op; the linker names a missing one. Shape ops have none.
 #define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

@@ -7,6 +7,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/shared_address.hpp"
 #include "ir/exchange.hpp"
+#include "ir/source.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -39,18 +40,18 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   }
   int const size = bytes(element);
   ir::ScratchTiles const tiles = ir::scratch_tiles(op);
-  // A butterfly reads the neighbour's place, a resize the last one's where the operand has none.
-  auto const* const butterfly = op.is<ir::ButterflyOp>() ? &op.as<ir::ButterflyOp>() : nullptr;
-  bool const resizes = op.is<ir::ResizeOp>();
+  // The result reads another place where its source says so, and the nearest one where the operand has none.
+  ir::SourcePart const part = ir::source(op).parts[0];
   auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first,
                            bool read) {
     llvm::Value* at = e.i32(scratch + first * size);
     for (int axis = 0; axis < layout.rank(); ++axis) {
       llvm::Value* coordinate = e.coordinate(layout, axis, reg);
-      if (read && butterfly != nullptr && butterfly->axis == axis)
-        coordinate = b.CreateXor(coordinate, e.i32(butterfly->stride));
-      if (read && resizes && to.shape()[axis] > from.shape()[axis])
-        coordinate = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, coordinate, e.i32(from.shape()[axis] - 1));
+      if (int const own = read && !part.row_major ? ir::operand_axis(part, axis) : -1; own >= 0) {
+        if (part.axes[own].mask != 0) coordinate = b.CreateXor(coordinate, e.i32(part.axes[own].mask));
+        if (to.shape()[axis] > from.shape()[own])
+          coordinate = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, coordinate, e.i32(from.shape()[own] - 1));
+      }
       at = b.CreateAdd(at, b.CreateMul(coordinate, e.i32(tile.strides[axis] * size)));
     }
     return at;
@@ -85,9 +86,11 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   }
   e.barrier();
   int load_width = ir::scratch_width(to, tiles.read, tiles.first, element);
-  if (resizes && to.rank() > 0 && to.shape()[to.rank() - 1] > from.shape()[to.rank() - 1]) load_width = 1;
-  if (butterfly != nullptr && butterfly->axis == to.rank() - 1)
-    load_width = static_cast<int>(std::min<std::int64_t>(load_width, butterfly->stride));
+  if (int const own = part.row_major ? -1 : ir::operand_axis(part, to.rank() - 1); own >= 0) {
+    if (to.shape()[to.rank() - 1] > from.shape()[own]) load_width = 1;
+    if (part.axes[own].mask != 0)
+      load_width = static_cast<int>(std::min<std::int64_t>(load_width, part.axes[own].mask));
+  }
   for (int reg = 0; reg < to.registers(); reg += load_width) {
     llvm::Value* const value =
         b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first, true)),

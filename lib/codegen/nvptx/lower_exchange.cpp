@@ -245,31 +245,25 @@ Registers by_words(Emitter& e, layout::ShufflePlan const& plan, ir::Op const& op
 
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
 
-void lower(ir::ButterflyOp const&, ir::Op const& op, Emitter& e) {
-  std::optional<ir::Butterfly> const plan = ir::butterfly(op);
-  if (!plan) return exchange_tile(op, e);
-  Element const element = op.result()->type().element();
-  auto const traded = [&](llvm::Value* value) {
-    if (plan->mask == 0) return value;
-    if (bytes(element) >= 4) return e.shuffle_xor(value, plan->mask);
-    llvm::Value* const bits = e.to_bits(value, element);
-    llvm::Value* const moved = e.shuffle_xor(e.b.CreateZExt(bits, e.b.getInt32Ty()), plan->mask);
-    return e.from_bits(e.b.CreateTrunc(moved, bits->getType()), element);
-  };
-  Registers result;
-  for (int reg : plan->registers) result.push_back(traded(e.get(*op.operand())[static_cast<std::size_t>(reg)]));
-  e.set(*op.result(), std::move(result));
-}
-
-void lower(ir::ConvertLayoutOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand()->type();
-  layout::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
-  if (move_tile_within_threads(op, e)) return;
-  if (layout::Conversion const plan = layout::conversion(from, to); plan.kind == layout::ConversionKind::shuffles) {
-    e.set(*op.result(), by_words(e, plan.shuffle, op));
-    return;
+bool move_tile_within_warps(ir::Op const& op, Emitter& e) {
+  if (std::optional<ir::Butterfly> const plan = ir::butterfly(op)) {
+    Element const element = op.result()->type().element();
+    auto const traded = [&](llvm::Value* value) {
+      if (bytes(element) >= 4) return e.shuffle_xor(value, plan->mask);
+      llvm::Value* const bits = e.to_bits(value, element);
+      llvm::Value* const moved = e.shuffle_xor(e.b.CreateZExt(bits, e.b.getInt32Ty()), plan->mask);
+      return e.from_bits(e.b.CreateTrunc(moved, bits->getType()), element);
+    };
+    Registers result;
+    for (int reg : plan->registers) result.push_back(traded(e.get(*op.operand())[static_cast<std::size_t>(reg)]));
+    e.set(*op.result(), std::move(result));
+    return true;
   }
-  exchange_tile(op, e);
+  if (!op.is<ir::ConvertLayoutOp>()) return false;
+  layout::Conversion const plan = layout::conversion(*op.operand()->type().layout(), *op.result()->type().layout());
+  if (plan.kind != layout::ConversionKind::shuffles) return false;
+  e.set(*op.result(), by_words(e, plan.shuffle, op));
+  return true;
 }
 
 }  // namespace tegula::codegen::nvptx
