@@ -12,6 +12,7 @@
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/source.hpp"
 #include "ir/walk.hpp"
 #include "layout/layout.hpp"
 #include "layout/parts.hpp"
@@ -36,11 +37,20 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
+/// Lists the axes along which a shape op gives the elements in another order.
+Extents reordered_axes(Op const& op) {
+  Extents result;
+  for (ir::SourcePart const& part : ir::source(op))
+    for (ir::AxisSource const& axis : part)
+      if (ir::reorders(axis)) result.push_back(axis.axis);
+  return result;
+}
+
 /// Holds tiles that share one layout.
 struct Group {
   std::vector<Value*> values;
   std::vector<Op*> accesses;          ///< to global memory, into and from it
-  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced or scanned
+  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced, scanned or reordered
   std::vector<Op*> transposed;        ///< into tiles of another last axis, and from them
   Layout const* layout = nullptr;
   bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
@@ -197,7 +207,7 @@ class Assignment {
       if (at_indices(op) && accessed_tile(op)->type().is_tile()) group(accessed_tile(op)).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
-      if (op.is<ir::ButterflyOp>()) group(op.result()).reduced.push_back(op.as<ir::ButterflyOp>().axis);
+      for (std::int64_t const axis : reordered_axes(op)) group(op.result()).reduced.push_back(axis);
       if (op.is<ir::TransOp>() && op.as<ir::TransOp>().permutation.back() + 1 != op.result()->type().rank()) {
         group(op.operand()).transposed.push_back(&op);
         group(op.result()).transposed.push_back(&op);
@@ -336,11 +346,9 @@ class Assignment {
     };
     for (Value const* value : group.values) {
       for (ir::Use const& use : value->uses())
-        if (use.user->is<ir::ExtractOp>() && !use.user->as<ir::ExtractOp>().uniform && of_boxes(*use.user))
-          consists_of(use.user->result()->type().shape());
-      Op const* const joined = value->defined_by<ir::ConcatenateOp>();
-      if (joined != nullptr && joined->lhs()->type().shape() == joined->rhs()->type().shape())
-        consists_of(joined->lhs()->type().shape());
+        if (ir::takes_box(*use.user)) consists_of(use.user->result()->type().shape());
+      Op const* const joined = value->defining_op();
+      if (joined != nullptr && ir::joins_equal_parts(*joined)) consists_of(joined->operand(0)->type().shape());
     }
     if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
     // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
@@ -353,14 +361,6 @@ class Assignment {
     return serves ? spread : whole;
   }
 
-  /// Tells whether the tile that an extract takes a box of consists of such boxes.
-  static bool of_boxes(Op const& extract) {
-    Extents const &whole = extract.operand()->type().shape(), &box = extract.result()->type().shape();
-    Extents const& offsets = extract.as<ir::ExtractOp>().offsets;
-    for (int axis = 0; axis < box.size(); ++axis)
-      if (whole[axis] % box[axis] != 0 || offsets[axis] % box[axis] != 0) return false;
-    return true;
-  }
   /// Gives the layout of a tile of that shape made of boxes, each thread with its part of every box.
   static Layout const* repeated(Layout const* box, Extents const& shape) {
     for (int axis = 0; axis < shape.size(); ++axis) box = box->repeated(axis, shape[axis] / box->shape()[axis]);
@@ -386,25 +386,28 @@ class Assignment {
   void derive_from(Group& decided) {
     for (Value* value : decided.values) {
       if (Op* op = value->defining_op()) {
-        if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(), operand);
-        if (op->is<ir::ConcatenateOp>()) offer_parts(*op, decided.layout);
+        if (Layout const* operand = ir::operand_layout(*op, decided.layout)) offer(op->operand(), operand);
+        if (ir::joins_equal_parts(*op)) offer_parts(*op, decided.layout);
       }
       for (ir::Use const& use : value->uses())
         if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
     }
   }
-  /// Offers the parts of a concatenation's layout to its operands, of equal shape, where each thread has its own.
-  void offer_parts(Op const& concatenate, Layout const* whole) {
-    Extents const& shape = concatenate.lhs()->type().shape();
-    if (shape != concatenate.rhs()->type().shape()) return;
+  /// Offers the parts of a joined tile's layout to the operands, of equal shape, where each thread has its own.
+  void offer_parts(Op const& joined, Layout const* whole) {
+    Layout const* first = nullptr;
+    for (ir::SourcePart const& part : ir::source(joined)) {
+      Layout const* const own = layout_of_part(part, joined, whole);
+      if (own == nullptr || (first != nullptr && own != first)) return;
+      first = own;
+    }
+    for (Value* const operand : joined.operands()) offer(operand, first);
+  }
+  /// Gives the layout of one operand's box of a joined tile; null: threads hold different parts of it.
+  static Layout const* layout_of_part(ir::SourcePart const& part, Op const& joined, Layout const* whole) {
     Extents offsets;
-    for (int axis = 0; axis < shape.size(); ++axis) offsets.push_back(0);
-    Layout const* const first = layout::part_of(*whole, shape, offsets);
-    auto const axis = static_cast<int>(concatenate.as<ir::ConcatenateOp>().axis);
-    offsets[axis] = shape[axis];
-    if (first == nullptr || layout::part_of(*whole, shape, offsets) != first) return;
-    offer(concatenate.lhs(), first);
-    offer(concatenate.rhs(), first);
+    for (ir::AxisSource const& axis : part) offsets.push_back(-axis.offset);
+    return layout::part_of(*whole, joined.operand(part.operand)->type().shape(), offsets);
   }
   void offer(Value* value, Layout const* layout) {
     Group& group = this->group(value);
@@ -440,73 +443,10 @@ class Assignment {
                        [&](Value const* value) { return reaches_shared(*value, layout); });
   }
 
-  /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data. Null for
-  /// ops that do not change the shape.
-  static Layout const* operand_layout(Op const& op, Layout const* result) {
-    switch (op.kind()) {
-      case ir::OpKind::BroadcastOp: {
-        Extents const& from = op.in<ir::BroadcastOp>("tile")->type().shape();
-        for (int axis = 0; axis < from.size(); ++axis)
-          if (from[axis] == 1) result = result->collapsed(axis);
-        return result;
-      }
-      case ir::OpKind::ExpandDimsOp: {
-        Extents const& axes = op.as<ir::ExpandDimsOp>().axes;
-        for (int i = axes.size(); i-- > 0;) result = result->squeezed(static_cast<int>(axes[i]));
-        return result;
-      }
-      case ir::OpKind::SqueezeOp:
-        for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result = result->expanded(static_cast<int>(axis));
-        return result;
-      case ir::OpKind::TransOp: {
-        Extents const& permutation = op.as<ir::TransOp>().permutation;
-        Extents back = permutation;
-        for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
-        return result->transposed(back);
-      }
-      case ir::OpKind::ReshapeOp:
-        return result->reshaped(op.operand()->type().shape());
-      case ir::OpKind::ExtractOp:
-        return of_boxes(op) && !op.as<ir::ExtractOp>().uniform ? repeated(result, op.operand()->type().shape())
-                                                               : nullptr;
-      case ir::OpKind::ConvertLayoutOp:
-        return result;
-      default:
-        return nullptr;
-    }
-  }
   /// Gives the layout that a result has if the op's operand has `operand`; null if it does not follow.
   static Layout const* result_layout(Op const& op, Layout const* operand) {
-    switch (op.kind()) {
-      case ir::OpKind::ReduceOp:
-        return operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis));
-      case ir::OpKind::ExpandDimsOp:
-        for (std::int64_t axis : op.as<ir::ExpandDimsOp>().axes) operand = operand->expanded(static_cast<int>(axis));
-        return operand;
-      case ir::OpKind::SqueezeOp: {
-        Extents const& axes = op.as<ir::SqueezeOp>().axes;
-        for (int i = axes.size(); i-- > 0;) operand = operand->squeezed(static_cast<int>(axes[i]));
-        return operand;
-      }
-      case ir::OpKind::TransOp:
-        return operand->transposed(op.as<ir::TransOp>().permutation);
-      case ir::OpKind::ReshapeOp:
-        return operand->reshaped(op.result()->type().shape());
-      case ir::OpKind::ExtractOp:
-        if (op.as<ir::ExtractOp>().uniform) {
-          for (int axis = 0; axis < op.result()->type().rank(); ++axis)
-            if (op.result()->type().shape()[axis] == 1) operand = operand->collapsed(axis);
-          return operand;
-        }
-        return layout::part_of(*operand, op.result()->type().shape(), op.as<ir::ExtractOp>().offsets);
-      case ir::OpKind::ConcatenateOp:
-        if (op.lhs()->type().shape() != op.rhs()->type().shape()) return nullptr;
-        return operand->repeated(static_cast<int>(op.as<ir::ConcatenateOp>().axis), 2);
-      case ir::OpKind::ConvertLayoutOp:
-        return operand;
-      default:
-        return nullptr;
-    }
+    return op.is<ir::ReduceOp>() ? operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis))
+                                 : ir::result_layout(op, operand);
   }
 
   static Value* converted(ir::Builder builder, Op const& cause, Value* value, Layout const* layout) {
@@ -555,45 +495,40 @@ class Assignment {
         Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
         take_as(*op, op->position<ir::ScanOp>("tile"), own);
         give_as(*op, own);
-      } else if (op->is<ir::ResizeOp>()) {
-        continue;  // exchanges elements where threads do not hold theirs
-      } else if (op->is<ir::ExtractOp>() || op->is<ir::ReshapeOp>()) {
+      } else if (ir::Source const source = ir::source(*op); source.count > 1) {
+        take_parts(*op, source);
+      } else if (ir::moves_elements(*op) && ir::scratch_attribute(*op) != nullptr) {
         // The result as it lies, if that can be; else the op exchanges elements.
-        if (!ir::kept_registers(*op).empty()) continue;
+        if (op->info().has(ir::one_layout) || source.partial || !ir::kept_registers(*op).empty()) continue;
         if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) give_as(*op, own);
-      } else if (op->is<ir::ConcatenateOp>()) {
-        concatenate(*op);
-      } else if (op->result_count() == 1 && op->operand_count() == 1 && op->operand()->type().is_tile()) {
-        if (Layout const* const needed = operand_layout(*op, op->result()->type().layout()))
-          take_as(*op, op->position("tile"), needed);
+      } else if (ir::moves_elements(*op)) {
+        if (Layout const* const needed = ir::operand_layout(*op, op->result()->type().layout()))
+          take_as(*op, 0, needed);
       }
     }
   }
 
   /// Converts so that each thread holds its parts of both tiles in the registers of its part of the whole.
-  void concatenate(Op& op) {
+  void take_parts(Op& op, ir::Source const& source) {
     ir::Type const& whole = op.result()->type();
-    Extents offsets;
-    for (int axis = 0; axis < whole.rank(); ++axis) offsets.push_back(0);
-    Layout const* parts[2];
-    bool in_place = true;
-    auto const axis = static_cast<int>(op.as<ir::ConcatenateOp>().axis);
-    for (int i = 0; i < 2; ++i) {
-      Extents const& shape = op.operand(i)->type().shape();
-      parts[i] = layout::part_of(*whole.layout(), shape, offsets);
-      in_place = in_place && parts[i] != nullptr;
-      offsets[axis] += shape[axis];
+    std::vector<Layout const*> parts;
+    Extents common = op.operand(0)->type().shape();
+    bool in_place = true, alike = true;
+    for (ir::SourcePart const& part : source) {
+      Extents const& shape = op.operand(part.operand)->type().shape();
+      parts.push_back(layout_of_part(part, op, whole.layout()));
+      in_place = in_place && parts.back() != nullptr;
+      alike = alike && shape == op.operand(0)->type().shape();
+      for (int axis = 0; axis < common.size(); ++axis) common[axis] = std::gcd(common[axis], shape[axis]);
     }
     if (!in_place) {
-      Extents common = op.lhs()->type().shape();
-      common[axis] = std::gcd(common[axis], op.rhs()->type().shape()[axis]);
-      bool const alike = op.lhs()->type().shape() == op.rhs()->type().shape();
-      Layout const* const box =
-          alike ? op.lhs()->type().layout() : blocked(op.lhs()->type().with_shape(common), {}, {});
-      for (int i = 0; i < 2; ++i) parts[i] = repeated(box, op.operand(i)->type().shape());
+      ir::Type const& first = op.operand(0)->type();
+      Layout const* const box = alike ? first.layout() : blocked(first.with_shape(common), {}, {});
+      for (int i = 0; i < source.count; ++i)
+        parts[static_cast<std::size_t>(i)] = repeated(box, op.operand(i)->type().shape());
       give_as(op, repeated(box, whole.shape()));
     }
-    for (int i = 0; i < 2; ++i) take_as(op, i, parts[i]);
+    for (int i = 0; i < source.count; ++i) take_as(op, i, parts[static_cast<std::size_t>(i)]);
   }
 
   /// Notes the elements that each access can take at once, as long as the facts know its operands. Free operands are
