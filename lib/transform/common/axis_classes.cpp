@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/loop.hpp"
+#include "ir/source.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -83,7 +84,6 @@ void AxisClasses::fix(Value const& tile, int axis) { fixed_[static_cast<std::siz
 void AxisClasses::visit(Op& op) {
   switch (op.kind()) {
     case OpKind::ConstantOp:
-    case OpKind::SplatOp:
     case OpKind::IotaOp:
     case OpKind::LoadOp:
     case OpKind::StoreOp:
@@ -99,21 +99,6 @@ void AxisClasses::visit(Op& op) {
     case OpKind::IfOp:
       for (int block = 0; block < op.block_count(); ++block)
         for (int i = 0; i < op.result_count(); ++i) join_all(*op.result(i), *op.block(block).back().operand(i));
-      return;
-    case OpKind::BroadcastOp:
-      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
-        if (op.operand()->type().shape()[axis] == op.result()->type().shape()[axis])
-          join(*op.operand(), axis, *op.result(), axis);
-        else
-          fix(*op.operand(), axis);
-      return;
-    case OpKind::ExpandDimsOp:
-      return join_others(*op.operand(), *op.result(), op.as<ir::ExpandDimsOp>().axes);
-    case OpKind::SqueezeOp:
-      return join_others(*op.result(), *op.operand(), op.as<ir::SqueezeOp>().axes);
-    case OpKind::TransOp:
-      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
-        join(*op.operand(), static_cast<int>(op.as<ir::TransOp>().permutation[axis]), *op.result(), axis);
       return;
     case OpKind::ReduceOp:
       for (int axis = 0; axis < op.result()->type().rank(); ++axis)
@@ -131,27 +116,32 @@ void AxisClasses::visit(Op& op) {
     case OpKind::RemOp:
     case OpKind::CeilDivOp:  // 0 may stand where an axis grows
       return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
-    case OpKind::ResizeOp:
-      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
-        if (op.operand()->type().shape()[axis] == op.result()->type().shape()[axis])
-          join(*op.operand(), axis, *op.result(), axis);
-      return;
-    case OpKind::ButterflyOp:
-      join_tiles(op);
-      return fix(*op.result(), static_cast<int>(op.as<ir::ButterflyOp>().axis));
     default:
+      if (ir::moves_elements(op)) return join_source(op);
       return op.info().has(ir::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
   }
 }
 
-/// Joins the axes of a tile with those of one that has axes of extent 1 besides, at these places.
-void AxisClasses::join_others(Value const& few, Value const& all, Extents const& besides) {
-  int other = 0;
-  for (int axis = 0; axis < all.type().rank(); ++axis)
-    if (std::find(besides.begin(), besides.end(), axis) != besides.end())
-      fix(all, axis);
-    else
-      join(few, other++, all, axis);
+/// Joins the axes of a shape op's result with those that they come from. Axes of which it takes parts, or that it puts
+/// together, are fixed.
+void AxisClasses::join_source(Op const& op) {
+  ir::Source const source = ir::source(op);
+  ir::SourcePart const& part = source.parts[0];
+  Value const &from = *op.operand(0), &to = *op.result();
+  if (!from.type().is_tile()) return;
+  if (source.count > 1 || part.row_major || ir::takes_equal_elements(source)) return fix_tiles(op);
+  auto const same_extent = [&](int axis) {
+    return from.type().shape()[axis] == to.type().shape()[part.axes[axis].axis];
+  };
+  for (int axis = 0; axis < part.rank && !source.partial; ++axis)
+    if (part.axes[axis].axis >= 0 && !same_extent(axis)) return fix_tiles(op);
+  for (int axis = 0; axis < part.rank; ++axis) {
+    ir::AxisSource const& own = part.axes[axis];
+    if (own.axis >= 0 && same_extent(axis)) join(from, axis, to, own.axis);
+    if (own.axis < 0 || ir::reorders(own)) fix(from, axis);
+  }
+  for (int axis = 0; axis < to.type().rank(); ++axis)
+    if (to.type().shape()[axis] == 1 && ir::operand_axis(part, axis) < 0) fix(to, axis);
 }
 
 void AxisClasses::join_tiles(Op const& op) {

@@ -32,7 +32,7 @@ class AxisClasses {
   void join(ir::Value const& a, int a_axis, ir::Value const& b, int b_axis);
   void join_all(ir::Value const& a, ir::Value const& b);
   void fix(ir::Value const& tile, int axis);
-  void join_others(ir::Value const& few, ir::Value const& all, Extents const& besides);
+  void join_source(ir::Op const& op);
   void join_tiles(ir::Op const& op);
   void fix_tiles(ir::Op const& op);
   void visit(ir::Op& op);

@@ -11,8 +11,8 @@
 #include "ir/constant_of.hpp"
 #include "ir/loop.hpp"
 #include "ir/sides.hpp"
+#include "ir/source.hpp"
 #include "ir/walk.hpp"
-#include "transform/common/reshapes.hpp"
 #include "transform/common/sum_range.hpp"
 
 namespace tegula::transform {
@@ -23,8 +23,6 @@ using ir::Value;
 
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
-
-bool moves_elements(Op const& op) { return reshapes(op) || op.is<ir::TransOp>(); }
 
 /// Names how a value depends on the reference. b is the base of the powers, r0 the previous iteration's reference, r
 /// this iteration's:
@@ -51,18 +49,15 @@ bool is_multiple(Dependence const& dependence) {
   return dependence.role == Role::weight || dependence.role == Role::multiple;
 }
 
-/// Gives the axes of a reshaped value.
-std::vector<int> reshaped(Op const& op, std::vector<int> axes) {
-  if (auto const* const expand = op.is<ir::ExpandDimsOp>() ? &op.as<ir::ExpandDimsOp>() : nullptr)
-    for (std::int64_t const axis : expand->axes) axes.insert(axes.begin() + axis, -1);
-  if (auto const* const squeeze = op.is<ir::SqueezeOp>() ? &op.as<ir::SqueezeOp>() : nullptr)
-    for (int i = squeeze->axes.size() - 1; i >= 0; --i) axes.erase(axes.begin() + squeeze->axes[i]);
-  if (auto const* const trans = op.is<ir::TransOp>() ? &op.as<ir::TransOp>() : nullptr) {
-    std::vector<int> const from = axes;
-    for (std::size_t i = 0; i < from.size(); ++i)
-      axes[i] = from[static_cast<std::size_t>(trans->permutation[static_cast<int>(i)])];
+/// Gives the axes of a relabelled value.
+std::vector<int> relabelled(Op const& op, std::vector<int> const& axes) {
+  ir::Source const source = ir::source(op);
+  std::vector<int> result;
+  for (int axis = 0; axis < op.result()->type().rank(); ++axis) {
+    int const from = ir::operand_axis(source.parts[0], axis);
+    result.push_back(from < 0 ? -1 : axes[static_cast<std::size_t>(from)]);
   }
-  return axes;
+  return result;
 }
 
 /// Describes one loop-carried maximum and everything that depends on it. Every use of a value that depends on it must
@@ -120,9 +115,9 @@ class Reference {
   std::optional<Dependence> dependence(Op& op) {
     if (&op == &max_)
       return of(*top_) == nullptr ? std::optional(Dependence{Role::reference, before().axes}) : std::nullopt;
-    if (moves_elements(op)) {
+    if (ir::relabels_tile(op)) {
       Dependence result = *of(*op.operand());
-      result.axes = reshaped(op, result.axes);
+      result.axes = relabelled(op, result.axes);
       return result;
     }
     if (op.is<ir::SubOp>()) return difference(op);
@@ -148,7 +143,7 @@ class Reference {
   [[nodiscard]] bool bounds(Value const& scores, std::vector<int> const& axes) const {
     Op const* op = top_->defining_op();
     std::vector<Op const*> way;
-    while (op != nullptr && moves_elements(*op) && !op->is<ir::BroadcastOp>()) {
+    while (op != nullptr && ir::relabels_tile(*op) && !ir::repeats(*op)) {
       way.push_back(op);
       op = op->operand()->defining_op();
     }
@@ -160,7 +155,7 @@ class Reference {
     for (int axis = 0; axis < op->result()->type().rank(); ++axis)
       places.push_back(op->result()->type().shape()[axis] == 1 ? -1 : axis);
     std::vector<int> of_reference = places;
-    for (auto at = way.rbegin(); at != way.rend(); ++at) of_reference = reshaped(**at, of_reference);
+    for (auto at = way.rbegin(); at != way.rend(); ++at) of_reference = relabelled(**at, of_reference);
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
       int const followed = axes[axis] < 0 ? -1 : of_reference[static_cast<std::size_t>(axes[axis])];
       if (followed != places[axis]) return false;
@@ -269,7 +264,7 @@ class Reference {
   bool cancels(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
-      if (moves_elements(user)) return cancels(*user.result(), reshaped(user, axes));
+      if (ir::relabels_tile(user)) return cancels(*user.result(), relabelled(user, axes));
       if (user.is<ir::CompareOp>()) return is_constant(*ir::other_side(user, value), 0);
       if (takes_logarithm(user)) return meets_reference(*user.result(), axes);
       return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
@@ -282,7 +277,7 @@ class Reference {
   bool meets_reference(Value const& logarithm, std::vector<int> const& axes) const {
     return std::all_of(logarithm.uses().begin(), logarithm.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
-      if (moves_elements(user)) return meets_reference(*user.result(), reshaped(user, axes));
+      if (ir::relabels_tile(user)) return meets_reference(*user.result(), relabelled(user, axes));
       return user.is<ir::AddOp>() && reference_axes(*ir::other_side(user, logarithm)) == axes;
     });
   }
@@ -290,7 +285,7 @@ class Reference {
   bool only_logarithms(Value const& reference, std::vector<int> const& axes) const {
     return std::all_of(reference.uses().begin(), reference.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
-      if (moves_elements(user)) return only_logarithms(*user.result(), reshaped(user, axes));
+      if (ir::relabels_tile(user)) return only_logarithms(*user.result(), relabelled(user, axes));
       return user.is<ir::AddOp>() && logarithm_axes(*ir::other_side(user, reference)) == axes;
     });
   }
@@ -298,18 +293,18 @@ class Reference {
   [[nodiscard]] std::optional<std::vector<int>> reference_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == &loop_.op() && value.index() == carry_) return before().axes;
-    if (op == nullptr || !moves_elements(*op)) return std::nullopt;
+    if (op == nullptr || !ir::relabels_tile(*op)) return std::nullopt;
     auto const axes = reference_axes(*op->operand());
-    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
+    return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
   /// Gives the axes of a multiple's logarithm.
   [[nodiscard]] std::optional<std::vector<int>> logarithm_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;
     if (takes_logarithm(*op)) return result_axes(*op->operand());
-    if (!moves_elements(*op)) return std::nullopt;
+    if (!ir::relabels_tile(*op)) return std::nullopt;
     auto const axes = logarithm_axes(*op->operand());
-    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
+    return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
   /// Gives the axes of a multiple that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
@@ -319,9 +314,9 @@ class Reference {
       if (!carried_.contains(value.index())) return std::nullopt;
       return known_.at(loop_.yielded(value.index())).axes;
     }
-    if (!moves_elements(*op)) return std::nullopt;
+    if (!ir::relabels_tile(*op)) return std::nullopt;
     auto const axes = result_axes(*op->operand());
-    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
+    return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
 
   Op& max_;
