@@ -329,7 +329,8 @@ class FunctionEmitter {
   /// Emits an op that gives a tile another shape (regroup.cpp).
   void regroup(ir::Op const& op);
   Buffer resized(ir::Op const& op);
-  Buffer exchanged(ir::Op const& op, Buffer const& from);
+  Buffer exchanged(ir::Op const& op, ir::AxisSource const& source, Buffer const& from);
+  Buffer turned(ir::Op const& op, int axis, Buffer const& from);
   Buffer target_of(ir::Value const& value, ir::Op const* owner);
 
   /// Gives the code that follows the line of an op, until the result is destroyed.

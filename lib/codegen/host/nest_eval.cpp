@@ -40,23 +40,18 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   if (Buffer const* panels = e_.panels_of(value)) return load(*panels, index);
   ir::Op const& op = *value.defining_op();
   FunctionEmitter::AtLine const at_line(e_, op);
+  if (ir::moves_elements(op))
+    return op.operand()->type().is_tile() ? eval(*op.operand(), operand_index(op, 0, index, Axis{e_.i64(0), false}))
+                                          : e_.scalar(*op.operand());
   switch (op.kind()) {
     case OpKind::ConstantOp:
       return e_.arith.constant(op.as<ir::ConstantOp>().value);
-    case OpKind::SplatOp:
-      return e_.scalar(*op.operand());
     case OpKind::IotaOp:
       return iota(op, index);
     case OpKind::LoadOp:
       return load(op, index);
     case OpKind::GatherOp:
       return gather(op, index);
-    case OpKind::BroadcastOp:
-    case OpKind::ExpandDimsOp:
-    case OpKind::SqueezeOp:
-    case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp:
-      return eval(*op.operand(), operand_index(op, 0, index, Axis{e_.i64(0), false}));
     default:
       break;
   }

@@ -24,8 +24,8 @@ bool Nest::counts(ir::Value const& value, Map const& map) const {
   if (e_.buffer_of(value) != nullptr || e_.panels_of(value) != nullptr) return false;
   ir::Op const& op = *value.defining_op();
   if (op.is<ir::IotaOp>()) return varies(value, map);
-  if (op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>())
-    return counts(*op.operand(), operand_index(op, 0, map, -1));
+  if (ir::moves_elements(op))
+    return op.operand()->type().is_tile() && counts(*op.operand(), operand_index(op, 0, map, -1));
   if (!op.is<ir::AddOp>() && !op.is<ir::SubOp>()) return false;
   Map const left = operand_index(op, 0, map, -1);
   Map const right = operand_index(op, 1, map, -1);

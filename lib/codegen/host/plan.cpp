@@ -70,14 +70,11 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.info().has(ir::elementwise) || (op.info().has(ir::rearranges) && !regroups(op)) ||
-         op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() || reads_tensor(op);
+  return op.info().has(ir::elementwise) || ir::relabels(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
+         reads_tensor(op);
 }
 
-bool regroups(ir::Op const& op) {
-  return op.is<ir::ReshapeOp>() || op.is<ir::ConcatenateOp>() || op.is<ir::ExtractOp>() || op.is<ir::ButterflyOp>() ||
-         op.is<ir::ResizeOp>();
-}
+bool regroups(ir::Op const& op) { return ir::moves_elements(op) && !ir::relabels(op); }
 
 bool reads_tensor(ir::Op const& op) { return op.info().effects.reads(ir::Space::global) && !op.info().atomic(); }
 
@@ -218,7 +215,7 @@ void Plan::decide(ir::Op const& op) {
     } else if (is_inlineable(user) && !kept(*user.result())) {
       if (kept_as_panels(*user.result())) add(&user);
       for (ir::Op const* consumer : this->consumers(*user.result())) add(consumer);
-      if (user.is<ir::BroadcastOp>() && user.result()->type().shape() != value.type().shape()) broadcast = true;
+      if (ir::repeats(user)) broadcast = true;
     } else {
       add(&user);
     }

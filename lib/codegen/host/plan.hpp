@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "ir/op.hpp"
+#include "ir/source.hpp"
 
 namespace tegula::codegen::host {
 
 /// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
 bool is_inlineable(ir::Op const& op);
 
-/// True for an op that gives a tile another shape by placing it in memory: reshape, concatenate, extract.
+/// True for a shape op that places elements in memory: its result does more than relabel the axes of its operand.
 bool regroups(ir::Op const& op);
 
 /// Gives the index of one operand of an inlineable op for an index of its result. T has one value per axis, `zero` is
@@ -101,15 +102,11 @@ std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const
   ir::Type const& type = op.operand(operand)->type();
   if (!type.is_tile()) return {};
   std::vector<T> result = index;
-  if (op.is<ir::ExpandDimsOp>()) {
-    Extents const axes = op.as<ir::ExpandDimsOp>().axes;
-    for (int i = axes.size() - 1; i >= 0; --i) result.erase(result.begin() + axes[i]);
-  } else if (op.is<ir::SqueezeOp>()) {
-    for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result.insert(result.begin() + axis, zero);
-  } else if (op.is<ir::TransOp>()) {
-    Extents const permutation = op.as<ir::TransOp>().permutation;
-    for (int i = 0; i < permutation.size(); ++i)
-      result[static_cast<std::size_t>(permutation[i])] = index[static_cast<std::size_t>(i)];
+  if (ir::moves_elements(op)) {
+    ir::Source const source = ir::source(op);
+    result.clear();
+    for (ir::AxisSource const& axis : source.parts[0])
+      result.push_back(axis.axis < 0 ? zero : index[static_cast<std::size_t>(axis.axis)]);
   }
   for (int i = 0; i < type.rank(); ++i)
     if (type.shape()[i] == 1) result[static_cast<std::size_t>(i)] = zero;

@@ -1,8 +1,9 @@
-// Emits ops that give a tile another shape by placing it in memory: reshape, concatenate, extract,
-// resize,
-// butterfly.
+// Emits shape ops that place elements in memory: reshapes, boxes, joined tiles, other orders.
+#include <algorithm>
+
 #include "codegen/host/emitter.hpp"
 #include "ir/row_major.hpp"
+#include "ir/source.hpp"
 
 namespace tegula::codegen::host {
 namespace {
@@ -32,11 +33,10 @@ Buffer FunctionEmitter::resized(ir::Op const& op) {
 }
 
 /// Copies dense rows so that neighbours trade places: runs of elements, or lanes of a vector.
-Buffer FunctionEmitter::exchanged(ir::Op const& op, Buffer const& from) {
-  auto const& butterfly = op.as<ir::ButterflyOp>();
+Buffer FunctionEmitter::exchanged(ir::Op const& op, ir::AxisSource const& source, Buffer const& from) {
   ir::Type const& type = op.result()->type();
   Buffer const to = allocate(without_padding(rows_layout(type.element(), type.shape()), type.shape()), &op);
-  std::int64_t const run = butterfly.stride * from.strides[static_cast<int>(butterfly.axis)];
+  std::int64_t const run = source.mask * from.strides[source.axis];
   llvm::Type* const held = storage_type(type.element());
   auto const size = static_cast<std::uint64_t>(storage_bytes(type.element()));
   llvm::Align const align(size);
@@ -62,35 +62,55 @@ Buffer FunctionEmitter::exchanged(ir::Op const& op, Buffer const& from) {
   return to;
 }
 
+/// Copies dense rows so that runs of elements along an axis come in the opposite order.
+Buffer FunctionEmitter::turned(ir::Op const& op, int axis, Buffer const& from) {
+  ir::Type const& type = op.result()->type();
+  Buffer const to = allocate(without_padding(rows_layout(type.element(), type.shape()), type.shape()), &op);
+  std::int64_t const run = from.strides[axis], line = run * type.shape()[axis];
+  auto const size = static_cast<std::uint64_t>(storage_bytes(type.element()));
+  llvm::Align const align(size);
+  auto const at = [&](Buffer const& buffer, llvm::Value* i) {
+    return b.CreateGEP(storage_type(type.element()), buffer.pointer, i);
+  };
+  loop(i64(0), i64(type.elements()), i64(line), [&](llvm::Value* first) {
+    llvm::Value* const last = b.CreateAdd(first, i64(line - run));
+    loop(i64(0), i64(line), i64(run), [&](llvm::Value* i) {
+      b.CreateMemCpy(at(to, b.CreateAdd(first, i)), align, at(from, b.CreateSub(last, i)), align,
+                     static_cast<std::uint64_t>(run) * size);
+    });
+  });
+  return to;
+}
+
 void FunctionEmitter::regroup(ir::Op const& op) {
+  ir::Source const source = ir::source(op);
   Extents const& shape = op.result()->type().shape();
-  auto const box = [&](Buffer of, Extents const& of_shape, Extents const& offsets) {
+  auto const box = [&](Buffer of, Extents const& of_shape, ir::SourcePart const& part, std::int64_t sign) {
     Index at;
-    for (std::int64_t const offset : offsets) at.push_back({i64(offset), false});
+    for (ir::AxisSource const& axis : part) at.push_back({i64(sign * axis.offset), false});
     of.pointer = address(of, at);
     of.shape = of_shape;
     of.exact = true;
     return of;
   };
-  if (op.is<ir::ConcatenateOp>()) {
+  if (source.count > 1) {
     Buffer const result = rows(op.result()->type(), &op);
-    Extents offsets;
-    for (int axis = 0; axis < shape.size(); ++axis) offsets.push_back(0);
-    auto const axis = static_cast<int>(op.as<ir::ConcatenateOp>().axis);
-    for (ir::Value const* operand : op.operands()) {
-      materialise(*operand, box(result, operand->type().shape(), offsets));
-      offsets[axis] += operand->type().shape()[axis];
+    for (ir::SourcePart const& part : source) {
+      ir::Value const& operand = *op.operand(part.operand);
+      materialise(operand, box(result, operand.type().shape(), part, -1));
     }
     return set_buffer(*op.result(), result);
   }
-  if (op.is<ir::ResizeOp>()) return set_buffer(*op.result(), resized(op));
+  if (source.partial) return set_buffer(*op.result(), resized(op));
   // The operand is copied even where it is kept: a loop may write its place before the result is used.
   ir::Type const& type = op.operand()->type();
   Buffer const from = allocate(without_padding(rows_layout(type.element(), type.shape()), type.shape()), &op);
   materialise(*op.operand(), from);
-  if (op.is<ir::ButterflyOp>()) return set_buffer(*op.result(), exchanged(op, from));
-  set_buffer(*op.result(),
-             op.is<ir::ExtractOp>() ? box(from, shape, op.as<ir::ExtractOp>().offsets) : without_padding(from, shape));
+  ir::SourcePart const& part = source.parts[0];
+  if (part.row_major) return set_buffer(*op.result(), without_padding(from, shape));
+  if (auto const* const other = std::find_if(part.begin(), part.end(), ir::reorders); other != part.end())
+    return set_buffer(*op.result(), other->mask != 0 ? exchanged(op, *other, from) : turned(op, other->axis, from));
+  set_buffer(*op.result(), box(from, shape, part, 1));
 }
 
 }  // namespace tegula::codegen::host
