@@ -7,6 +7,7 @@
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
+#include "ir/source.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/target/tma_rules.hpp"
 
@@ -37,6 +38,7 @@ class Transfer {
     bool const by_size =
         op.is<ir::DivOp>() || op.is<ir::RemOp>() || op.is<ir::CeilDivOp>() || op.is<ir::MinOp>() || op.is<ir::MaxOp>();
     if (by_size && type.element() == Element::u64) return elementwise(op);
+    if (ir::moves_elements(op)) return moved(op);
     switch (op.kind()) {
       case ir::OpKind::ConstantOp: {
         std::int64_t const value = ir::to_int(op.as<ir::ConstantOp>().value);
@@ -61,24 +63,6 @@ class Transfer {
         return uniform_facts(type, 1, {0, max_warps - 1});
       case ir::OpKind::IotaOp:
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
-      case ir::OpKind::SplatOp: {
-        ValueFacts const scalar = get(*op.operand());
-        return uniform_facts(type, scalar.axes[0].divisibility, {scalar.min, scalar.max});
-      }
-      case ir::OpKind::BroadcastOp:
-        return broadcast(op);
-      case ir::OpKind::ExpandDimsOp:
-        return expand_dims(op);
-      case ir::OpKind::SqueezeOp:
-        return squeeze(op);
-      case ir::OpKind::TransOp:
-        return trans(op);
-      case ir::OpKind::ConvertLayoutOp:
-        return get(*op.operand());
-      case ir::OpKind::ReshapeOp:
-      case ir::OpKind::ConcatenateOp:
-      case ir::OpKind::ExtractOp:
-        return regrouped(op);
       case ir::OpKind::AddOp:
         return add(op, false);
       case ir::OpKind::SubOp:
@@ -117,41 +101,34 @@ class Transfer {
     return result;
   }
 
-  ValueFacts broadcast(Op const& op) const {
-    ValueFacts result = get(*op.operand());
-    for (int i = 0; i < op.result()->type().rank(); ++i)
-      if (op.operand()->type().shape()[i] == 1)
-        result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
-    return result;
-  }
-
-  ValueFacts expand_dims(Op const& op) const {
-    ValueFacts result = get(*op.operand());
-    AxisFact const added{1, result.divisor(), 1};
-    for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes)
-      result.axes.insert(result.axes.begin() + axis, added);
-    return result;
-  }
-
-  ValueFacts squeeze(Op const& op) const {
-    ValueFacts result = get(*op.operand());
-    auto const& axes = op.as<ir::SqueezeOp>().axes;
-    for (int i = axes.size() - 1; i >= 0; --i) result.axes.erase(result.axes.begin() + axes[i]);
-    return result;
-  }
-
-  ValueFacts trans(Op const& op) const {
-    ValueFacts const from = get(*op.operand());
-    ValueFacts result = from;
-    auto const& permutation = op.as<ir::TransOp>().permutation;
-    for (int i = 0; i < permutation.size(); ++i)
-      result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
+  /// Follows the runs along the axes of a relabelled operand; an axis without source is equal along its extent.
+  ValueFacts moved(Op const& op) const {
+    if (!ir::relabels(op)) return regrouped(op);
+    ir::Type const &from = op.operand()->type(), &to = op.result()->type();
+    ValueFacts const facts = get(*op.operand());
+    if (!from.is_tile()) return uniform_facts(to, facts.axes[0].divisibility, {facts.min, facts.max});
+    ir::SourcePart const part = ir::source(op).parts[0];
+    ValueFacts result = facts;
+    result.axes.clear();
+    for (int axis = 0; axis < to.rank(); ++axis) {
+      int const own = ir::operand_axis(part, axis);
+      if (own >= 0) {
+        result.axes.push_back(facts.axes[static_cast<std::size_t>(own)]);
+        continue;
+      }
+      // A repeated axis has the facts of the operand's axis of extent 1 at its place.
+      bool const same_rank = from.rank() == to.rank() && from.shape()[axis] == 1;
+      AxisFact fact = same_rank ? facts.axes[static_cast<std::size_t>(axis)] : AxisFact{1, facts.divisor(), 1};
+      fact.constancy = to.shape()[axis];
+      result.axes.push_back(fact);
+    }
     return result;
   }
 
   /// Keeps the range and the divisor of all elements; runs along axes are not followed.
   ValueFacts regrouped(Op const& op) const {
     ValueFacts result = unknown_facts(op.result()->type());
+    if (ir::source(op).partial) return result;
     ValueFacts const first = get(*op.operand(0));
     result.min = first.min;
     result.max = first.max;
