@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/source.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 
@@ -68,8 +69,12 @@ Value* of_uniform(Site& site) {
   return splat != nullptr ? splat_of(site, splat->operand(), site.type()) : nullptr;
 }
 
-Value* iota_of(Site& site, int axis) {
-  if (site.type().shape()[axis] == 1) return site.number(0);
+/// Rewrites coordinates under relabelled axes as those along the result's axis, or 0 where the result does not have it.
+Value* of_iota(Site& site) {
+  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
+  if (iota == nullptr || !ir::relabels(site.op)) return nullptr;
+  int const axis = ir::source(site.op).parts[0].axes[iota->as<ir::IotaOp>().axis].axis;
+  if (axis < 0 || site.type().shape()[axis] == 1) return site.number(0);
   return site.builder.op(ir::make_op<ir::IotaOp>(std::int64_t{axis}), {}, {site.type()}).result();
 }
 
@@ -78,20 +83,12 @@ Value* broadcast(Site& site) {
   if (x->type() == site.type()) return x;
   if (Op* inner = x->defined_by<ir::BroadcastOp>())
     return site.builder.op(ir::BroadcastOp{}, {inner->operand()}, {site.type()}).result();
-  if (Op* iota = x->defined_by<ir::IotaOp>()) return iota_of(site, static_cast<int>(iota->as<ir::IotaOp>().axis));
   return nullptr;
 }
 
 Value* expand_dims(Site& site) {
   auto const& axes = site.op.as<ir::ExpandDimsOp>().axes;
   if (axes.empty()) return site.operand();
-  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
-  if (iota != nullptr) {
-    auto axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
-    for (std::int64_t const added : axes)
-      if (added <= axis) ++axis;
-    return iota_of(site, axis);
-  }
   Op* const squeeze = site.operand()->defined_by<ir::SqueezeOp>();
   if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand()->type() == site.type())
     return squeeze->operand();
@@ -128,15 +125,7 @@ Value* squeeze(Site& site) {
   Op* const expand = site.operand()->defined_by<ir::ExpandDimsOp>();
   if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand()->type() == site.type())
     return expand->operand();
-  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
-  if (iota == nullptr) return nullptr;
-  std::int64_t axis = iota->as<ir::IotaOp>().axis;
-  std::int64_t below = 0;
-  for (std::int64_t const dropped : axes) {
-    if (dropped == axis) return site.number(0);
-    if (dropped < axis) ++below;
-  }
-  return iota_of(site, static_cast<int>(axis - below));
+  return nullptr;
 }
 
 Value* trans(Site& site) {
@@ -150,9 +139,6 @@ Value* trans(Site& site) {
       merged.permutation.push_back(inner->as<ir::TransOp>().permutation[static_cast<int>(axis)]);
     return site.builder.op(merged, {inner->operand()}, {site.type()}).result();
   }
-  if (Op* iota = site.operand()->defined_by<ir::IotaOp>())
-    for (int i = 0; i < permutation.size(); ++i)
-      if (permutation[i] == iota->as<ir::IotaOp>().axis) return iota_of(site, i);
   return nullptr;
 }
 
@@ -225,12 +211,13 @@ Value* shape(Site& site) {
     case OpKind::ReshapeOp:
     case OpKind::ExtractOp: {
       if (Value* value = of_uniform(site)) return value;
-      return site.op.is<ir::BroadcastOp>()    ? broadcast(site)
-             : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
-             : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
-             : site.op.is<ir::ReshapeOp>()    ? reshape(site)
-             : site.op.is<ir::ExtractOp>()    ? extract(site)
-                                              : trans(site);
+      Value* const other = site.op.is<ir::BroadcastOp>()    ? broadcast(site)
+                           : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
+                           : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
+                           : site.op.is<ir::ReshapeOp>()    ? reshape(site)
+                           : site.op.is<ir::ExtractOp>()    ? extract(site)
+                                                            : trans(site);
+      return other != nullptr ? other : of_iota(site);
     }
     case OpKind::ReduceOp:
       return reduce(site);
