@@ -289,6 +289,11 @@ void apply(Rule& rule, ButterflyOp const& op) {
   rule.result(tile);
 }
 
+void apply(Rule& rule, FlipOp const& op) {
+  if (rule.tile_operand("tile") && rule.axis_in(op.axis, rule.operand("tile").rank()))
+    rule.result(rule.operand("tile"));
+}
+
 void apply(Rule& rule, ConvertLayoutOp const&) {
   if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
   rule.require(rule.stated[0].with_layout(nullptr) == rule.operand("tile").with_layout(nullptr),

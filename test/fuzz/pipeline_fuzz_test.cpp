@@ -239,6 +239,7 @@ TEST_CASE("fuzz: random kernels have the properties that their generators promis
                                     "product of e5m2",
                                     "products of two elements",
                                     "butterfly",
+                                    "flip",
                                     "resize",
                                     "no products",
                                     "warps=8",

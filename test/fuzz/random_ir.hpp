@@ -457,7 +457,10 @@ class RandomKernel {
             keep(builder.op(ir::ResizeOp{}, {x}, {x->type().with_shape(shape)}).result());
             return;
           }
-          if (shape[axis] % 2 != 0) return;
+          if (shape[axis] % 2 != 0 || random().chance(30)) {
+            keep(builder.op(ir::make_op<ir::FlipOp>(std::int64_t{axis}), {x}, {x->type()}).result());
+            return;
+          }
           auto const op =
               ir::make_op<ir::ButterflyOp>(std::int64_t{axis}, shape[axis] % 4 == 0 && random().chance(60) ? 2 : 1);
           keep(builder.op(op, {x}, {x->type()}).result());

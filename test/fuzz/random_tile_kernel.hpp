@@ -162,7 +162,8 @@ class TileKernelGenerator : TileProducts {
     keep(scope, tile(define("concatenate " + high.name + ", " + low.name + " {axis = " + text(axis) + "}", a.type),
                      a.bound, a.error));
   }
-  /// Exchanges neighbours of a tile, some in a longer one, or takes the maximum of all by butterflies.
+  /// Exchanges neighbours of a tile, some in a longer one, gives its elements in the opposite order, or takes the
+  /// maximum of all by butterflies.
   void trade(Scope& scope, Tile const& a, int axis) {
     std::int64_t const extent = a.type.shape()[axis];
     auto const neighbours = [&](Entry const& x, std::int64_t stride) {
@@ -182,7 +183,9 @@ class TileKernelGenerator : TileProducts {
           define("extract " + all.name + " {offsets = [0, 0], uniform = true}", all.type.with_shape(one));
       return void(keep(scope, broadcast(tile(first, a.bound, computed_with.error), all.type.shape())));
     }
-    if (extent % 2 != 0) return;
+    if (extent % 2 != 0 || chance(30))
+      return void(
+          keep(scope, tile(define("flip " + a.name + " {axis = " + text(axis) + "}", a.type), a.bound, a.error)));
     std::int64_t stride = 1;
     while (extent % (4 * stride) == 0 && chance(70)) stride *= 2;
     Extents longer = a.type.shape();

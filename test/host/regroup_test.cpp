@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("tiles are reshaped, sliced, joined and split as row-major arithmetic says") {
+TEST_CASE("tiles are reshaped, sliced, flipped, joined and split as row-major arithmetic says", "[L8]") {
   for (Executor const on : executors_without_device) {
     check_regrouped<float>(on);
     check_regrouped<bf16>(on);

@@ -112,6 +112,25 @@ void check_pasted(Executor on) {
     }
 }
 
+/// Gives the elements of a tile in the opposite order along an axis.
+template <class T, int along, std::int64_t rows, std::int64_t columns>
+inline constexpr auto flipped = kernel("flipped", [](in<T, 2> x, out<T, 2> y) {
+  grid_over(y, shape<rows, columns>);
+  store(y, shape<rows, columns>, flip(load(x, shape<rows, columns>, 0, 0), axis<along>), 0, 0);
+});
+
+template <class T, int along, std::int64_t rows, std::int64_t columns>
+void check_flipped(Executor on) {
+  Array<T, 2> x({rows, columns}), y({rows, columns});
+  draw_all(x);
+  TEGULA_CHECK_RUN(on, (flipped<T, along, rows, columns>), x, y);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::int64_t const from = along == 0 ? (rows - 1 - i) * columns + j : i * columns + columns - 1 - j;
+      REQUIRE(static_cast<float>(y[i * columns + j]) == static_cast<float>(x[from]));
+    }
+}
+
 /// Splits axis 0, joins along axis 0 in the other order, and reduces one part.
 template <class T>
 inline constexpr auto exchanged = kernel("exchanged", [](in<T, 3> x, out<T, 3> y, out<T, 2> sums) {
@@ -278,6 +297,12 @@ void check_regrouped(Executor on) {
   check_pasted<T, 1, 32, 64, 0, 3, 32, 5>(on);
   check_pasted<T, 1, 24, 40, 3, 7, 12, 20>(on);
   check_exchanged<T>(on);
+  check_flipped<T, 0, 4, 64>(on);
+  check_flipped<T, 1, 4, 64>(on);
+  check_flipped<T, -1, 64, 128>(on);
+  check_flipped<T, 0, 128, 16>(on);
+  check_flipped<T, 0, 5, 48>(on);
+  check_flipped<T, 1, 7, 100>(on);
 }
 
 inline void check_regrouped_kernels(Executor on) {

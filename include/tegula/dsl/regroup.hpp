@@ -1,4 +1,5 @@
-// Gives tiles other shapes without arithmetic: reshape, slice, concatenate, join, split, interleave, deinterleave.
+// Moves elements of tiles without arithmetic: reshape, slice, flip, concatenate, join, split, interleave,
+// deinterleave.
 #pragma once
 
 #include "tegula/dsl/control.hpp"
@@ -161,6 +162,22 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
     return detail::Invalid<detail::element_t<A>, S>();
   else
     return detail::sliced<S, A>(a, Offset<at...>::list, where);
+}
+
+/// Gives the elements in the opposite order along an axis: `flip(x, axis<1>)`.
+template <detail::TileLike A, int along>
+constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
+  using S = detail::shape_t<A>;
+  constexpr int axis = detail::wrap_axis(along, S::rank);
+  constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
+  constexpr bool in_range = invalid || axis >= 0;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(in_range, "flip: the tile does not have this axis");
+  if constexpr (!used_once || invalid || !in_range)
+    return detail::Invalid<detail::element_t<A>, S>();
+  else
+    return detail::Unary<detail::element_t<A>, S, ir::FlipOp, detail::stored_t<A>>(
+        ir::make_op<ir::FlipOp>(std::int64_t{axis}), detail::stored(a), where);
 }
 
 /// Puts two tiles one behind the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along

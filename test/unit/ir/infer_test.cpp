@@ -50,6 +50,8 @@ TEST_CASE("infer: results that operands leave open must be stated") {
   CHECK(infer(make_op<ButterflyOp>(std::int64_t{1}, std::int64_t{16}), {row}).error ==
         "butterfly: tile is tile<1x16xf32>, of which axis 1 does not consist of pairs of 16 elements; the stride is a "
         "power of two");
+  CHECK(infer(make_op<FlipOp>(std::int64_t{1}), {row}).types == std::vector{row});
+  CHECK(!infer(make_op<FlipOp>(std::int64_t{2}), {row}).ok());
   CHECK(infer(make_op<ConcatenateOp>(std::int64_t{0}), {row, tile(Element::f32, {1, 8})}).error ==
         "concatenate: lhs is tile<1x16xf32> and rhs is tile<1x8xf32>: they may differ along axis 0 alone");
   CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {1, 16})}).types == std::vector{tile(Element::f16, {1, 16})});

@@ -132,6 +132,8 @@ void butterflies() {
         {&x, &y});
     CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i ^ stride); }) == "");
   }
+  run_clean(map_line("  %r = flip %a {axis = 0} : " + tile("f32") + "\n"), {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(255 - i); }) == "");
   // A longer tile has anything behind.
   HostTensor half(Element::f32, {128});
   std::string const few = "tile<128xf32, [register (1), lane (2) (4) (8) (16) (32), warp (64) (0)]>";

@@ -122,6 +122,28 @@ void butterflies() {
   }
 }
 
+void flips() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %y: out tensor<?x?xi32>, %z: out tensor<?x?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = load %x, %0, %0 : tile<12x5xi32>
+  %b = flip %a {axis = 0} : tile<12x5xi32>
+  store %y, %b, %0, %0
+  %c = flip %a {axis = 1} : tile<12x5xi32>
+  store %z, %c, %0, %0
+  return
+})");
+  std::mt19937_64 random(24);
+  HostTensor x(Element::i32, {12, 5}), y(Element::i32, {12, 5}), z(Element::i32, {12, 5});
+  x.fill(random, -1000, 1000);
+  REQUIRE(simulate(module, {x.view(), y.view(), z.view()}).clean());
+  for (int i = 0; i < 12; ++i)
+    for (int k = 0; k < 5; ++k) {
+      CHECK(y(i, k) == x(11 - i, k));
+      CHECK(z(i, k) == x(i, 4 - k));
+    }
+}
+
 void layout_conversion() {
   std::string const layout = ir::to_string(
       ir::Type::tile(Element::f32, {128}, layout::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
@@ -621,6 +643,7 @@ TEST_CASE("a log holds the records of each block", "[sim][P1]") { logs(); }
 
 TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for equal ones", "[sim][F30]") {
   butterflies();
+  flips();
   auto const module = module_of(R"(kernel @k(%x: in tensor<?xi32>, %y: out tensor<?xi32>) {
   %0 = constant {value = 0 : i64} : i64
   %a = load %x, %0 : tile<4xi32>

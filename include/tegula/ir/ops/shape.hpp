@@ -169,6 +169,25 @@ struct ButterflyOp : OpDefaults {
     return source_of(part);
   }
 };
+/// Gives the elements in the opposite order along an axis: `%r = flip %t {axis = 1} : tile<8x64xf32>`. `scratch` as
+/// for reduce.
+struct FlipOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "flip";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = one_layout;
+  std::int64_t axis = 0;
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() {
+    return fields(field("axis", &FlipOp::axis, bounds::axis),
+                  field("scratch", &FlipOp::scratch, bounds::shared_offset));
+  }
+  constexpr Source source(SourceShapes const& of) const {
+    SourcePart part = same_place(of.result.size());
+    part.axes[axis].step = -1;
+    part.axes[axis].offset = of.result[static_cast<int>(axis)] - 1;
+    return source_of(part);
+  }
+};
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults {
