@@ -308,7 +308,7 @@ class Transfer {
   /// Handles any function of the operands, element by element: equal where all of them are.
   ValueFacts elementwise(Op const& op) const {
     ValueFacts result = unknown_facts(op.result()->type());
-    if (!op.info().has(ir::elementwise)) return result;
+    if (!op.is(ir::Family::elementwise)) return result;
     for (std::size_t i = 0; i < result.axes.size(); ++i) {
       std::int64_t run = 0;
       for (Value const* operand : op.operands()) run = std::gcd(run, get(*operand).axes[i].constancy);

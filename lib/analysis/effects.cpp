@@ -20,8 +20,8 @@ void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
     into.reads = into.reads || effect.access == ir::Access::read;
     into.writes = into.writes || effect.access == ir::Access::write;
   }
-  if (op.info().has(ir::synchronizes)) into.reads = into.writes = true;  // nothing moves past it
-  into.launch_statement = into.launch_statement || op.info().has(ir::launch_statement);
+  if (op.is(ir::Family::synchronisation)) into.reads = into.writes = true;  // nothing moves past it
+  into.launch_statement = into.launch_statement || op.is(ir::Family::launch);
   for (int i = 0; i < op.block_count(); ++i) add_effects(op.block(i), into, depth);
   if (!op.is<ir::CallOp>()) return;
   ir::Function const* const caller = op.function();
@@ -55,7 +55,7 @@ ir::MemoryOrder memory_order(ir::Op const& op) {
 
 bool is_global_read(ir::Op const& op) {
   ir::Effects const& effects = op.info().effects;
-  if (effects.count != 1 || op.info().has(ir::block_op)) return false;
+  if (effects.count != 1 || op.info().is_block_op()) return false;
   return effects.list[0].space == ir::Space::global && effects.list[0].access == ir::Access::read;
 }
 

@@ -119,7 +119,7 @@ constexpr RuleOfOp order_rules[] = {
 /// Tells whether an op is in the table, or needs no rule: it neither synchronises nor holds ops.
 template <class OpStruct>
 constexpr bool has_order_rule() {
-  if ((OpStruct::traits & (synchronizes | has_regions)) == 0) return true;
+  if (OpStruct::family != Family::synchronisation && (OpStruct::traits & has_regions) == 0) return true;
   for (RuleOfOp const& entry : order_rules)
     if (entry.kind == kind_of<OpStruct>) return true;
   return false;

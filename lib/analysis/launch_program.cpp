@@ -2,6 +2,7 @@
 
 #include <map>
 #include <tuple>
+#include <type_traits>
 
 #include "ir/builder.hpp"
 #include "ir/infer.hpp"
@@ -85,72 +86,67 @@ class Slice {
     return emit(LaunchOp::sub, zero, step);
   }
 
-  /// Emits the step of a value. Steps are made in statements of their own: the order of arguments is the compiler's,
-  /// the program must not be.
+  // Each op gives its step from those of its operands. Steps are made in statements of their own: the order of
+  // arguments is the compiler's, the program must not be.
+  std::int32_t step(ir::ConstantOp const& constant, Op const&) { return number(ir::to_int(constant.value)); }
+  std::int32_t step(ir::MultiprocessorsOp const&, Op const&) { return emit(LaunchOp::multiprocessors); }
+  std::int32_t step(ir::ExtentOp const& extent, Op const& op) {
+    return emit(LaunchOp::extent, op.operand()->index(), static_cast<std::int32_t>(extent.axis));
+  }
+  std::int32_t step(ir::CompareOp const& compare, Op const& op) { return binary(predicate_op(compare.predicate), op); }
+  std::int32_t step(ir::SelectOp const&, Op const& op) {
+    std::int32_t const condition = steps_.at(op.in<ir::SelectOp>("condition"));
+    std::int32_t const left = steps_.at(op.lhs()), right = steps_.at(op.rhs());
+    return emit(LaunchOp::select, condition, left, right);
+  }
+  std::int32_t step(ir::CastOp const&, Op const& op) { return narrowed(steps_.at(op.operand()), element_of(op)); }
+  std::int32_t step(ir::NegOp const&, Op const& op) {
+    return narrowed(negated(steps_.at(op.operand())), element_of(op));
+  }
+  std::int32_t step(ir::AbsOp const&, Op const& op) {
+    std::int32_t const positive = steps_.at(op.operand());
+    std::int32_t const negative = negated(positive);
+    return narrowed(emit(LaunchOp::max, positive, negative), element_of(op));
+  }
+  std::int32_t step(ir::NotOp const&, Op const& op) {
+    std::int32_t const bits = steps_.at(op.operand());
+    std::int32_t const mask = number(element_of(op) == Element::boolean ? 1 : -1);
+    return narrowed(emit(LaunchOp::bit_xor, bits, mask), element_of(op));
+  }
+
+  static Element element_of(Op const& op) { return op.result()->type().element(); }
+
+  std::int32_t binary(LaunchOp operation, Op const& op) {
+    std::int32_t const left = steps_.at(op.lhs());
+    std::int32_t const right = steps_.at(op.rhs());
+    std::int32_t const result = emit(operation, left, right);
+    bool const wraps = operation == LaunchOp::add || operation == LaunchOp::sub || operation == LaunchOp::mul ||
+                       operation == LaunchOp::div;
+    return wraps ? narrowed(result, element_of(op)) : result;
+  }
+
+  template <class OpStruct>
+  std::int32_t step_of_op(Op const& op) {
+    constexpr bool stated = (OpStruct::traits & ir::launchable) != 0 || std::is_same_v<OpStruct, ir::ExtentOp>;
+    if constexpr (requires { OpStruct::launch; })
+      return binary(OpStruct::launch, op);
+    else if constexpr (stated)
+      return step(op.as<OpStruct>(), op);  // an op with the trait launchable needs an overload
+    else
+      throw InternalError("launch program: no step for " + std::string(op.info().mnemonic));
+  }
+
   std::int32_t compute(Value const& value) {
     Op const* const op = value.defining_op();
-    Element const element = value.type().element();
     if (op == nullptr) return emit(LaunchOp::scalar, value.index());
-    auto const step_of = [&](Value const* operand) { return steps_.at(operand); };
-    auto const binary = [&](LaunchOp operation, bool wraps) {
-      std::int32_t const left = step_of(op->lhs());
-      std::int32_t const right = step_of(op->rhs());
-      std::int32_t const step = emit(operation, left, right);
-      return wraps ? narrowed(step, element) : step;
-    };
     switch (op->kind()) {
-      case OpKind::ConstantOp:
-        return number(ir::to_int(op->as<ir::ConstantOp>().value));
-      case OpKind::ExtentOp:
-        return emit(LaunchOp::extent, op->operand()->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
-      case OpKind::MultiprocessorsOp:
-        return emit(LaunchOp::multiprocessors);
-      case OpKind::AddOp:
-        return binary(LaunchOp::add, true);
-      case OpKind::SubOp:
-        return binary(LaunchOp::sub, true);
-      case OpKind::MulOp:
-        return binary(LaunchOp::mul, true);
-      case OpKind::DivOp:
-        return binary(LaunchOp::div, true);
-      case OpKind::RemOp:
-        return binary(LaunchOp::rem, false);
-      case OpKind::CeilDivOp:
-        return binary(LaunchOp::ceil_div, false);
-      case OpKind::MinOp:
-        return binary(LaunchOp::min, false);
-      case OpKind::MaxOp:
-        return binary(LaunchOp::max, false);
-      case OpKind::AndOp:
-        return binary(LaunchOp::bit_and, false);
-      case OpKind::OrOp:
-        return binary(LaunchOp::bit_or, false);
-      case OpKind::XorOp:
-        return binary(LaunchOp::bit_xor, false);
-      case OpKind::CompareOp:
-        return binary(predicate_op(op->as<ir::CompareOp>().predicate), false);
-      case OpKind::SelectOp: {
-        std::int32_t const condition = step_of(op->in<ir::SelectOp>("condition"));
-        std::int32_t const left = step_of(op->lhs()), right = step_of(op->rhs());
-        return emit(LaunchOp::select, condition, left, right);
-      }
-      case OpKind::CastOp:
-        return narrowed(step_of(op->operand()), element);
-      case OpKind::NegOp:
-        return narrowed(negated(step_of(op->operand())), element);
-      case OpKind::AbsOp: {
-        std::int32_t const positive = step_of(op->operand());
-        std::int32_t const negative = negated(positive);
-        return narrowed(emit(LaunchOp::max, positive, negative), element);
-      }
-      case OpKind::NotOp: {
-        std::int32_t const bits = step_of(op->operand());
-        std::int32_t const mask = number(element == Element::boolean ? 1 : -1);
-        return narrowed(emit(LaunchOp::bit_xor, bits, mask), element);
-      }
-      default:
-        throw InternalError("launch program: no step for " + std::string(op->info().mnemonic));
+#define TEGULA_OP(name) \
+  case OpKind::name:    \
+    return step_of_op<ir::name>(*op);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
     }
+    return -1;
   }
 
   std::map<Value const*, std::int32_t> steps_;
@@ -167,7 +163,7 @@ void check(Op const& op, Value const& value) {
 LaunchProgram launch_program(ir::Function const& kernel) {
   Slice slice;
   for (Op const& op : kernel.body()) {
-    if (!op.info().has(ir::launch_statement)) continue;
+    if (!op.is(ir::Family::launch)) continue;
     for (Value const* operand : op.operands()) check(op, *operand);
     if (op.is<ir::GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i)

@@ -122,9 +122,9 @@ class Pressure {
 
 bool streams(ir::Op const& op) {
   return op.pure() && op.block_count() == 0 &&
-         (op.info().has(ir::elementwise) || op.info().has(ir::symbolic) || op.is<ir::BroadcastOp>() ||
-          op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>() ||
-          op.is<ir::ConstantOp>());
+         (op.is(ir::Family::elementwise) || (op.is(ir::Family::symbolic) && !op.info().has(ir::per_warp)) ||
+          op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::SplatOp>() ||
+          op.is<ir::IotaOp>() || op.is<ir::ConstantOp>());
 }
 
 int registers_of(ir::Type const& type) {

@@ -2,18 +2,11 @@
 
 namespace tegula::ir {
 
+bool is_expanded(OpInfo const& op) { return op.family == Family::elementwise && !op.runs(on_host); }
+
 bool is_function(Op const& op) {
-  switch (op.kind()) {
-#define TEGULA_EXACT(name, ...)
-#define TEGULA_EXPANDED(name, ...) case OpKind::name:
-#define TEGULA_EXPANDED_2(name, ...) case OpKind::name:
-#include "tegula/math/elementary.def"
-    case OpKind::SqrtOp:
-    case OpKind::DivOp:
-      return is_float(op.result()->type().element());
-    default:
-      return false;
-  }
+  bool const costly = is_expanded(op.info()) || op.is<SqrtOp>() || op.is<DivOp>();
+  return costly && is_float(op.result()->type().element());
 }
 
 }  // namespace tegula::ir

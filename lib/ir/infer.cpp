@@ -5,6 +5,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/verify_layouts.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::ir {
 
@@ -46,52 +47,45 @@ static void same_as_operands(Rule& rule, bool (*accepts)(Element), char const* e
   rule.result(rule.operands.front());
 }
 
-constexpr auto numbers = "numbers";
-constexpr auto integers = "integers";
-constexpr auto floats = "floats";
-constexpr auto logical = "integers and booleans";
 static bool any_element(Element) { return true; }
 
+/// Types an op whose struct names the elements that it takes.
+static void same_as_operands(Rule& rule, Takes takes) {
+  switch (takes) {
+    case Takes::numbers:
+      return same_as_operands(rule, is_arithmetic, "numbers");
+    case Takes::integers:
+      return same_as_operands(rule, is_whole, "integers");
+    case Takes::logical:
+      return same_as_operands(rule, is_integral, "integers and booleans");
+    case Takes::floats:
+      return same_as_operands(rule, is_real, "floats");
+    case Takes::by_rule:
+      throw InternalError(std::string(rule.info.mnemonic) + ": infer.cpp has no rule of its own for it");
+  }
+}
+
+/// True for ops that may have fewer bits than their element.
+template <class OpStruct>
+constexpr bool is_relaxable = requires(OpStruct op) {
+  op.bits;
+  op.licence;
+};
+
 /// Checks that relaxed arithmetic is of f32 and names its licence.
-static void relaxed(Rule& rule, bool is_relaxed, Licence licence) {
+template <class OpStruct>
+static void relaxed(Rule& rule, OpStruct const& op) {
+  bool is_relaxed = op.bits != 0;
+  if constexpr (requires { op.flush; })
+    is_relaxed = is_relaxed || op.flush;
+  else
+    is_relaxed = is_relaxed || op.normal;
   if (!is_relaxed || rule.failed) return;
   rule.require(rule.operand(0).element() == Element::f32, rule.says(0) + " but relaxed arithmetic is of f32");
-  rule.require(licence != Licence::none, "relaxed arithmetic must name its licence");
+  rule.require(op.licence != Licence::none, "relaxed arithmetic must name its licence");
 }
 
 // Arithmetic.
-void apply(Rule& rule, AddOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, SubOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, MulOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, DivOp const& op) {
-  same_as_operands(rule, is_arithmetic, numbers);
-  relaxed(rule, op.bits != 0 || op.normal, op.licence);
-}
-void apply(Rule& rule, RemOp const&) { same_as_operands(rule, is_whole, integers); }
-void apply(Rule& rule, CeilDivOp const&) { same_as_operands(rule, is_whole, integers); }
-void apply(Rule& rule, MinOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, MaxOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, AndOp const&) { same_as_operands(rule, is_integral, logical); }
-void apply(Rule& rule, OrOp const&) { same_as_operands(rule, is_integral, logical); }
-void apply(Rule& rule, XorOp const&) { same_as_operands(rule, is_integral, logical); }
-void apply(Rule& rule, ShlOp const&) { same_as_operands(rule, is_whole, integers); }
-void apply(Rule& rule, ShrOp const&) { same_as_operands(rule, is_whole, integers); }
-void apply(Rule& rule, NegOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, NotOp const&) { same_as_operands(rule, is_integral, logical); }
-void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-#define TEGULA_EXACT(op, ...) \
-  void apply(Rule& rule, op const&) { same_as_operands(rule, is_real, floats); }
-#define TEGULA_INFER_expansion TEGULA_EXACT
-#define TEGULA_INFER_coarse TEGULA_EXACT
-#define TEGULA_INFER_native(name)                        \
-  void apply(Rule& rule, name const& op) {               \
-    same_as_operands(rule, is_real, floats);             \
-    relaxed(rule, op.bits != 0 || op.flush, op.licence); \
-  }
-#define TEGULA_EXPANDED(op, name, device, ...) TEGULA_INFER_##device(op)
-#define TEGULA_EXPANDED_2 TEGULA_EXACT
-#include "tegula/math/elementary.def"
-
 void apply(Rule& rule, CompareOp const& op) {
   elementwise_rule(
       rule, 0, [](Element element) { return element == Element::boolean || is_arithmetic(element); },
@@ -393,41 +387,27 @@ void apply(Rule& rule, CallOp const&) {
   for (Type const& type : rule.stated) rule.result(type);
 }
 
+/// Applies the rule of an op: that of the elements it takes, or an overload of its own.
+template <class OpStruct>
+static void apply_rule(Rule& rule, OpStruct const& op) {
+  constexpr bool by_elements = [] {
+    if constexpr (requires { OpStruct::takes; }) return OpStruct::takes != Takes::by_rule;
+    return false;
+  }();
+  if constexpr (by_elements)
+    same_as_operands(rule, OpStruct::takes);
+  else
+    apply(rule, op);
+  if constexpr (is_relaxable<OpStruct>) relaxed(rule, op);
+}
+
 static void dispatch(Rule& rule, OpKind kind, void const* attributes) {
   switch (kind) {
 #define TEGULA_OP(name) \
   case OpKind::name:    \
-    return apply(rule, *static_cast<name const*>(attributes));
+    return apply_rule(rule, *static_cast<name const*>(attributes));
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
-  }
-}
-
-/// True for the integer ops that a launch program has steps for.
-static bool launch_arithmetic(OpKind kind) {
-  switch (kind) {
-    case OpKind::ConstantOp:
-    case OpKind::MultiprocessorsOp:
-    case OpKind::AddOp:
-    case OpKind::SubOp:
-    case OpKind::MulOp:
-    case OpKind::DivOp:
-    case OpKind::RemOp:
-    case OpKind::CeilDivOp:
-    case OpKind::MinOp:
-    case OpKind::MaxOp:
-    case OpKind::AndOp:
-    case OpKind::OrOp:
-    case OpKind::XorOp:
-    case OpKind::CompareOp:
-    case OpKind::SelectOp:
-    case OpKind::CastOp:
-    case OpKind::NegOp:
-    case OpKind::NotOp:
-    case OpKind::AbsOp:
-      return true;
-    default:
-      return false;
   }
 }
 
@@ -485,8 +465,7 @@ std::string why_not_launchable(Value const& value) {
     if (op == nullptr && (block == nullptr || block->parent_function() == nullptr))
       return to_string(at) + " changes within the kernel";
     if (op == nullptr) continue;
-    if (!launch_arithmetic(op->kind()))
-      return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
+    if (!op->info().is_launchable()) return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
     open.insert(open.end(), op->operands().rbegin(), op->operands().rend());
   }
   return {};

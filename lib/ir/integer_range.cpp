@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.hpp"
 #include "support/wide_integer.hpp"
 
 namespace tegula::ir {
@@ -47,41 +48,48 @@ IntegerRange full_range(Element element) {
 }
 
 std::optional<IntegerRange> source_range(OpKind kind) {
-  switch (kind) {
-    case OpKind::ExtentOp:
-      return IntegerRange{0, max_tensor_extent};
-    case OpKind::BlockIndexOp:
-      return IntegerRange{0, max_grid_blocks};
-    case OpKind::GridExtentOp:
-    case OpKind::MultiprocessorsOp:
-      return IntegerRange{1, max_tensor_extent};
-    default:
-      return std::nullopt;
-  }
+  std::optional<Bounds> const number = op_info(kind).number;
+  return number ? std::optional(IntegerRange{number->min, number->max}) : std::nullopt;
 }
 
 ResultRange arithmetic_range(OpKind kind, IntegerRange a, IntegerRange b, Element element) {
   IntegerRange const full = full_range(element);
   bool const ordered = has_known_order(element);
-  switch (kind) {
-    case OpKind::AddOp:
+  std::optional<LaunchOp> const step = op_info(kind).launch;
+  if (!step) return {full};
+  switch (*step) {
+    case LaunchOp::add:
       return exact(Int128(a.min) + b.min, Int128(a.max) + b.max, element);
-    case OpKind::SubOp:
+    case LaunchOp::sub:
       return exact(Int128(a.min) - b.max, Int128(a.max) - b.min, element);
-    case OpKind::MulOp:
+    case LaunchOp::mul:
       return product(a, b, element);
-    case OpKind::DivOp:
-    case OpKind::CeilDivOp:
-      return {ordered ? quotient(a, b, kind == OpKind::CeilDivOp, full) : full};
-    case OpKind::RemOp:
+    case LaunchOp::div:
+    case LaunchOp::ceil_div:
+      return {ordered ? quotient(a, b, *step == LaunchOp::ceil_div, full) : full};
+    case LaunchOp::rem:
       return {ordered ? remainder(a, b, full) : full};
-    case OpKind::MinOp:
+    case LaunchOp::min:
       return {ordered ? IntegerRange{std::min(a.min, b.min), std::min(a.max, b.max)} : full};
-    case OpKind::MaxOp:
+    case LaunchOp::max:
       return {ordered ? IntegerRange{std::max(a.min, b.min), std::max(a.max, b.max)} : full};
-    default:
-      return {full};
+    case LaunchOp::bit_and:
+    case LaunchOp::bit_or:
+    case LaunchOp::bit_xor:
+    case LaunchOp::eq:
+    case LaunchOp::ne:
+    case LaunchOp::lt:
+    case LaunchOp::le:
+    case LaunchOp::gt:
+    case LaunchOp::ge:
+    case LaunchOp::select:
+    case LaunchOp::constant:
+    case LaunchOp::extent:
+    case LaunchOp::scalar:
+    case LaunchOp::multiprocessors:
+      break;
   }
+  return {full};
 }
 
 IntegerRange counter_range(IntegerRange lower, IntegerRange upper, IntegerRange step) {

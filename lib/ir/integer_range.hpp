@@ -30,7 +30,7 @@ bool has_known_order(Element element);
 /// Gives all integers that the element holds; for a float, and for u64, all of 64 bits.
 IntegerRange full_range(Element element);
 
-/// Gives the range of an op without operands, or with a tensor, that makes an index; nothing for other ops.
+/// Gives the range of an op without operands, or with a tensor, that makes an index (its `number`); nothing for others.
 std::optional<IntegerRange> source_range(OpKind kind);
 
 /// Holds the range of a result, and whether the result may wrap; a result that may wrap has the element's full range.

@@ -106,8 +106,8 @@ Function* Op::function() const {
 }
 
 bool Op::pure() const {
-  constexpr unsigned impure = terminator | launch_statement | synchronizes | unique;
-  if (info_->effects.count != 0 || (info_->traits & impure) != 0 || is<CallOp>()) return false;
+  if (info_->effects.count != 0 || (info_->traits & (terminator | unique)) != 0 || is<CallOp>()) return false;
+  if (is(Family::launch) || is(Family::synchronisation)) return false;
   for (auto const& block : blocks_)
     for (Op const& op : *block)
       if (!op.info().has(terminator) && !op.pure()) return false;

@@ -99,6 +99,7 @@ class Op {
   [[nodiscard]] bool is() const {
     return kind() == kind_of<OpStruct>;
   }
+  [[nodiscard]] bool is(Family family) const { return info_->family == family; }
   /// Gives the op's attributes as its struct; the kind must match.
   template <class OpStruct>
   [[nodiscard]] OpStruct& as() {
@@ -177,7 +178,7 @@ class Op {
   void set_where(location where) { where_ = where; }
 
   /// True when the op, with all inside it, only computes its results, and equal ones are interchangeable. It then has
-  /// no effects, calls or launch statements, is not a terminator, and is neither synchronizes nor unique.
+  /// no effects, calls or launch statements, is not a terminator, and neither synchronises nor is unique.
   [[nodiscard]] bool pure() const;
   /// Unlinks and destroys this op. Its results must be unused.
   void erase();

@@ -5,6 +5,7 @@
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/type.hpp>
+#include <concepts>
 #include <map>
 #include <string>
 
@@ -84,6 +85,72 @@ constexpr bool effects_are_complete() {
   return true;
 }
 
+/// True if the statements of an op about its kind agree with each other.
+template <class OpStruct>
+constexpr bool is_consistent() {
+  constexpr bool block = BlockOp<OpStruct>, blocks = (OpStruct::traits & (has_regions | terminator)) != 0;
+  switch (OpStruct::family) {
+    case Family::elementwise:
+      return !block && OpStruct::operands.size() > 0 && OpStruct::effects.count == 0 && !blocks;
+    case Family::constant:
+      return !block && OpStruct::operands.size() == 0 && OpStruct::effects.count == 0 && !blocks;
+    case Family::shape:
+    case Family::reduction:
+    case Family::symbolic:
+      return OpStruct::effects.count == 0 && !blocks;
+    case Family::product:
+    case Family::memory:
+    case Family::synchronisation:
+      return !blocks;
+    case Family::control:
+      return OpStruct::effects.count == 0;
+    case Family::launch:
+      return !block && OpStruct::effects.count == 0 && !blocks;
+    case Family::report:
+      return !block && !blocks;
+  }
+  return false;
+}
+
+/// True if every executor runs an op, or a pass replaces it; block ops need not run on hosts.
+template <class OpStruct>
+constexpr bool is_replaced() {
+  constexpr unsigned needed = BlockOp<OpStruct> ? on_warps : everywhere;
+  return (OpStruct::support & needed) == needed || requires { OpStruct::replaced_by; };
+}
+
+template <class OpStruct>
+constexpr OpInfo info_of(OpStruct const& defaults, void (*fields)(void*, std::vector<FieldRef>&)) {
+  OpInfo info{};
+  info.kind = kind_of<OpStruct>;
+  info.mnemonic = OpStruct::mnemonic;
+  info.family = OpStruct::family;
+  info.support = OpStruct::support;
+  info.operands = OpStruct::operands;
+  info.effects = OpStruct::effects;
+  info.traits = OpStruct::traits;
+  if constexpr (requires { OpStruct::launch; }) info.launch = OpStruct::launch;
+  if constexpr (requires {
+                  { &OpStruct::number } -> std::same_as<Bounds const*>;
+                })
+    info.number = OpStruct::number;
+  if constexpr (requires { OpStruct::replaced_by; }) info.replaced_by = OpStruct::replaced_by;
+  info.size = sizeof(OpStruct);
+  info.defaults = &defaults;
+  info.list_fields = fields;
+  info.source = source_function<OpStruct>();
+  info.scratch = scratch_function<OpStruct>();
+  return info;
+}
+
+#define TEGULA_OP(name)                                                                                \
+  static_assert(                                                                                       \
+      requires { name::family; }, #name " has no family: derive it from OpDefaults<Family, Support>"); \
+  static_assert(is_consistent<name>(), #name " does what its family does not");                        \
+  static_assert(is_replaced<name>(), #name " lacks executors: state replaced_by, the pass that replaces it");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
 std::array<OpInfo, op_kind_count> make_table() {
   std::array<OpInfo, op_kind_count> table{};
   hana::for_each(op_types, [&](auto type) {
@@ -93,17 +160,7 @@ std::array<OpInfo, op_kind_count> make_table() {
       static_assert(effects_are_complete<OpStruct>(),
                     "each access of an op names its operand, and an asynchronous one its completion");
       static constexpr OpStruct defaults{};
-      constexpr OpKind kind = kind_of<OpStruct>;
-      table[static_cast<std::size_t>(kind)] = {kind,
-                                               OpStruct::mnemonic,
-                                               OpStruct::operands,
-                                               OpStruct::effects,
-                                               OpStruct::traits,
-                                               sizeof(OpStruct),
-                                               &defaults,
-                                               &list_fields<OpStruct>,
-                                               source_function<OpStruct>(),
-                                               scratch_function<OpStruct>()};
+      table[static_cast<std::size_t>(kind_of<OpStruct>)] = info_of(defaults, &list_fields<OpStruct>);
     }
   });
   return table;
@@ -118,6 +175,15 @@ std::array<OpInfo, op_kind_count> const& table() {
 }  // namespace
 
 OpInfo const& op_info(OpKind kind) { return table()[static_cast<std::size_t>(kind)]; }
+
+std::string why_not_run(OpInfo const& op, Support executor) {
+  std::string const who = executor == on_host             ? "code generation for hosts"
+                          : executor == on_tile_simulator ? "the simulator of whole tiles"
+                          : executor == on_warp_simulator ? "the simulator of warps"
+                                                          : "code generation for GPUs";
+  std::string const first = op.replaced_by.empty() ? "" : "; run " + std::string(op.replaced_by) + " first";
+  return std::string(op.mnemonic) + ": " + who + " does not run it" + first;
+}
 
 int OpInfo::position(std::string_view operand) const {
   auto const found = std::find(operands.begin(), operands.end(), operand);

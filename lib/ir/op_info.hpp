@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,16 +28,26 @@ struct FieldRef {
 struct OpInfo {
   OpKind kind;
   std::string_view mnemonic;
+  Family family;
+  unsigned support;
   std::span<std::string_view const> operands;
   Effects effects;
   unsigned traits;
-  std::size_t size;      ///< of the struct; all op structs are trivially copyable
-  void const* defaults;  ///< a default-constructed struct
+  std::optional<LaunchOp> launch;  ///< the step of launch programs for an op of two integers
+  std::optional<Bounds> number;    ///< of the integer that an op without integer operands gives
+  std::string_view replaced_by;    ///< the pass that makes other ops of it; empty: none needs to
+  std::size_t size;                ///< of the struct; all op structs are trivially copyable
+  void const* defaults;            ///< a default-constructed struct
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
   Source (*source)(void const* op, SourceShapes const& of);  ///< null: the op does not state its source
   std::int64_t* (*scratch)(void* op);                        ///< null: the op has no attribute `scratch`
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+  [[nodiscard]] bool runs(Support executor) const { return (support & executor) != 0; }
+  /// True for an op of the block family: see BlockOp.
+  [[nodiscard]] bool is_block_op() const { return !runs(on_tile_simulator); }
+  /// True for an op of integers that launch programs compute.
+  [[nodiscard]] bool is_launchable() const { return has(launchable) || launch.has_value(); }
   /// True for an op that combines elements with those in memory at once.
   [[nodiscard]] bool atomic() const {
     return std::any_of(effects.begin(), effects.end(), [](Effect const& effect) { return effect.atomic; });
@@ -51,6 +62,8 @@ struct OpInfo {
 };
 
 OpInfo const& op_info(OpKind kind);
+/// Says why an executor does not run an op, which it meets all the same: the one text of all refusals.
+std::string why_not_run(OpInfo const& op, Support executor);
 /// Finds the op with that mnemonic, else null.
 OpInfo const* find_op(std::string_view mnemonic);
 

@@ -223,7 +223,7 @@ class Verifier {
         break;
     }
     if (typed) check_directions(op);
-    if (typed && (op.info().has(block_op) || op.is<BufferAllocOp>() || op.is<ProfileBeginOp>() ||
+    if (typed && (op.info().is_block_op() || op.is<BufferAllocOp>() || op.is<ProfileBeginOp>() ||
                   op.is<ProfileAppendOp>() || op.is<ProfileEndOp>()))
       if (std::string const wrong = why_not_here(op, *function_); !wrong.empty()) error(op, named(op, wrong));
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);

@@ -148,7 +148,7 @@ std::string why_not_here(Op const& op, Function const& function) {
 bool has_block_ops(Function const& function) {
   auto const found = [](auto const& self, Block const& block) -> bool {
     for (Op const& op : block) {
-      if (op.info().has(block_op)) return true;
+      if (op.info().is_block_op()) return true;
       for (int i = 0; i < op.block_count(); ++i)
         if (self(self, op.block(i))) return true;
     }

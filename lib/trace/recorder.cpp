@@ -121,27 +121,43 @@ std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
 
 // Folds an i64 op on constants; none where folding would only repeat work of the passes.
 std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b) {
+  std::optional<LaunchOp> const step = ir::op_info(kind).launch;
   bool const divides = b > 0 && a >= 0;
-  switch (kind) {
-    case ir::OpKind::AddOp:
+  if (!step) return std::nullopt;
+  switch (*step) {
+    case LaunchOp::add:
       return math::wrapping_add(a, b);
-    case ir::OpKind::SubOp:
+    case LaunchOp::sub:
       return math::wrapping_sub(a, b);
-    case ir::OpKind::MulOp:
+    case LaunchOp::mul:
       return math::wrapping_mul(a, b);
-    case ir::OpKind::MinOp:
+    case LaunchOp::min:
       return a < b ? a : b;
-    case ir::OpKind::MaxOp:
+    case LaunchOp::max:
       return a < b ? b : a;
-    case ir::OpKind::DivOp:
+    case LaunchOp::div:
       return divides ? std::optional(math::div(a, b)) : std::nullopt;
-    case ir::OpKind::RemOp:
+    case LaunchOp::rem:
       return divides ? std::optional(math::rem(a, b)) : std::nullopt;
-    case ir::OpKind::CeilDivOp:
+    case LaunchOp::ceil_div:
       return divides ? std::optional(math::ceil_div(a, b)) : std::nullopt;
-    default:
-      return std::nullopt;
+    case LaunchOp::bit_and:
+    case LaunchOp::bit_or:
+    case LaunchOp::bit_xor:
+    case LaunchOp::eq:
+    case LaunchOp::ne:
+    case LaunchOp::lt:
+    case LaunchOp::le:
+    case LaunchOp::gt:
+    case LaunchOp::ge:
+    case LaunchOp::select:
+    case LaunchOp::constant:
+    case LaunchOp::extent:
+    case LaunchOp::scalar:
+    case LaunchOp::multiprocessors:
+      break;
   }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ class RandomKernel {
     void again() {
       std::vector<ir::Op const*> ops;
       for (ir::Op const& op : builder.block())
-        if (op.block_count() == 0 && !op.info().has(ir::launch_statement)) ops.push_back(&op);
+        if (op.block_count() == 0 && !op.is(ir::Family::launch)) ops.push_back(&op);
       if (ops.empty()) return;
       ir::ValueMap map;
       ir::Op const& source = *random().pick(ops);

@@ -1,5 +1,6 @@
 // Tests that the pass expand-math changes no bit: the simulator gives the same before and after it.
 #include "../unit/sim/sim_support.hpp"
+#include "ir/elementary.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"
 #include "transform/common/elementary.hpp"
@@ -24,7 +25,7 @@ void check_unchanged(std::string const& op, Element operand, Element result, std
   transform::run_pipeline(module, "expand-math", {});
   INFO(ir::print(module));
   for (ir::Op const& each : module.kernel().body()) {
-    CHECK_FALSE(transform::is_expanded(each.kind()));
+    CHECK_FALSE(ir::is_expanded(each.info()));
     bool const arithmetic = !each.is<ir::CastOp>() && !each.is<ir::LoadOp>() && each.result_count() == 1;
     if (arithmetic)
       CHECK((each.result()->type().element() != Element::f16 && each.result()->type().element() != Element::bf16));

@@ -564,7 +564,7 @@ TEST_CASE("the table of synchronising ops has each of them with each of its mode
   for (int number = 0; number < ir::op_kind_count; ++number) {
     auto const kind = static_cast<ir::OpKind>(number);
     ir::OpInfo const& info = ir::op_info(kind);
-    if (!info.has(ir::synchronizes)) continue;
+    if (info.family != ir::Family::synchronisation) continue;
     std::string const name(info.mnemonic);
     INFO(name);
     CHECK(found.count(name) == 1);

@@ -89,7 +89,7 @@ inline ir::Module without_schedule(ir::Module const& module) {
 inline std::vector<Mutation> mutations(ir::Module const& module) {
   return mutations(module, [](ir::Op const& op) {
     bool const hint = op.is<ir::PrefetchTensorMapOp>() || op.is<ir::TmaPrefetchOp>() || op.is<ir::LaunchDependentsOp>();
-    return op.info().has(ir::synchronizes) && !hint && !detail::schedules_only(op);
+    return op.is(ir::Family::synchronisation) && !hint && !detail::schedules_only(op);
   });
 }
 

@@ -1,5 +1,5 @@
-// Describes an op struct: names of operands, attribute fields, effects and traits. Plain constexpr tables;
-// lib/ir/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and effects.
+// Describes an op struct: family, executors, names of operands, attribute fields, effects and traits. Plain constexpr
+// tables; lib/ir/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and effects.
 #pragma once
 
 #include <array>
@@ -129,23 +129,49 @@ constexpr Effects updates(Space space, int operand) {
   return (reads(space, operand) | writes(space, operand)).atomic();
 }
 
+/// Names the family of an op; each has one. Switches over families have no default, so code that parts ops by family
+/// hears of a new one.
+enum class Family : std::uint8_t {
+  elementwise,  ///< result element (i) depends on operand elements (i) only; operands and result have one shape
+  constant,     ///< gives elements without operands: the same everywhere, or coordinates
+  shape,        ///< moves elements between shapes, layouts and threads
+  reduction,    ///< combines elements with others of the same tile
+  product,      ///< multiplies matrices
+  memory,       ///< accesses memory, or allocates and views it
+  symbolic,     ///< pure, and without elements: extents, indices of blocks and warps, slices of tensors, descriptors
+  control,      ///< holds blocks, ends one, or calls
+  launch,       ///< belongs to the launch program (grid, require): kept, and evaluated on the host
+  synchronisation,  ///< orders memory or agents: never dropped, merged, or moved past an access
+  report,           ///< writes messages or records
+};
+
+/// Lists the executors that run an op itself; combine with |. Code generation of an executor has a lowering of each op
+/// that names it, a simulator a meaning, else it does not compile. A pass replaces an op before it meets another one.
+enum Support : unsigned {
+  nowhere = 0,
+  on_host = 1,            ///< code generation for CPUs
+  on_tile_simulator = 2,  ///< blocks that hold whole tiles (lib/sim)
+  on_warp_simulator = 4,  ///< warps that hold fragments (lib/sim/block)
+  on_gpu = 8,             ///< code generation for NVPTX
+  on_simulators = on_tile_simulator | on_warp_simulator,
+  on_warps = on_warp_simulator | on_gpu,  ///< the block family: threads, shared memory, asynchronous work
+  everywhere = on_host | on_simulators | on_gpu,
+};
+
 /// Lists the traits that an op struct may have in `traits`; combine with |.
 enum Trait : unsigned {
   no_traits = 0,
-  elementwise = 1,  ///< result element (i) depends on operand elements (i) only; operands and result have one shape
-  commutative = 2,  ///< the two operands may be swapped
-  terminator = 4,   ///< ends a block
-  has_regions = 8,  ///< holds blocks; its effects are those inside
-  launch_statement = 16,  ///< belongs to the launch program (grid, require): kept, and evaluated on the host
-  variadic = 32,          ///< any number of operands from the last named one on
-  symbolic = 64,          ///< pure, and without elements (extents, block indices, slices of tensors)
-  block_op = 128,  ///< of the block family: names threads, shared memory or asynchronous work; no tile executor runs it
-  synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
-  unique = 512,        ///< two equal ones are two things (allocations): never merged
-  collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
-  rearranges = 2048,   ///< each element of the result is one of an operand's: the op computes nothing
-  one_layout = 4096,   ///< tile operands and results have one shape, and one thread holds an element of all of them
-  per_warp = 8192,     ///< the result may differ between warps even where the operands do not
+  commutative = 1,   ///< the two operands may be swapped
+  terminator = 2,    ///< ends a block
+  has_regions = 4,   ///< holds blocks; its effects are those inside
+  variadic = 8,      ///< any number of operands from the last named one on
+  unique = 16,       ///< two equal ones are two things (allocations): never merged
+  collective = 32,   ///< all lanes of a warp take part: not allowed in an elected region
+  rearranges = 64,   ///< each element of the result is one of an operand's: the op computes nothing
+  one_layout = 128,  ///< tile operands and results have one shape, and one thread holds an element of all of them
+  per_warp = 256,    ///< the result may differ between warps even where the operands do not
+  launchable = 512,  ///< of integers: may stand in a launch expression (a grid, a require)
+  via_f32 = 1024,    ///< of f16 and bf16: computed in f32 and rounded once
 };
 
 template <std::size_t count>
@@ -208,8 +234,15 @@ constexpr std::tuple<F...> fields(F... list) {
   return {list...};
 }
 
-/// Gives an op struct empty lists of operands, effects and traits unless it states its own.
+/// Gives an op struct its family and its executors. Its lists of effects, traits and attributes are empty unless it
+/// states its own. A struct may state more:
+/// - `number`: the bounds of the integer that an op without integer operands gives,
+/// - `launch`: the step of launch programs that computes the op of two integers,
+/// - `replaced_by`: the pass that replaces the op before an executor that does not run it.
+template <Family of, unsigned by = everywhere>
 struct OpDefaults {
+  static constexpr Family family = of;
+  static constexpr unsigned support = by;
   static constexpr Effects effects = {};
   static constexpr unsigned traits = no_traits;
   static constexpr auto attributes() { return std::tuple<>(); }

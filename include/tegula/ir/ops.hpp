@@ -9,8 +9,13 @@
 
 namespace tegula::ir {
 
-/// True for an op of the block family: it names threads, shared memory or asynchronous work.
+/// True for an op of the block family: it names threads, shared memory or asynchronous work, so nothing that holds
+/// whole tiles runs it.
 template <class OpStruct>
-concept BlockOp = (OpStruct::traits & block_op) != 0;
+concept BlockOp = (OpStruct::support & on_tile_simulator) == 0;
+
+/// True for an op that works element by element.
+template <class OpStruct>
+concept ElementwiseOp = OpStruct::family == Family::elementwise;
 
 }  // namespace tegula::ir

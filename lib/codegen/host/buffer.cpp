@@ -106,7 +106,7 @@ namespace tegula::codegen {
 using namespace host;
 
 bool runs_on_host(ir::Op const& op) {
-  if (!op.info().has(ir::block_op) && !op.is<ir::BufferAllocOp>()) return true;
+  if (!op.info().is_block_op() && !op.is<ir::BufferAllocOp>()) return true;
   bool mbarriers = false;
   for (ir::Value const* operand : op.operands()) mbarriers = mbarriers || operand->type().is_mbarrier();
   for (int i = 0; i < op.result_count(); ++i) mbarriers = mbarriers || op.result(i)->type().is_mbarrier();

@@ -151,7 +151,7 @@ bool only_stored(ir::Value const& value, std::vector<ir::Op const*>& stores, int
     if (--budget < 0) return false;
     if (user.is<ir::StoreOp>()) {
       stores.push_back(&user);
-    } else if (!user.info().has(ir::elementwise) || user.result()->type().shape() != value.type().shape() ||
+    } else if (!user.is(ir::Family::elementwise) || user.result()->type().shape() != value.type().shape() ||
                !only_stored(*user.result(), stores, budget)) {
       return false;
     }

@@ -60,7 +60,7 @@ bool FunctionEmitter::available(ir::Value const& value, bool same_index, std::ve
   } else if (context.plan.kept(value) || context.plan.kept_as_panels(value)) {
     result = false;
   } else {
-    bool const keeps_index = op->info().has(ir::elementwise);
+    bool const keeps_index = op->is(ir::Family::elementwise);
     for (ir::Value const* operand : op->operands())
       if (operand->type().is_tile() && !available(*operand, same_index && keeps_index, members, known)) result = false;
   }
@@ -77,7 +77,7 @@ bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
       if (ordered_tensor(*member, context.plan) == tensor) return false;
   std::map<std::pair<ir::Value const*, bool>, bool> known;
   if (!candidate.is<ir::StoreOp>() && !candidate.is<ir::ReduceOp>()) {
-    bool const keeps_index = candidate.info().has(ir::elementwise);
+    bool const keeps_index = candidate.is(ir::Family::elementwise);
     for (ir::Value const* operand : candidate.operands())
       if (operand->type().is_tile() && !available(*operand, keeps_index, members, known)) return false;
     return true;
@@ -154,7 +154,7 @@ void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
 void FunctionEmitter::block(ir::Block const& region) {
   for (auto at = region.begin(); at != region.end(); ++at) {
     ir::Op const& op = *at;
-    if (op.info().has(ir::terminator) || op.info().has(ir::launch_statement) || done_.contains(&op)) continue;
+    if (op.info().has(ir::terminator) || op.is(ir::Family::launch) || done_.contains(&op)) continue;
     AtLine const at_line(*this, op);
     if (op.is<ir::ForOp>()) {
       if (Contraction const* whole = context.plan.contraction(op)) {

@@ -135,7 +135,7 @@ llvm::Value* FunctionEmitter::scalar(ir::Value const& value) {
   if (op->is<ir::GridExtentOp>()) return grid_extent(static_cast<int>(op->as<ir::GridExtentOp>().axis));
   if (op->is<ir::MultiprocessorsOp>()) return i64(host_multiprocessors);
   if (op->is<ir::LoadOp>()) return scalars_.back()[&value] = load_scalar(*op);
-  if (!op->info().has(ir::elementwise))
+  if (!op->is(ir::Family::elementwise))
     throw InternalError("host codegen: scalar " + std::string(op->info().mnemonic) + " used before it was emitted");
   std::vector<llvm::Value*> operands;
   for (ir::Value const* operand : op->operands()) operands.push_back(scalar(*operand));

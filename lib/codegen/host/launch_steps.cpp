@@ -11,32 +11,7 @@ namespace tegula::codegen {
 
 namespace host {
 
-using ir::OpKind;
-
 namespace {
-
-std::optional<LaunchOp> step_of(ir::Op const& op) {
-  switch (op.kind()) {
-    case OpKind::AddOp:
-      return LaunchOp::add;
-    case OpKind::SubOp:
-      return LaunchOp::sub;
-    case OpKind::MulOp:
-      return LaunchOp::mul;
-    case OpKind::DivOp:
-      return LaunchOp::div;
-    case OpKind::RemOp:
-      return LaunchOp::rem;
-    case OpKind::CeilDivOp:
-      return LaunchOp::ceil_div;
-    case OpKind::MinOp:
-      return LaunchOp::min;
-    case OpKind::MaxOp:
-      return LaunchOp::max;
-    default:
-      return std::nullopt;
-  }
-}
 
 bool collect(ir::Value const& value, std::set<ir::Value const*>& seen) {
   if (!seen.insert(&value).second) return true;
@@ -45,8 +20,8 @@ bool collect(ir::Value const& value, std::set<ir::Value const*>& seen) {
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
   if (op->is<ir::ExtentOp>()) return op->operand()->defining_op() == nullptr;  // not of a slice
   if (op->is<ir::ConstantOp>() || op->is<ir::MultiprocessorsOp>()) return true;
-  return step_of(*op) && std::all_of(op->operands().begin(), op->operands().end(),
-                                     [&](ir::Value const* operand) { return collect(*operand, seen); });
+  return op->info().launch && std::all_of(op->operands().begin(), op->operands().end(),
+                                          [&](ir::Value const* operand) { return collect(*operand, seen); });
 }
 
 }  // namespace
@@ -82,7 +57,7 @@ std::int32_t LaunchSteps::value(ir::Value const& value) {
         add({LaunchOp::extent, op->operand()->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
   } else if (op->is<ir::MultiprocessorsOp>()) {
     step = add({LaunchOp::multiprocessors, 0, 0, 0, 0});
-  } else if (auto const kind = step_of(*op)) {
+  } else if (auto const kind = op->info().launch) {
     std::int32_t const a = this->value(*op->lhs());
     step = apply(*kind, a, this->value(*op->rhs()));
   } else {

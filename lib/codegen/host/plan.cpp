@@ -70,7 +70,7 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.info().has(ir::elementwise) || ir::relabels(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
+  return op.is(ir::Family::elementwise) || ir::relabels(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
          reads_tensor(op);
 }
 

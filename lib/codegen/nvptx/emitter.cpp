@@ -45,7 +45,7 @@ bool has_calls(ir::Function const& function) {
 
 /// True if the function has block ops besides the barriers that its tile ops need.
 bool has_more_than_barriers(ir::Function const& function) {
-  return any_op(function, [](ir::Op const& op) { return op.info().has(ir::block_op) && !op.is<ir::BarrierOp>(); });
+  return any_op(function, [](ir::Op const& op) { return op.info().is_block_op() && !op.is<ir::BarrierOp>(); });
 }
 bool has_more_than_barriers(ir::Module const& module) {
   return std::any_of(module.functions().begin(), module.functions().end(),

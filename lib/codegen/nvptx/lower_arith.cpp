@@ -343,7 +343,7 @@ namespace {
 bool equal_along(ir::Value const& tile, std::int64_t axis) {
   ir::ValueMemo<bool> memo;
   auto const needs = [](ir::Value const& at, auto const& visit) {
-    if (at.defining_op() != nullptr && at.defining_op()->info().has(ir::elementwise)) ir::operands_of(at, visit);
+    if (at.defining_op() != nullptr && at.defining_op()->is(ir::Family::elementwise)) ir::operands_of(at, visit);
   };
   return memo.of(tile, needs, [&](ir::Value const& at) {
     ir::Op const* const op = at.defining_op();
@@ -351,7 +351,7 @@ bool equal_along(ir::Value const& tile, std::int64_t axis) {
     if (op->is<ir::SplatOp>() || op->is<ir::ConstantOp>()) return true;
     if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis != axis;
     if (op->is<ir::BroadcastOp>() && op->operand()->type().shape()[static_cast<int>(axis)] == 1) return true;
-    return op->info().has(ir::elementwise) &&
+    return op->is(ir::Family::elementwise) &&
            std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* in) { return memo.at(*in); });
   });
 }

@@ -85,7 +85,7 @@ void unroll(llvm::BranchInst* back, std::int64_t factor) {
 bool may_double(ir::Op const& loop) {
   bool result = true;
   ir::walk_pre_order(loop.block(), [&](ir::Op& op) {
-    result = result && !op.info().has(ir::block_op) && ir::scratch_bytes(op) == 0;
+    result = result && !op.info().is_block_op() && ir::scratch_bytes(op) == 0;
     return ir::Walk::advance;
   });
   return result;

@@ -89,12 +89,14 @@ class Costs {
 
  private:
   OpCost plain() const {
-    unsigned const traits = op_.info().traits;
     if (op_.is<ConstantOp>() || op_.is<CastOp>()) {
       bool const converts = op_.is<CastOp>();
       return {converts ? elements(*op_.result()) : 0, converts ? target_.costs.arithmetic_latency : 0};
     }
-    if ((traits & elementwise) == 0) return {(traits & (block_op | symbolic | launch_statement | rearranges)) == 0};
+    if (!op_.is(Family::elementwise)) {
+      bool const free = op_.info().is_block_op() || op_.is(Family::symbolic) || op_.is(Family::launch);
+      return {!free && !op_.info().has(rearranges)};
+    }
     int const count = elements(*op_.result());
     Element const element = op_.result()->type().element();
     if (is_function(op_)) {

@@ -9,9 +9,9 @@ namespace tegula::sim::block {
 
 /// Runs ops on fragments by the meaning of whole tiles (sim/meaning.hpp).
 template <class OpStruct>
-concept SameForFragments =
-    !ir::BlockOp<OpStruct> && ((OpStruct::traits & (ir::elementwise | ir::symbolic | ir::launch_statement)) != 0 ||
-                               std::is_same_v<OpStruct, ir::ConstantOp>);
+concept SameForFragments = !ir::BlockOp<OpStruct> &&
+                           (OpStruct::family == ir::Family::elementwise || OpStruct::family == ir::Family::symbolic ||
+                            OpStruct::family == ir::Family::launch || std::is_same_v<OpStruct, ir::ConstantOp>);
 template <SameForFragments OpStruct>
 Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const& attributes) {
   execute(warp.agent(), op, attributes);

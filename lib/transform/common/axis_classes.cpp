@@ -118,7 +118,7 @@ void AxisClasses::visit(Op& op) {
       return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
     default:
       if (ir::moves_elements(op)) return join_source(op);
-      return op.info().has(ir::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
+      return op.is(ir::Family::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
   }
 }
 

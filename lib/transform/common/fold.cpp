@@ -144,7 +144,7 @@ MaybeConstant same_bits(Constant from, Element to) {
 }  // namespace
 
 MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element result) {
-  if (!op.info().has(ir::elementwise) || operands.empty()) return std::nullopt;
+  if (!op.is(ir::Family::elementwise) || operands.empty()) return std::nullopt;
   Constant const a = operands[0];
   Constant const b = operands.size() > 1 ? operands[1] : a;
   switch (op.kind()) {

@@ -37,7 +37,7 @@ bool has_zero(ir::Type const& type) { return type.is_scalar() || type.is_tile();
 
 Op& first_effect(ir::Function const& function) {
   for (Op& op : function.body())
-    if (!op.pure() && !op.info().has(ir::launch_statement) && !op.is<ir::BufferAllocOp>()) return op;
+    if (!op.pure() && !op.is(ir::Family::launch) && !op.is<ir::BufferAllocOp>()) return op;
   return function.body().back();
 }
 

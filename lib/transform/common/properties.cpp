@@ -1,6 +1,7 @@
 #include "transform/common/properties.hpp"
 
 #include "analysis/hazards.hpp"
+#include "ir/elementary.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
@@ -57,8 +58,9 @@ std::string why_not(Property property, ir::Module const& module) {
         return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
       });
     case Property::expanded_math:
-      return first(module,
-                   [](ir::Op& op) { return is_expanded(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
+      return first(module, [](ir::Op& op) {
+        return ir::is_expanded(op.info()) ? std::string(op.info().mnemonic) : std::string();
+      });
     case Property::layouts:
       if (std::string const found =
               first(module,

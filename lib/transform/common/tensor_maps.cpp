@@ -21,7 +21,7 @@ bool collect(Value const& value, std::vector<Op*>& ops, std::unordered_set<Op co
   if (!seen.insert(op).second) return true;
   bool const fits = op->parent()->parent_function() != nullptr && op->result_count() == 1 && op->block_count() == 0 &&
                     (value.type().is_scalar() || value.type().is_tensor()) && analysis::is_movable(*op) &&
-                    !op->info().has(ir::block_op);
+                    !op->info().is_block_op();
   if (!fits) return false;
   for (Value const* operand : op->operands())
     if (!collect(*operand, ops, seen)) return false;

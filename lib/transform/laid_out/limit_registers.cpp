@@ -31,7 +31,7 @@ bool has_known_registers(ir::Function& function) {
   ir::walk(function, [&](Op& op) {
     tile_ops += op.result_count() != 0 && op.result()->type().is_tile() ? 1 : 0;
     known = known && is_plain(op) &&
-            (analysis::streams(op) || op.info().has(ir::launch_statement) || op.info().has(ir::terminator) ||
+            (analysis::streams(op) || op.is(ir::Family::launch) || op.info().has(ir::terminator) ||
              op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::ReduceOp>() && op.block_count() == 0));
   });
   return known && tile_ops <= max_tile_ops;

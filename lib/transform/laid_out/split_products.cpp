@@ -139,12 +139,12 @@ class Split {
     std::unordered_set<Op const*> tail;
     bool behind = false;
     for (Op& op : *loop_->parent()) {
-      bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_statement) ||
-                          op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>();
+      bool const shared = op.info().has(ir::terminator) || op.is(ir::Family::launch) || op.is<ir::TensorMapOp>() ||
+                          op.is<ir::BufferAllocOp>();
       if (behind && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
-      } else if (behind && !op.info().has(ir::terminator) && !op.info().has(ir::launch_statement)) {
+      } else if (behind && !op.info().has(ir::terminator) && !op.is(ir::Family::launch)) {
         before_.push_back(&op);
       }
       behind = behind || &op == done_;

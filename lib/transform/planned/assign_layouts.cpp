@@ -169,7 +169,7 @@ class Assignment {
     for (int i = 0; i < function_.parameter_count(); ++i) see(function_.parameter(i));
     ir::walk_pre_order(function_, [&](Op& op) {
       for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
-      if (op.info().has(ir::elementwise)) {
+      if (op.is(ir::Family::elementwise)) {
         for (Value* operand : op.operands()) join(op.result(), operand);
       } else if (op.info().has(ir::one_layout)) {
         std::vector<Value*> tiles;

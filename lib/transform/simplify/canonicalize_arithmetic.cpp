@@ -207,7 +207,7 @@ Value* invert(Site& site) {
 
 Value* arithmetic(Site& site) {
   Op& op = site.op;
-  if (!op.info().has(ir::elementwise)) return nullptr;
+  if (!op.is(ir::Family::elementwise)) return nullptr;
   if (Value* value = fold_constants(site)) return value;
   if (op.info().has(ir::commutative) && constant_of(*op.lhs()) && !constant_of(*op.rhs())) exchange_sides(site);
   bool const integers = !is_float(site.type().element());

@@ -186,7 +186,7 @@ Value* reduce(Site& site) {
 }  // namespace
 
 Value* shape(Site& site) {
-  if (site.op.info().has(ir::elementwise)) {
+  if (site.op.is(ir::Family::elementwise)) {
     Value* const value = on_splats(site);
     return value != nullptr ? value : on_broadcasts(site);
   }

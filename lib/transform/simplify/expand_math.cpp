@@ -5,6 +5,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
+#include "ir/elementary.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
@@ -116,54 +117,45 @@ V select(TracedBool const& condition, V const& a, V const& b) {
   return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
 }
 
+// Gives the expansion of an elementary function of f32 or f64; `y` is the second operand of those that have two.
+#define TEGULA_EXPANDED(struct_name, name, ...)                                                    \
+  TracedFloat expansion(struct_name const&, bool wide, TracedFloat const& x, TracedFloat const&) { \
+    return wide ? math::name##_f64(x) : math::name##_f32(x);                                       \
+  }
+#define TEGULA_EXPANDED_2(struct_name, name, ...)                                                    \
+  TracedFloat expansion(struct_name const&, bool wide, TracedFloat const& x, TracedFloat const& y) { \
+    return wide ? math::name##_f64(x, y) : math::name##_f32(x, y);                                   \
+  }
+#include "tegula/math/elementary.def"
+
+template <class OpStruct>
+Value* expansion_of(bool wide, [[maybe_unused]] TracedFloat const& x, [[maybe_unused]] TracedFloat const& y) {
+  constexpr bool expanded = ElementwiseOp<OpStruct> && (OpStruct::support & on_host) == 0;
+  if constexpr (expanded) return expansion(OpStruct(), wide, x, y).value;
+  return nullptr;
+}
+
 /// Expands an elementary function of f32 or f64.
 Value* expand(Emitter& emitter, OpKind kind, std::vector<Value*> const& operands) {
   TracedFloat const x{{&emitter, operands.front()}}, y{{&emitter, operands.back()}};
   bool const wide = operands.front()->type().element() == Element::f64;
   switch (kind) {
-#define TEGULA_EXPANDED(op, name, ...) \
-  case OpKind::op:                     \
-    return (wide ? math::name##_f64(x) : math::name##_f32(x)).value;
-#define TEGULA_EXPANDED_2(op, name, ...) \
-  case OpKind::op:                       \
-    return (wide ? math::name##_f64(x, y) : math::name##_f32(x, y)).value;
-#include "tegula/math/elementary.def"
-    default:
-      return nullptr;
+#define TEGULA_OP(name) \
+  case OpKind::name:    \
+    return expansion_of<name>(wide, x, y);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
   }
+  return nullptr;
 }
 
-/// Expands ops on narrow floats that are done in f32 and rounded once. Some have exact f32 forms (min, abs,
-/// compare). The others' are exact enough that this equals rounding the exact result: 24 bits hold twice the bits of
-/// either format and two more.
-bool done_in_f32(OpKind kind) {
-  switch (kind) {
-    case OpKind::AddOp:
-    case OpKind::SubOp:
-    case OpKind::MulOp:
-    case OpKind::DivOp:
-    case OpKind::MinOp:
-    case OpKind::MaxOp:
-    case OpKind::CompareOp:
-    case OpKind::NegOp:
-    case OpKind::AbsOp:
-    case OpKind::ReduceOp:
-    case OpKind::ScanOp:
-#define TEGULA_EXACT(op, ...) case OpKind::op:
-#define TEGULA_EXPANDED TEGULA_EXACT
-#define TEGULA_EXPANDED_2 TEGULA_EXACT
-#include "tegula/math/elementary.def"
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Makes `op`, which works on narrow floats, work on f32.
+/// Makes `op`, which works on narrow floats, work on f32. Some ops have exact f32 forms (min, abs, compare). The
+/// others' are exact enough that this equals rounding the exact result: 24 bits hold twice the bits of either format
+/// and two more.
 Value* in_f32(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands;
   for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
-  if (is_expanded(op.kind())) return emitter.cast(expand(emitter, op.kind(), operands), op.result()->type().element());
+  if (is_expanded(op.info())) return emitter.cast(expand(emitter, op.kind(), operands), op.result()->type().element());
   Type const result = op.result()->type();
   Type const wide = is_narrow_float(result.element()) ? result.with_element(Element::f32) : result;
   Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();
@@ -237,7 +229,7 @@ Value* rewritten(Op& op) {
   if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
   Element const element = op.operands().front()->type().element();
   bool const half = is_narrow_float(element);
-  bool const expanded = is_expanded(op.kind());
+  bool const expanded = is_expanded(op.info());
   if (op.is<CastOp>()) {
     Element const to = op.result()->type().element();
     if (!half && !is_narrow_float(to)) return nullptr;
@@ -248,7 +240,7 @@ Value* rewritten(Op& op) {
     Emitter emitter(op);
     return product_of_f8(emitter, op);
   }
-  if (!expanded && !(half && done_in_f32(op.kind()))) return nullptr;
+  if (!expanded && !(half && op.info().has(via_f32))) return nullptr;
   Emitter emitter(op);
   return half ? in_f32(emitter, op) : expand(emitter, op.kind(), {op.operands().begin(), op.operands().end()});
 }
@@ -274,34 +266,18 @@ Value* as_power_of_2(Op& op) {
   return builder.same(make_op<Exp2Op>(exponential.bits, exponential.flush, exponential.licence), {scaled});
 }
 
-/// Tells whether the row of the function says so.
-bool is_native_on_device(OpKind kind) {
-  constexpr bool native = true, coarse = true, expansion = false;
-  switch (kind) {
-#define TEGULA_EXPANDED(op, name, device, ...) \
-  case OpKind::op:                             \
-    return device;
-#define TEGULA_EXPANDED_2(op, ...) \
-  case OpKind::op:                 \
-    return expansion;
-#include "tegula/math/elementary.def"
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
   bool changed = false;
   walk(function, [&](Op& op) {
-    if (!is_expanded(op.kind())) return;
+    if (!is_expanded(op.info())) return;
     if (op.is<ExpOp>() && op.as<ExpOp>().bits != 0) {
       replace(op, as_power_of_2(op));
       changed = true;
       return;
     }
-    if (is_native_on_device(op.kind()) && op.operands().front()->type().element() != Element::f64) return;
+    if (op.info().runs(on_gpu) && op.operands().front()->type().element() != Element::f64) return;
     replace(op, rewritten(op));
     changed = true;
   });

@@ -244,7 +244,7 @@ bool can_leave_finite(Op const& op) {
   auto const adds = [](ir::Combine combine) { return combine == ir::Combine::sum || combine == ir::Combine::product; };
   if (op.is<ir::ReduceOp>()) return adds(op.as<ir::ReduceOp>().combine);
   if (op.is<ir::ScanOp>()) return adds(op.as<ir::ScanOp>().combine);
-  return op.is<ir::DotOp>() || op.info().has(ir::elementwise);
+  return op.is<ir::DotOp>() || op.is(ir::Family::elementwise);
 }
 
 /// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
@@ -317,7 +317,7 @@ class Takers {
       bool const chooses = passes && aligned && (use.is<ir::SelectOp>("lhs") || use.is<ir::SelectOp>("rhs"));
       if (chooses) path.push_back({&user, use.is<ir::SelectOp>("rhs")});
       std::size_t const before = paths_.size();
-      bool const same = aligned && passes && user.info().has(ir::elementwise);
+      bool const same = aligned && passes && user.is(ir::Family::elementwise);
       if (!passes || !gather(*user.result(), same, path, depth + 1)) {
         paths_.resize(before);
         if (path.empty())

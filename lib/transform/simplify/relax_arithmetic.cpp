@@ -21,7 +21,7 @@ bool has_copies_or_products(ir::Module const& module) {
   for (auto const& function : module.functions())
     ir::walk(*function, [&](Op const& op) {
       found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0) ||
-              (op.info().has(ir::block_op) && !op.is<ir::BarrierOp>());
+              (op.info().is_block_op() && !op.is<ir::BarrierOp>());
     });
   return found;
 }

@@ -39,7 +39,7 @@ std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& f
     for (Value const* operand : op.operands()) {
       Op const* const from = operand->defining_op();
       if (from == nullptr || from->parent() != &body || !needed.insert(from).second) continue;
-      bool const index = from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>() ||
+      bool const index = from->is(ir::Family::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>() ||
                          (from->is<ir::LoadOp>() && from->result()->type().is_scalar());
       good = good && index && analysis::is_movable(*from);
       self(self, *from);

@@ -23,7 +23,7 @@ Op* loop_of(Op& wait) {
 }
 
 bool is_scalar_arithmetic(Op const& op) {
-  return op.pure() && op.info().has(ir::elementwise) && op.result_count() == 1 && op.result()->type().is_scalar();
+  return op.pure() && op.is(ir::Family::elementwise) && op.result_count() == 1 && op.result()->type().is_scalar();
 }
 
 /// Finds the ops before `loop` that only ops from `wait` on use, in the order of the text.

@@ -152,7 +152,7 @@ class Specialization {
       moving.push_back(&op);
     };
     for (Op& op : function_.body())
-      if (op.info().has(ir::launch_statement) || op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>()) take(take, op);
+      if (op.is(ir::Family::launch) || op.is<ir::TensorMapOp>() || op.is<ir::BufferAllocOp>()) take(take, op);
     for (Op* op : moving) op->move_before(last);
   }
 

@@ -164,7 +164,7 @@ class Padding {
   /// reduces. Null: it uses none, or each element for itself.
   static Value* limited_tile(Op& op) {
     if (analysis::is_global_read(op)) return op.result()->type().is_tile() ? op.result() : nullptr;
-    bool const stores = op.info().effects.writes(ir::Space::global) && !op.info().has(ir::block_op);
+    bool const stores = op.info().effects.writes(ir::Space::global) && !op.info().is_block_op();
     bool const uses = stores || op.is<ir::ReduceOp>() || op.is<ir::ScanOp>();
     return uses && op.in("tile")->type().is_tile() ? op.in("tile") : nullptr;
   }

@@ -202,7 +202,7 @@ class Persistence {
     // Ops that the launch evaluates stay outside; the rest runs once per tile.
     std::unordered_set<Op*> launch;
     for (Op& op : function_.body())
-      if (op.info().has(ir::launch_statement)) collect_launch(op, launch);
+      if (op.is(ir::Family::launch)) collect_launch(op, launch);
     std::vector<Op*> body;
     for (Op& op : function_.body())
       if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);

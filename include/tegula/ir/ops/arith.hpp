@@ -7,6 +7,7 @@
 // attributes.
 #pragma once
 
+#include "tegula/abi/launch_op.hpp"
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
@@ -34,41 +35,59 @@ inline constexpr std::array enum_names<Licence>{"none"sv,         "contraction"s
 inline constexpr Bounds significant_bits{0, 53};
 
 /// Gives a constant: `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
-struct ConstantOp : OpDefaults {
+struct ConstantOp : OpDefaults<Family::constant> {
   static constexpr std::string_view mnemonic = "constant";
   static constexpr auto operands = names();
+  static constexpr unsigned traits = launchable;
   Constant value;
   static constexpr auto attributes() { return fields(field("value", &ConstantOp::value)); }
 };
 
-struct BinaryDefaults : OpDefaults {
+/// Names the elements that an elementwise op takes. Its operands have one type, which is the result's.
+enum class Takes : std::uint8_t {
+  numbers,   ///< integers and floats
+  integers,  ///< not booleans
+  logical,   ///< integers and booleans
+  floats,
+  by_rule,  ///< as infer.cpp says
+};
+
+struct BinaryDefaults : OpDefaults<Family::elementwise> {
   static constexpr auto operands = names("lhs", "rhs");
-  static constexpr unsigned traits = elementwise;
+  static constexpr Takes takes = Takes::numbers;
 };
 struct CommutativeDefaults : BinaryDefaults {
-  static constexpr unsigned traits = elementwise | commutative;
+  static constexpr unsigned traits = commutative;
 };
-struct UnaryDefaults : OpDefaults {
+struct UnaryDefaults : OpDefaults<Family::elementwise> {
   static constexpr auto operands = names("operand");
-  static constexpr unsigned traits = elementwise;
+  static constexpr Takes takes = Takes::numbers;
 };
 
 /// Adds. Not for booleans.
 struct AddOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "add";
+  static constexpr unsigned traits = commutative | via_f32;
+  static constexpr LaunchOp launch = LaunchOp::add;
 };
 /// Subtracts. Not for booleans.
 struct SubOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "sub";
+  static constexpr unsigned traits = via_f32;
+  static constexpr LaunchOp launch = LaunchOp::sub;
 };
 /// Multiplies. Not for booleans.
 struct MulOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "mul";
+  static constexpr unsigned traits = commutative | via_f32;
+  static constexpr LaunchOp launch = LaunchOp::mul;
 };
 /// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps. `bits = 22`, of f32: that many
 /// significant bits are right. `normal`: a divisor is 0, or its magnitude is 2^-126 to 2^126, an infinity or NaN.
 struct DivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "div";
+  static constexpr unsigned traits = via_f32;
+  static constexpr LaunchOp launch = LaunchOp::div;
   std::int64_t bits = 0;
   bool normal = false;
   Licence licence = Licence::none;
@@ -80,61 +99,78 @@ struct DivOp : BinaryDefaults {
 /// Gives the integer remainder with the sign of lhs; x % 0 is x.
 struct RemOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "rem";
+  static constexpr Takes takes = Takes::integers;
+  static constexpr LaunchOp launch = LaunchOp::rem;
 };
 /// Divides integers and rounds up, for lhs >= 0 and rhs > 0; rhs <= 0 gives 0.
 struct CeilDivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "ceil_div";
+  static constexpr Takes takes = Takes::integers;
+  static constexpr LaunchOp launch = LaunchOp::ceil_div;
 };
 /// Gives the minimum. Floats: a NaN operand gives the other one; -0 and +0 may give either.
 struct MinOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "min";
+  static constexpr unsigned traits = commutative | via_f32;
+  static constexpr LaunchOp launch = LaunchOp::min;
 };
 /// Gives the maximum. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the two
 /// differ by at most n, either of them.
 struct MaxOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "max";
+  static constexpr unsigned traits = commutative | via_f32;
+  static constexpr LaunchOp launch = LaunchOp::max;
   std::int64_t slack = 0;
   static constexpr auto attributes() { return fields(field("slack", &MaxOp::slack, {0, 1024})); }
 };
 /// Computes the bitwise and of integers, the logical and of booleans.
 struct AndOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "and";
+  static constexpr Takes takes = Takes::logical;
+  static constexpr LaunchOp launch = LaunchOp::bit_and;
 };
 struct OrOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "or";
+  static constexpr Takes takes = Takes::logical;
+  static constexpr LaunchOp launch = LaunchOp::bit_or;
 };
 struct XorOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "xor";
+  static constexpr Takes takes = Takes::logical;
+  static constexpr LaunchOp launch = LaunchOp::bit_xor;
 };
 /// Shifts integers left; amounts outside 0..bits-1 give 0.
 struct ShlOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "shl";
+  static constexpr Takes takes = Takes::integers;
 };
 /// Shifts right arithmetically; amounts outside 0..bits-1 act as bits-1.
 struct ShrOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "shr";
+  static constexpr Takes takes = Takes::integers;
 };
 
 /// Compares: `%c = compare %a, %b {predicate = lt} : bool` (or a tile of bool). Signed; floats ordered, but ne is
 /// unordered.
 struct CompareOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "compare";
+  static constexpr unsigned traits = launchable | via_f32;
+  static constexpr Takes takes = Takes::by_rule;
   Predicate predicate = Predicate::eq;
   static constexpr auto attributes() { return fields(field("predicate", &CompareOp::predicate)); }
 };
 
 /// Selects: `%r = select %condition, %a, %b`; condition is a boolean of the same shape.
-struct SelectOp : OpDefaults {
+struct SelectOp : OpDefaults<Family::elementwise> {
   static constexpr std::string_view mnemonic = "select";
   static constexpr auto operands = names("condition", "lhs", "rhs");
-  static constexpr unsigned traits = elementwise;
+  static constexpr unsigned traits = launchable;
 };
 
 /// Multiplies and adds: `%d = fma %a, %b, %c` is a * b + c of f32 or f64, rounded once.
-struct FmaOp : OpDefaults {
+struct FmaOp : OpDefaults<Family::elementwise> {
   static constexpr std::string_view mnemonic = "fma";
   static constexpr auto operands = names("lhs", "rhs", "addend");
-  static constexpr unsigned traits = elementwise;
   Licence licence = Licence::none;
   static constexpr auto attributes() { return fields(field("licence", &FmaOp::licence)); }
 };
@@ -146,51 +182,77 @@ struct FmaOp : OpDefaults {
 /// - boolean to number gives 0 or 1.
 struct CastOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "cast";
+  static constexpr unsigned traits = launchable;
+  static constexpr Takes takes = Takes::by_rule;
 };
 /// Gives the same bits as another element of the same width (f32 and i32, f64 and i64).
 struct BitcastOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "bitcast";
+  static constexpr Takes takes = Takes::by_rule;
 };
 
 /// Negates: flips a float's sign, wraps for integers.
 struct NegOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "neg";
+  static constexpr unsigned traits = launchable | via_f32;
 };
 /// Computes the logical not of booleans, the bitwise not of integers.
 struct NotOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "not";
+  static constexpr unsigned traits = launchable;
+  static constexpr Takes takes = Takes::logical;
 };
 struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
+  static constexpr unsigned traits = launchable | via_f32;
 };
+/// Gives the executors of an expanded row by its column `device`: the host computes by arithmetic alone.
+namespace computed {
+inline constexpr unsigned expansion = on_simulators;
+inline constexpr unsigned native = on_simulators | on_gpu;
+inline constexpr unsigned coarse = native;
+}  // namespace computed
+
 /// Computes the functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on
 /// host and simulator are those of their rows. On Hopper, errors of native f32 rows are 2 ulp + the hardware's
 /// approximation; `bits`, of f32, says that so many significant bits are right, `flush` that powers below 2^-126 are 0.
 #define TEGULA_EXACT(op, name, ...)                     \
   struct op : UnaryDefaults {                           \
     static constexpr std::string_view mnemonic = #name; \
+    static constexpr unsigned traits = via_f32;         \
+    static constexpr Takes takes = Takes::floats;       \
   };
-#define TEGULA_STRUCT_expansion TEGULA_EXACT
-#define TEGULA_STRUCT_coarse TEGULA_EXACT
-#define TEGULA_STRUCT_native(op, name)                                                      \
-  struct op : UnaryDefaults {                                                               \
-    static constexpr std::string_view mnemonic = #name;                                     \
-    std::int64_t bits = 0;                                                                  \
-    bool flush = false;                                                                     \
-    Licence licence = Licence::none;                                                        \
-    static constexpr auto attributes() {                                                    \
-      return fields(field("bits", &op::bits, significant_bits), field("flush", &op::flush), \
-                    field("licence", &op::licence));                                        \
-    }                                                                                       \
+#define TEGULA_STRUCT_EXPANDED(op, name, device, ...)              \
+  struct op : UnaryDefaults {                                      \
+    static constexpr std::string_view mnemonic = #name;            \
+    static constexpr unsigned support = computed::device;          \
+    static constexpr std::string_view replaced_by = "expand-math"; \
+    static constexpr unsigned traits = via_f32;                    \
+    static constexpr Takes takes = Takes::floats;                  \
+    __VA_ARGS__                                                    \
   };
+#define TEGULA_STRUCT_expansion(op, name) TEGULA_STRUCT_EXPANDED(op, name, expansion, )
+#define TEGULA_STRUCT_coarse(op, name) TEGULA_STRUCT_EXPANDED(op, name, coarse, )
+#define TEGULA_STRUCT_native(op, name)                                                              \
+  TEGULA_STRUCT_EXPANDED(                                                                           \
+      op, name, native, std::int64_t bits = 0; bool flush = false; Licence licence = Licence::none; \
+      static constexpr auto attributes() {                                                          \
+        return fields(field("bits", &op::bits, significant_bits), field("flush", &op::flush),       \
+                      field("licence", &op::licence));                                              \
+      })
 #define TEGULA_EXPANDED(op, name, device, ...) TEGULA_STRUCT_##device(op, name)
-#define TEGULA_EXPANDED_2(op, name, ...)                \
-  struct op : BinaryDefaults {                          \
-    static constexpr std::string_view mnemonic = #name; \
+#define TEGULA_EXPANDED_2(op, name, ...)                           \
+  struct op : BinaryDefaults {                                     \
+    static constexpr std::string_view mnemonic = #name;            \
+    static constexpr unsigned support = computed::expansion;       \
+    static constexpr std::string_view replaced_by = "expand-math"; \
+    static constexpr unsigned traits = via_f32;                    \
+    static constexpr Takes takes = Takes::floats;                  \
   };
 #include "tegula/math/elementary.def"
 #undef TEGULA_STRUCT_expansion
 #undef TEGULA_STRUCT_coarse
 #undef TEGULA_STRUCT_native
+#undef TEGULA_STRUCT_EXPANDED
 
 }  // namespace tegula::ir

@@ -19,10 +19,9 @@ inline constexpr std::array enum_names<CachePolicy>{"normal"sv, "evict_first"sv,
 /// kernel. One extent per tensor axis, outermost first; 1 along axes of which a copy takes one element. Rules: see
 /// lib/runtime tensor maps. The map of a slice, which the host does not know, is built on the device: build-tensor-maps
 /// replaces this op then.
-struct TensorMapOp : OpDefaults {
+struct TensorMapOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "tensor_map";
   static constexpr auto operands = names("tensor");
-  static constexpr unsigned traits = block_op | symbolic;
   Extents box;
   Swizzle swizzle = Swizzle::none;
   static constexpr auto attributes() {
@@ -34,43 +33,38 @@ struct TensorMapOp : OpDefaults {
 /// value of the tensor that the slice is of, with the slice's address and extents (tensormap.replace). That of a slice
 /// without elements has one, at the tensor's address, which coordinates of copies avoid. The CTA owns the place until
 /// free_tensor_map. `%home : shared<1xi64>` takes the address. One lane.
-struct BuildTensorMapOp : OpDefaults {
+struct BuildTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "build_tensor_map";
   static constexpr auto operands = names("map", "slice", "home");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = writes(Space::shared, 2);
 };
 
 /// Publishes the descriptors that this thread built: `release_tensor_maps`
 /// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier behind which others acquire them.
-struct ReleaseTensorMapsOp : OpDefaults {
+struct ReleaseTensorMapsOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "release_tensor_maps";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Gives the descriptor that build_tensor_map put into a home: `%d = device_tensor_map %map, %slice, %home :
 /// tensor_map<128x64xbf16>`.
-struct DeviceTensorMapOp : OpDefaults {
+struct DeviceTensorMapOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "device_tensor_map";
   static constexpr auto operands = names("map", "slice", "home");
-  static constexpr unsigned traits = block_op;
   static constexpr Effects effects = reads(Space::shared, 2);
 };
 
 /// Lets copies that come after it read a descriptor in global memory: `acquire_tensor_map %d`
 /// (PTX: fence.proxy.tensormap::generic.acquire.gpu). Once in a CTA, or more often.
-struct AcquireTensorMapOp : OpDefaults {
+struct AcquireTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "acquire_tensor_map";
   static constexpr auto operands = names("map");
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Gives back the place of a descriptor: `free_tensor_map %d`, once all copies through it have ended. One lane.
-struct FreeTensorMapOp : OpDefaults {
+struct FreeTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "free_tensor_map";
   static constexpr auto operands = names("map");
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Fetches the box of the result's shape at element offsets, as it lies in shared memory:
@@ -79,10 +73,11 @@ struct FreeTensorMapOp : OpDefaults {
 /// outside the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places, before a
 /// loop and in it. They take turns with one ring. `share`: so many CTAs of the cluster fetch a part each and send it to
 /// all; 0: this CTA fetches for itself.
-struct FetchOp : OpDefaults {
+struct FetchOp : OpDefaults<Family::memory, nowhere> {
   static constexpr std::string_view mnemonic = "fetch";
+  static constexpr std::string_view replaced_by = "circular-buffer";
   static constexpr auto operands = names("map", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects = reads(Space::global, 0, Proxy::async).completed_by(Completion::later);
   std::int64_t ring = 0;
   std::int64_t share = 0;
@@ -96,10 +91,10 @@ struct FetchOp : OpDefaults {
 /// it up, in the order of the destination's layout. A destination of lower rank takes one element of each leading axis.
 /// Outside the tensor it writes zeros. Each copy counts its full box on the mbarrier. `multicast`: bit r sends the data
 /// and the count to the same offsets of CTA r of the cluster; 0: this CTA.
-struct TmaLoadOp : OpDefaults {
+struct TmaLoadOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "tma_load";
   static constexpr auto operands = names("map", "destination", "mbarrier", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       reads(Space::shared, 2) | (reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async))
                                     .completed_by(Completion::mbarrier);
@@ -112,20 +107,20 @@ struct TmaLoadOp : OpDefaults {
 
 /// Copies back: `tma_store %map, %source, %o0, %o1`; elements outside the tensor are dropped. Joins the bulk group that
 /// the next bulk_commit of this lane closes.
-struct TmaStoreOp : OpDefaults {
+struct TmaStoreOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "tma_store";
   static constexpr auto operands = names("map", "source", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async)).completed_by(Completion::bulk);
 };
 
 /// Reduces into global memory: `tma_reduce %map, %source, %o0, %o1 {combine = sum}`. As tma_store, but combines each
 /// element with the one in memory, atomically per element and in no order.
-struct TmaReduceOp : OpDefaults {
+struct TmaReduceOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "tma_reduce";
   static constexpr auto operands = names("map", "source", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async).atomic())
           .completed_by(Completion::bulk);
@@ -136,20 +131,20 @@ struct TmaReduceOp : OpDefaults {
 /// Copies as many adjacent bytes as the destination has, from the element at the offsets:
 /// `bulk_load %tensor, %destination, %mbarrier, %o0`. The destination is a dense view and a multiple of 16 bytes;
 /// bounds are not tested. Counts its bytes on the mbarrier.
-struct BulkLoadOp : OpDefaults {
+struct BulkLoadOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "bulk_load";
   static constexpr auto operands = names("tensor", "destination", "mbarrier", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       reads(Space::shared, 2) | (reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async))
                                     .completed_by(Completion::mbarrier);
 };
 
 /// Copies back: `bulk_store %tensor, %source, %o0`, in the lane's bulk group.
-struct BulkStoreOp : OpDefaults {
+struct BulkStoreOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "bulk_store";
   static constexpr auto operands = names("tensor", "source", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async)).completed_by(Completion::bulk);
 };
@@ -158,26 +153,23 @@ struct BulkStoreOp : OpDefaults {
 /// element (4 bytes) writes it to the same bytes of that CTA (st.async). The mbarrier there counts the bytes as they
 /// arrive. The registers are free at once. An ordinary access (generic proxy): a thread that has waited for the phase
 /// may read. Executed by all threads that have the tile.
-struct PeerStoreOp : OpDefaults {
+struct PeerStoreOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "peer_store";
   static constexpr auto operands = names("destination", "value", "mbarrier", "rank");
-  static constexpr unsigned traits = block_op;
   static constexpr Effects effects = writes(Space::shared, 0);
 };
 
 /// Closes this lane's bulk group: `bulk_commit`.
-struct BulkCommitOp : OpDefaults {
+struct BulkCommitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "bulk_commit";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Waits until at most so many of this lane's youngest bulk groups are open: `bulk_wait {pending = 1, read = true}`.
 /// With `read` the others have read their sources, else their results are written too.
-struct BulkWaitOp : OpDefaults {
+struct BulkWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "bulk_wait";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
   std::int64_t pending = 0;
   bool read = false;
   static constexpr auto attributes() {
@@ -186,27 +178,26 @@ struct BulkWaitOp : OpDefaults {
 };
 
 /// Prefetches a descriptor: `prefetch_tensor_map %map`, a hint. One lane.
-struct PrefetchTensorMapOp : OpDefaults {
+struct PrefetchTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "prefetch_tensor_map";
   static constexpr auto operands = names("map");
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Prefetches one box of the map to L2: `tma_prefetch %map, %o0, %o1`, a hint. One lane.
-struct TmaPrefetchOp : OpDefaults {
+struct TmaPrefetchOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "tma_prefetch";
   static constexpr auto operands = names("map", "offsets");
-  static constexpr unsigned traits = block_op | synchronizes | variadic;
+  static constexpr unsigned traits = variadic;
 };
 
 /// Copies the box of the destination's shape at element offsets:
 /// `cp_async %tensor, %destination, %o0, %o1 {vector = 8}`. It moves chunks of `vector` elements (4, 8 or 16 bytes)
 /// along the last axis. Of n executing threads, thread t copies the chunks t, t + n, ... in row-major order. Elements
 /// outside the tensor become zero; a chunk lies inside or outside as a whole. Joins the thread's cp.async group.
-struct CpAsyncOp : OpDefaults {
+struct CpAsyncOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "cp_async";
   static constexpr auto operands = names("tensor", "destination", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects =
       (reads(Space::global, 0) | writes(Space::shared, 1).by(Sharing::chunks)).completed_by(Completion::cp_async);
   std::int64_t vector = 1;
@@ -214,18 +205,16 @@ struct CpAsyncOp : OpDefaults {
 };
 
 /// Closes each executing thread's group: `cp_async_commit`.
-struct CpAsyncCommitOp : OpDefaults {
+struct CpAsyncCommitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cp_async_commit";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Waits until at most so many of each thread's youngest groups are open: `cp_async_wait {pending = 1}`. The data of
 /// the others is visible to that thread alone.
-struct CpAsyncWaitOp : OpDefaults {
+struct CpAsyncWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cp_async_wait";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
   std::int64_t pending = 0;
   static constexpr auto attributes() {
     return fields(field("pending", &CpAsyncWaitOp::pending, bounds::pending_groups));
@@ -234,10 +223,9 @@ struct CpAsyncWaitOp : OpDefaults {
 
 /// Arrives for each executing thread when its earlier cp.async are done: `cp_async_arrive %mbarrier {counted = true}`.
 /// With `counted` the arrivals are among those that init expects (.noinc), else they are added to this phase.
-struct CpAsyncArriveOp : OpDefaults {
+struct CpAsyncArriveOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cp_async_arrive";
   static constexpr auto operands = names("mbarrier");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = reads(Space::shared, 0);
   bool counted = true;
   static constexpr auto attributes() { return fields(field("counted", &CpAsyncArriveOp::counted)); }

@@ -24,10 +24,9 @@ inline constexpr std::array enum_names<MemoryScope>{"cta"sv, "cluster"sv};
 
 /// Initialises mbarriers: `mbarrier_init %b {arrivals = 8}`. Each object of %b expects so many arrivals per phase (1 ..
 /// 2^20-1). One lane.
-struct MbarrierInitOp : OpDefaults {
+struct MbarrierInitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "mbarrier_init";
   static constexpr auto operands = names("mbarrier");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = writes(Space::shared, 0);
   std::int64_t arrivals = 1;
   static constexpr auto attributes() {
@@ -37,10 +36,9 @@ struct MbarrierInitOp : OpDefaults {
 
 /// Invalidates mbarriers: `mbarrier_inval %b`. The bytes of each object may be used for something else after a barrier.
 /// One lane.
-struct MbarrierInvalOp : OpDefaults {
+struct MbarrierInvalOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "mbarrier_inval";
   static constexpr auto operands = names("mbarrier");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = writes(Space::shared, 0);
 };
 
@@ -48,10 +46,10 @@ struct MbarrierInvalOp : OpDefaults {
 /// With a rank, `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
 /// `relaxed`: without release semantics for the thread's own ordinary accesses, which costs a memory barrier of the
 /// whole GPU. Reads of products that a wgmma_wait has ended are over all the same.
-struct MbarrierArriveOp : OpDefaults {
+struct MbarrierArriveOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
-  static constexpr unsigned traits = block_op | synchronizes | variadic;
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects = reads(Space::shared, 0);
   std::int64_t count = 1;
   bool relaxed = false;
@@ -64,10 +62,9 @@ struct MbarrierArriveOp : OpDefaults {
 
 /// Expects bytes: in `mbarrier_expect %b {bytes = 32768}` every executing thread adds the bytes to the count that the
 /// current phase waits for. It also arrives once (arrive.expect_tx); with `arrive = false` it only adds them.
-struct MbarrierExpectOp : OpDefaults {
+struct MbarrierExpectOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "mbarrier_expect";
   static constexpr auto operands = names("mbarrier");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = reads(Space::shared, 0);
   std::int64_t bytes = 0;
   bool arrive = true;
@@ -80,10 +77,9 @@ struct MbarrierExpectOp : OpDefaults {
 /// Waits: in `mbarrier_wait %b, %parity` every executing thread waits, with acquire semantics, until the phase of that
 /// parity has completed. The parity is the lowest bit of an integer scalar. `scope = cluster` when arrivals come from
 /// other CTAs.
-struct MbarrierWaitOp : OpDefaults {
+struct MbarrierWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "mbarrier_wait";
   static constexpr auto operands = names("mbarrier", "parity");
-  static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = reads(Space::shared, 0);
   MemoryScope scope = MemoryScope::cta;
   Purpose purpose = Purpose::order;
@@ -93,28 +89,26 @@ struct MbarrierWaitOp : OpDefaults {
 };
 
 /// Publishes this thread's mbarrier_init to the cluster and to copies: `fence_mbarrier_init`; a barrier follows.
-struct FenceMbarrierInitOp : OpDefaults {
+struct FenceMbarrierInitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "fence_mbarrier_init";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Orders this thread's earlier generic accesses before the accesses of the async proxy that come after the fence:
 /// `fence_proxy_async {space = shared}` (PTX: fence.proxy.async). Executed by every thread that made the accesses.
-struct FenceProxyAsyncOp : OpDefaults {
+struct FenceProxyAsyncOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "fence_proxy_async";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
   FenceSpace space = FenceSpace::shared;
   static constexpr auto attributes() { return fields(field("space", &FenceProxyAsyncOp::space)); }
 };
 
 /// Synchronises threads. `barrier`: all threads of the CTA (bar.sync 0); not inside warp_specialize.
 /// `barrier %id {threads = 128}`: the named barrier %id (1 .. 15), at which so many threads meet, a multiple of 32.
-struct BarrierOp : OpDefaults {
+struct BarrierOp : OpDefaults<Family::synchronisation, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "barrier";
   static constexpr auto operands = names("id");
-  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  static constexpr unsigned traits = collective | variadic;
   std::int64_t threads = 0;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
@@ -124,10 +118,10 @@ struct BarrierOp : OpDefaults {
 };
 
 /// Arrives at a named barrier without waiting: `barrier_arrive %id {threads = 256}` (bar.arrive).
-struct BarrierArriveOp : OpDefaults {
+struct BarrierArriveOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "barrier_arrive";
   static constexpr auto operands = names("id");
-  static constexpr unsigned traits = block_op | synchronizes | collective;
+  static constexpr unsigned traits = collective;
   std::int64_t threads = 0;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
@@ -137,43 +131,41 @@ struct BarrierArriveOp : OpDefaults {
 };
 
 /// Synchronises the lanes of each executing warp, which then see each other's accesses: `warp_barrier` (bar.warp.sync).
-struct WarpBarrierOp : OpDefaults {
+struct WarpBarrierOp : OpDefaults<Family::synchronisation, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "warp_barrier";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes | collective;
+  static constexpr unsigned traits = collective;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() { return fields(field("purpose", &WarpBarrierOp::purpose)); }
 };
 
 /// Synchronises the cluster in two halves: `cluster_arrive {relaxed = false}`, `cluster_wait`; relaxed does not order
 /// accesses.
-struct ClusterArriveOp : OpDefaults {
+struct ClusterArriveOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cluster_arrive";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes | collective;
+  static constexpr unsigned traits = collective;
   bool relaxed = false;
   static constexpr auto attributes() { return fields(field("relaxed", &ClusterArriveOp::relaxed)); }
 };
-struct ClusterWaitOp : OpDefaults {
+struct ClusterWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cluster_wait";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes | collective;
+  static constexpr unsigned traits = collective;
 };
 
 /// Lets the next grid of the stream start: `launch_dependents` (griddepcontrol.launch_dependents); gives no visibility.
-struct LaunchDependentsOp : OpDefaults {
+struct LaunchDependentsOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "launch_dependents";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Waits until the grids before this one are complete and flushed: `wait_dependencies` (griddepcontrol.wait). Comes
 /// before the first access to memory that they touch. A kernel that has it is launched with programmatic stream
 /// serialisation.
-struct WaitDependenciesOp : OpDefaults {
+struct WaitDependenciesOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "wait_dependencies";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 }  // namespace tegula::ir

@@ -16,7 +16,7 @@ namespace tegula::ir {
 /// In global memory, `%g = buffer_alloc {symbol = "log"} : global<4096xi64, dense>`, it is one for all CTAs, zero when
 /// the code is loaded, and lives as long as the code. `symbol` names it in the object; empty: it has no name there. In
 /// a kernel.
-struct BufferAllocOp : OpDefaults {
+struct BufferAllocOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "buffer_alloc";
   static constexpr auto operands = names();
   static constexpr unsigned traits = unique;
@@ -32,45 +32,42 @@ struct BufferAllocOp : OpDefaults {
 
 /// Ends the life of a buffer: `buffer_dealloc %s`. In the block of its buffer_alloc, once; nothing uses the buffer or a
 /// view of it afterwards. Bytes of shared memory may then serve other buffers. A global buffer stays as it is.
-struct BufferDeallocOp : OpDefaults {
+struct BufferDeallocOp : OpDefaults<Family::synchronisation, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "buffer_dealloc";
   static constexpr auto operands = names("buffer");
-  static constexpr unsigned traits = block_op | synchronizes;
 };
 
 /// Gives the box of the result's shape at element offsets, one integer per axis of %s:
 /// `%v = view %s, %stage, %row, %col : shared<64x64xbf16, swizzled(128)>`. A result of lower rank takes one element of
 /// each leading axis. Its layout is that of %s without the leading axes. Along the other axes offsets are multiples of
 /// the result's extents, so that the layout's pattern repeats. Of mbarriers: `%b = view %full, %stage : mbarrier`.
-struct ViewOp : OpDefaults {
+struct ViewOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "view";
   static constexpr auto operands = names("source", "offsets");
-  static constexpr unsigned traits = block_op | variadic;
+  static constexpr unsigned traits = variadic;
 };
 
 /// Gives the same bytes with the last two axes swapped: `%t = trans_view %v : shared<64x256xbf16, swizzled_t(128)>`.
-struct TransViewOp : OpDefaults {
+struct TransViewOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "trans_view";
   static constexpr auto operands = names("source");
-  static constexpr unsigned traits = block_op;
 };
 
 /// Loads a view, in shared or in global memory: in `%t = buffer_load %v : tile<64x64xbf16, LAYOUT>` each thread reads
 /// the elements that the layout gives it. Layout assignment decides the layout where the type names none. A view of one
 /// element also loads as a scalar, `: i32`, by every executing thread.
-struct BufferLoadOp : OpDefaults {
+struct BufferLoadOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "buffer_load";
   static constexpr auto operands = names("source");
-  static constexpr unsigned traits = block_op | collective;
+  static constexpr unsigned traits = collective;
   static constexpr Effects effects = reads(Space::shared, 0);
 };
 
 /// Stores a tile: in `buffer_store %v, %t` each owner of an element (Layout::owner) writes it. A scalar is written to a
 /// view of one element, by every executing lane: within an elected region.
-struct BufferStoreOp : OpDefaults {
+struct BufferStoreOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "buffer_store";
   static constexpr auto operands = names("destination", "value");
-  static constexpr unsigned traits = block_op;
   static constexpr Effects effects = writes(Space::shared, 0);
 };
 

@@ -24,7 +24,7 @@ inline constexpr std::array enum_names<LoopRegion>{"none"sv, "pre_prologue"sv, "
 /// Loops: `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
 /// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi, for none if step <= 0. Results
 /// are the carried values after the last iteration, or the inits when there is none.
-struct ForOp : OpDefaults {
+struct ForOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "for";
   static constexpr auto operands = names("lower", "upper", "step", "inits");
   static constexpr unsigned traits = has_regions | variadic;
@@ -50,7 +50,7 @@ struct ForOp : OpDefaults {
 /// Repeats: `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }` runs its block, whose arguments are
 /// the carried values. It runs it again as long as the first value yielded, a bool, is true; the others are carried on.
 /// Results are the carried values after the last run. In block IR each warp counts for itself, as with every scalar.
-struct RepeatOp : OpDefaults {
+struct RepeatOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "repeat";
   static constexpr auto operands = names("inits");
   static constexpr unsigned traits = has_regions | variadic;
@@ -58,7 +58,7 @@ struct RepeatOp : OpDefaults {
 
 /// Branches: `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be
 /// empty but for its yield.
-struct IfOp : OpDefaults {
+struct IfOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "if";
   static constexpr auto operands = names("condition");
   static constexpr unsigned traits = has_regions;
@@ -67,14 +67,14 @@ struct IfOp : OpDefaults {
 };
 
 /// Ends the block of a for or if and gives its values.
-struct YieldOp : OpDefaults {
+struct YieldOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "yield";
   static constexpr auto operands = names("values");
   static constexpr unsigned traits = terminator | variadic;
 };
 
 /// Ends a function's body and gives its results (none for kernels).
-struct ReturnOp : OpDefaults {
+struct ReturnOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "return";
   static constexpr auto operands = names("values");
   static constexpr unsigned traits = terminator | variadic;
@@ -83,7 +83,7 @@ struct ReturnOp : OpDefaults {
 /// Calls: `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the
 /// call's. Shared-memory allocation decides `virtual`, the bytes of shared memory that the callee uses (-1: not
 /// decided, or none needed). They are the same at each of its calls. The last argument says where they begin.
-struct CallOp : OpDefaults {
+struct CallOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "call";
   static constexpr auto operands = names("arguments");
   static constexpr unsigned traits = variadic;

@@ -9,7 +9,7 @@ namespace tegula::ir {
 /// line = 7}`. A tile holds if all its elements do. A failure ends the launch with the message, the scalars behind the
 /// block indices, the place and the block. Passes that make CTAs persistent rewrite the block indices. Place and
 /// message are attributes, so that cached code names the present line.
-struct AssertOp : OpDefaults {
+struct AssertOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "assert";
   static constexpr auto operands = names("condition", "block0", "block1", "block2", "values");
   static constexpr unsigned traits = variadic;
@@ -27,7 +27,7 @@ struct AssertOp : OpDefaults {
 
 /// Prints a text, then scalars and tiles: `print %b0, %b1, %b2, %x, %t {text = "x and t"}`. Block indices are as for
 /// assert. Once in a CTA.
-struct PrintOp : OpDefaults {
+struct PrintOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "print";
   static constexpr auto operands = names("block0", "block1", "block2", "values");
   static constexpr unsigned traits = variadic;

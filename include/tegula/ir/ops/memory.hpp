@@ -18,7 +18,7 @@ using namespace std::string_view_literals;
 /// Empty: the whole box. `stated_pad`: the kernel states that pad is 0, so checks of bounds let it lie anywhere, as
 /// they do with any other pad. prove-offsets writes `nonnegative`: the axes of the tensor along which the box never
 /// begins before element 0.
-struct LoadOp : OpDefaults {
+struct LoadOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
   static constexpr unsigned traits = variadic;
@@ -39,7 +39,7 @@ struct LoadOp : OpDefaults {
 /// Stores the tile's box at element offsets: `store %tensor, %tile, %i0, %i1`; elements outside the tensor are dropped.
 /// `vector`, `part` and `nonnegative` as for load. `may_miss`: all elements may be outside; checks of bounds and NaN do
 /// not report that.
-struct StoreOp : OpDefaults {
+struct StoreOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "store";
   static constexpr auto operands = names("tensor", "tile", "offsets");
   static constexpr unsigned traits = variadic;
@@ -58,7 +58,7 @@ struct StoreOp : OpDefaults {
 /// Gathers elements: `%t = gather %tensor, %i0, %i1 {pad = 0 : f32} : tile<64x8xf32>`. Element e of the result is the
 /// tensor's element at (i0[e], i1[e]). There is one index per axis of the tensor: an i32 or i64 tile of the result's
 /// shape, or an i64 scalar. Places outside the tensor give pad. `vector` as for load.
-struct GatherOp : OpDefaults {
+struct GatherOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "gather";
   static constexpr auto operands = names("tensor", "indices");
   static constexpr unsigned traits = variadic | one_layout;
@@ -72,7 +72,7 @@ struct GatherOp : OpDefaults {
 
 /// Scatters elements: `scatter %tensor, %tile, %i0, %i1`, with indices as for gather. Places outside the tensor are
 /// dropped. Of several elements that go to one place, one stays. `vector` as for load.
-struct ScatterOp : OpDefaults {
+struct ScatterOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "scatter";
   static constexpr auto operands = names("tensor", "tile", "indices");
   static constexpr unsigned traits = variadic | one_layout;
@@ -105,7 +105,7 @@ inline constexpr std::array enum_names<AtomicCombine>{"add"sv, "min"sv, "max"sv,
 /// an element holds its result. An order other than relaxed is that of the CTA: no access of it to memory that a kernel
 /// writes moves past the op. `vector` as for load, of sums. `box`: the indices are those of a box, of which a part may
 /// be outside.
-struct AtomicUpdateOp : OpDefaults {
+struct AtomicUpdateOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "atomic_update";
   static constexpr auto operands = names("tensor", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
@@ -125,7 +125,7 @@ struct AtomicUpdateOp : OpDefaults {
 /// Replaces elements that equal the expected ones, atomically:
 /// `%old = compare_exchange %tensor, %expected, %tile, %i0 : tile<64xi32>`. Bits are compared. The rest as for
 /// atomic_update.
-struct CompareExchangeOp : OpDefaults {
+struct CompareExchangeOp : OpDefaults<Family::memory> {
   static constexpr std::string_view mnemonic = "compare_exchange";
   static constexpr auto operands = names("tensor", "expected", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
@@ -140,10 +140,9 @@ struct CompareExchangeOp : OpDefaults {
 /// Gives the elements `begin` to `end` - 1 of one axis of a tensor: `%s = slice %t, %begin, %end {axis = 0} :
 /// tensor<?x?xbf16>`. It is a tensor over the same memory, which counts from `begin` on: other elements lie outside of
 /// it. Numbers are clipped to the tensor: `begin` to 0 .. extent, `end` to begin .. extent.
-struct SliceOp : OpDefaults {
+struct SliceOp : OpDefaults<Family::symbolic> {
   static constexpr std::string_view mnemonic = "slice";
   static constexpr auto operands = names("tensor", "begin", "end");
-  static constexpr unsigned traits = symbolic;
   std::int64_t axis = 0;
   static constexpr auto attributes() { return fields(field("axis", &SliceOp::axis, bounds::axis)); }
 };

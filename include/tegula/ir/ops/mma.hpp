@@ -17,9 +17,10 @@ inline constexpr std::array enum_names<DotPrecision>{"full"sv, "tf32"sv, "tf32x3
 /// order that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores
 /// keep fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different products are added in
 /// f32.
-struct DotOp : OpDefaults {
+struct DotOp : OpDefaults<Family::product, on_host | on_tile_simulator> {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
+  static constexpr std::string_view replaced_by = "schedule-dots";
   DotPrecision precision = DotPrecision::full;
   static constexpr auto attributes() { return fields(field("precision", &DotOp::precision)); }
 };
@@ -29,10 +30,10 @@ struct DotOp : OpDefaults {
 /// in the layout wgmma_a; %b (K, N) a view. Without %acc, or where the bool %accumulate is false, the result is a * b.
 /// %acc may be pending from a product of the same shape. The executing threads are whole warpgroups and the layouts
 /// name their warps. A product of f32 uses them as tf32, truncated.
-struct WgmmaOp : OpDefaults {
+struct WgmmaOp : OpDefaults<Family::product, on_warps> {
   static constexpr std::string_view mnemonic = "wgmma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
-  static constexpr unsigned traits = block_op | collective | unique | variadic;
+  static constexpr unsigned traits = collective | unique | variadic;
   static constexpr Effects effects =
       (reads(Space::shared, 0, Proxy::async).by(Sharing::rows) | reads(Space::shared, 1, Proxy::async))
           .completed_by(Completion::wgmma);
@@ -41,29 +42,29 @@ struct WgmmaOp : OpDefaults {
 /// Orders earlier accesses to registers before the next wgmma: `%x, %y = wgmma_fence %a, %b : types` (wgmma.fence). The
 /// operands, tiles or pending ones, come out unchanged, so that their uses stay after the fence. A tile may come out as
 /// pending: a value for loops that carry the accumulator of their products.
-struct WgmmaFenceOp : OpDefaults {
+struct WgmmaFenceOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "wgmma_fence";
   static constexpr auto operands = names("values");
-  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  static constexpr unsigned traits = collective | variadic;
   Purpose purpose = Purpose::order;  ///< schedule: another fence stands before the next product anyway
   static constexpr auto attributes() { return fields(field("purpose", &WgmmaFenceOp::purpose)); }
 };
 
 /// Closes each executing warp's group of wgmmas: `wgmma_commit`; an empty group counts.
-struct WgmmaCommitOp : OpDefaults {
+struct WgmmaCommitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "wgmma_commit";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | synchronizes | collective;
+  static constexpr unsigned traits = collective;
 };
 
 /// Waits until at most so many of each warp's youngest groups are open:
 /// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`. Pending operands come out as tiles, if their group is among
 /// the completed ones. Tiles (register operands of the products waited for) come out unchanged, so that they live until
 /// here.
-struct WgmmaWaitOp : OpDefaults {
+struct WgmmaWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "wgmma_wait";
   static constexpr auto operands = names("values");
-  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  static constexpr unsigned traits = collective | variadic;
   std::int64_t pending = 0;
   static constexpr auto attributes() { return fields(field("pending", &WgmmaWaitOp::pending, bounds::pending_groups)); }
 };
@@ -71,10 +72,10 @@ struct WgmmaWaitOp : OpDefaults {
 /// Computes acc + a * b on registers, warp by warp (mma.sync): `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`. %a in
 /// the layout mma_a, %b in mma_b of the same arrangement of warps. `by_warps`: the reason, for messages, that a dot
 /// became mma and not wgmma.
-struct MmaOp : OpDefaults {
+struct MmaOp : OpDefaults<Family::product, on_warps> {
   static constexpr std::string_view mnemonic = "mma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
-  static constexpr unsigned traits = block_op | collective;
+  static constexpr unsigned traits = collective;
   Symbol by_warps;
   static constexpr auto attributes() { return fields(field("by_warps", &MmaOp::by_warps)); }
 };

@@ -22,7 +22,7 @@ inline constexpr std::array enum_names<ProfileGranularity>{"warp"sv, "warpgroup"
 /// Records that a part of the kernel starts or stops here: `record {name = "softmax"}`, and with a number
 /// `record %tile {event = start, name = "tile"}`. Records keep their order. They mean nothing before lower-profiling
 /// has made an entry of a log of each.
-struct RecordOp : OpDefaults {
+struct RecordOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "record";
   static constexpr auto operands = names("value");
   static constexpr unsigned traits = variadic;
@@ -46,7 +46,7 @@ struct RecordOp : OpDefaults {
 ///
 /// CTAs first_cta, first_cta + cta_step, ... record, cta_count of them; of those the warps of the mask, by granularity:
 /// each, the first of each warpgroup, or the first.
-struct ProfileBeginOp : OpDefaults {
+struct ProfileBeginOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "profile_begin";
   static constexpr auto operands = names("buffer", "shared");
   static constexpr unsigned traits = variadic | unique | per_warp;
@@ -74,7 +74,7 @@ struct ProfileBeginOp : OpDefaults {
 /// Appends one entry to the log, or, with a value, two: `profile_append %l, %v {number = 3, name = "softmax"}`. Entry
 /// `number` of ProfileLayout::names describes it; name, kind and place are as the record's. An entry of a start also
 /// stops the name with number `stops`, unless that is -1: one phase ends where the next begins.
-struct ProfileAppendOp : OpDefaults {
+struct ProfileAppendOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "profile_append";
   static constexpr auto operands = names("log", "value");
   static constexpr unsigned traits = variadic;
@@ -96,7 +96,7 @@ struct ProfileAppendOp : OpDefaults {
 };
 
 /// Ends the log of each executing warp: `profile_end %l`. All lanes take part. Last in the kernel's body.
-struct ProfileEndOp : OpDefaults {
+struct ProfileEndOp : OpDefaults<Family::report> {
   static constexpr std::string_view mnemonic = "profile_end";
   static constexpr auto operands = names("log");
   static constexpr Effects effects = writes(Space::log);

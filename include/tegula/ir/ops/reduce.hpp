@@ -21,9 +21,10 @@ inline constexpr std::array enum_names<Order>{"any"sv, "pairwise"sv};
 /// and products of f16 and bf16 are computed in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`:
 /// byte offset of the shared memory through which warps exchange, decided by shared-memory allocation (-1: not decided,
 /// or none needed).
-struct ReduceOp : OpDefaults {
+struct ReduceOp : OpDefaults<Family::reduction> {
   static constexpr std::string_view mnemonic = "reduce";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = via_f32;
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
   Order order = Order::any;
@@ -39,10 +40,10 @@ struct ReduceOp : OpDefaults {
 /// - `reverse`: with the elements behind it in place of those before it.
 /// The order of association is one fixed tree per compiled kernel, and sequential on the host and in the simulator. f16
 /// and bf16 are combined in f32, and each result is rounded once. max, min and `scratch` are those of ReduceOp.
-struct ScanOp : OpDefaults {
+struct ScanOp : OpDefaults<Family::reduction> {
   static constexpr std::string_view mnemonic = "scan";
   static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = one_layout;
+  static constexpr unsigned traits = one_layout | via_f32;
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
   bool exclusive = false;

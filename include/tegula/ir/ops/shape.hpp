@@ -7,21 +7,21 @@
 namespace tegula::ir {
 
 /// Gives a tile with a scalar in every element: `%t = splat %s : tile<128xf32>`.
-struct SplatOp : OpDefaults {
+struct SplatOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "splat";
   static constexpr auto operands = names("scalar");
   static constexpr unsigned traits = rearranges;
   static constexpr Source source(SourceShapes const&) { return source_of({}); }
 };
 /// Gives each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
-struct IotaOp : OpDefaults {
+struct IotaOp : OpDefaults<Family::constant> {
   static constexpr std::string_view mnemonic = "iota";
   static constexpr auto operands = names();
   std::int64_t axis = 0;
   static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis, bounds::axis)); }
 };
 /// Repeats axes of extent 1 to the extents of the result type; same rank and element.
-struct BroadcastOp : OpDefaults {
+struct BroadcastOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "broadcast";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -33,7 +33,7 @@ struct BroadcastOp : OpDefaults {
   }
 };
 /// Inserts axes of extent 1: `{axes = [0, 2]}`, positions in the result, ascending.
-struct ExpandDimsOp : OpDefaults {
+struct ExpandDimsOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "expand_dims";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -50,7 +50,7 @@ struct ExpandDimsOp : OpDefaults {
   }
 };
 /// Drops axes of extent 1: `{axes = [1]}`, positions in the operand, ascending.
-struct SqueezeOp : OpDefaults {
+struct SqueezeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "squeeze";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -68,7 +68,7 @@ struct SqueezeOp : OpDefaults {
   }
 };
 /// Permutes axes: `{permutation = [1, 0]}`; result axis i is operand axis permutation[i].
-struct TransOp : OpDefaults {
+struct TransOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "trans";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -83,7 +83,7 @@ struct TransOp : OpDefaults {
 };
 /// Gives the same elements, in row-major order, in the shape of the result type: `%r = reshape %t : tile<8x16xf32>`.
 /// `scratch` as for reduce.
-struct ReshapeOp : OpDefaults {
+struct ReshapeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "reshape";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -97,7 +97,7 @@ struct ReshapeOp : OpDefaults {
   }
 };
 /// Puts two tiles one behind the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
-struct ConcatenateOp : OpDefaults {
+struct ConcatenateOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "concatenate";
   static constexpr auto operands = names("lhs", "rhs");
   static constexpr unsigned traits = rearranges;
@@ -114,7 +114,7 @@ struct ConcatenateOp : OpDefaults {
 /// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
 /// `uniform` states that all elements along the axes that the box cuts to extent 1 are equal. So each thread may take
 /// one of its own; the simulator checks it. `scratch` as for reduce.
-struct ExtractOp : OpDefaults {
+struct ExtractOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "extract";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
@@ -136,7 +136,7 @@ struct ExtractOp : OpDefaults {
 };
 /// Gives the elements in a tile of other extents: `%r = resize %t : tile<4x128xf32>`. A smaller tile has the first ones
 /// along each axis; in a larger one anything stands behind them. `scratch` as for reduce.
-struct ResizeOp : OpDefaults {
+struct ResizeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "resize";
   static constexpr auto operands = names("tile");
   std::int64_t scratch = -1;
@@ -151,7 +151,7 @@ struct ResizeOp : OpDefaults {
 /// two.
 /// `%b = butterfly %t {axis = 1, stride = 4} : tile<8x64xf32>`. The extent is a multiple of twice the stride. `scratch`
 /// as for reduce.
-struct ButterflyOp : OpDefaults {
+struct ButterflyOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "butterfly";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = one_layout;
@@ -190,7 +190,7 @@ struct FlipOp : OpDefaults {
 };
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
-struct ConvertLayoutOp : OpDefaults {
+struct ConvertLayoutOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;

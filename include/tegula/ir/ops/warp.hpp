@@ -14,10 +14,10 @@ namespace tegula::ir {
 /// distributed over the warps of one group. `registers` per thread (setmaxnreg; 0: unchanged): the first thing a
 /// partition does. Groups with register counts are whole warpgroups. In the outermost block of a kernel, whose warps it
 /// uses up. Ops after it run in all warps as each comes out of its block. No results.
-struct WarpSpecializeOp : OpDefaults {
+struct WarpSpecializeOp : OpDefaults<Family::control, on_warps> {
   static constexpr std::string_view mnemonic = "warp_specialize";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | has_regions;
+  static constexpr unsigned traits = has_regions;
   Extents warps;
   Extents replicas;
   Extents registers;
@@ -39,10 +39,10 @@ inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv, "consumer"s
 /// at the end. No collective ops inside, no results. circular-buffer numbers rings from 1: `ring` is the one whose
 /// stage a producer fills or a consumer releases. `stages` of a producer counts the ring's stages. `lag` of a consumer
 /// counts iterations from the stage's fill to its release.
-struct ElectOp : OpDefaults {
+struct ElectOp : OpDefaults<Family::control, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "elect";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | has_regions;
+  static constexpr unsigned traits = has_regions;
   static constexpr std::int64_t each_warp = -1, each_warpgroup = -4;
   std::int64_t warp = 0;
   Role role = Role::none;
@@ -58,17 +58,17 @@ struct ElectOp : OpDefaults {
 };
 
 /// Gives the number of this warp in the executing group: `%w = warp_index : i64`.
-struct WarpIndexOp : OpDefaults {
+struct WarpIndexOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "warp_index";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | per_warp;
+  static constexpr unsigned traits = per_warp;
+  static constexpr Bounds number = {0, 31};
 };
 
 /// Gives the number of this CTA in its cluster: `%r = cluster_rank : i64`.
-struct ClusterRankOp : OpDefaults {
+struct ClusterRankOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "cluster_rank";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op | symbolic;
 };
 
 enum class Vote : std::uint8_t { any, all };
@@ -77,20 +77,20 @@ inline constexpr std::array enum_names<Vote>{"any"sv, "all"sv};
 
 /// Votes: `%b = vote %t {kind = any} : bool` is true if any (all) of the booleans of the tile that this warp holds are
 /// true. The result differs from warp to warp.
-struct VoteOp : OpDefaults {
+struct VoteOp : OpDefaults<Family::reduction, on_warps> {
   static constexpr std::string_view mnemonic = "vote";
   static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = block_op | collective | per_warp;
+  static constexpr unsigned traits = collective | per_warp;
   Vote kind = Vote::any;
   static constexpr auto attributes() { return fields(field("kind", &VoteOp::kind)); }
 };
 
 /// Exchanges registers: in `%y = shuffle %x {mask = 1} : tile<...>` each lane takes the registers of the lane whose
 /// number differs by mask.
-struct ShuffleOp : OpDefaults {
+struct ShuffleOp : OpDefaults<Family::shape, on_warps> {
   static constexpr std::string_view mnemonic = "shuffle";
   static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = block_op | collective;
+  static constexpr unsigned traits = collective;
   std::int64_t mask = 1;
   static constexpr auto attributes() { return fields(field("mask", &ShuffleOp::mask, {1, 31})); }
 };
@@ -100,10 +100,9 @@ struct ShuffleOp : OpDefaults {
 /// axis. The result's coordinate along the axis is the number that the lane bits (lowest first) which move along the
 /// axis form. A reduce of the result is the reduce of %x; lanes do not exchange anything here. Tiles that move along
 /// the axis over warps are refused.
-struct FoldOp : OpDefaults {
+struct FoldOp : OpDefaults<Family::reduction, on_warps> {
   static constexpr std::string_view mnemonic = "fold";
   static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = block_op;
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
   static constexpr auto attributes() {
@@ -117,10 +116,10 @@ inline constexpr std::array enum_names<AtomicKind>{"add"sv, "min"sv, "max"sv, "e
 
 /// Combines one element of global memory with a scalar: `%old = atomic %tensor, %value, %o0 {kind = add} : i32` gives
 /// the old value. `increment` adds 1, and starts again at 0 after %value (atom.inc). Relaxed, device scope. One lane.
-struct AtomicOp : OpDefaults {
+struct AtomicOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "atomic";
   static constexpr auto operands = names("tensor", "value", "offsets");
-  static constexpr unsigned traits = block_op | unique | variadic | per_warp;
+  static constexpr unsigned traits = unique | variadic | per_warp;
   static constexpr Effects effects = updates(Space::global, 0);
   AtomicKind kind = AtomicKind::add;
   static constexpr auto attributes() { return fields(field("kind", &AtomicOp::kind)); }
