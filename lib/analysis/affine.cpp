@@ -6,6 +6,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
+#include "ir/match.hpp"
 #include "support/checked_integer.hpp"
 
 namespace tegula::analysis {
@@ -149,37 +150,32 @@ Affine Affines::compute(Value const& value) {
     return unit == 0 ? itself : of(*loop->lower()) + Affine{0, {{&value, unit}}};
   }
   if (auto const constant = constant_int(value)) return {*constant, {}};
-  switch (op->kind()) {
-    case OpKind::AddOp:
-      return of(*op->lhs()) + of(*op->rhs());
-    case OpKind::SubOp:
-      return of(*op->lhs()) + of(*op->rhs()) * -1;
-    case OpKind::MulOp: {
-      Affine const &a = of(*op->lhs()), &b = of(*op->rhs());
-      if (b.terms.empty()) return a * b.constant;
-      if (a.terms.empty()) return b * a.constant;
-      // A product of two unknowns keeps its divisor.
-      Checked const unit = Checked(divisor(a)) * divisor(b);
-      return unit.fits() && unit.value() > 1 ? Affine{0, {{&value, unit.value()}}} : itself;
-    }
-    case OpKind::RemOp:
-    case OpKind::AndOp: {
-      // A remainder or mask that never wraps is the number itself.
-      auto const by = constant_int(*op->rhs());
-      Range const of_number = range(*op->lhs());
-      if (!by || *by < 0 || *by > Range::far) return itself;
-      std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
-      bool const power = (size & (size - 1)) == 0;
-      bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
-      return wraps ? itself : of(*op->lhs());
-    }
-    case OpKind::ShlOp:
-      if (auto const by = constant_int(*op->rhs()); by && *by >= 0 && *by < 32)
-        return of(*op->lhs()) * (std::int64_t{1} << *by);
-      return itself;
-    default:
-      return itself;
-  }
+  auto const remainder = [&] {
+    // A remainder or mask that never wraps is the number itself.
+    auto const by = constant_int(*op->rhs());
+    Range const of_number = range(*op->lhs());
+    if (!by || *by < 0 || *by > Range::far) return itself;
+    std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
+    bool const power = (size & (size - 1)) == 0;
+    bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
+    return wraps ? itself : of(*op->lhs());
+  };
+  auto const product = [&]() -> Affine {
+    Affine const &a = of(*op->lhs()), &b = of(*op->rhs());
+    if (b.terms.empty()) return a * b.constant;
+    if (a.terms.empty()) return b * a.constant;
+    // A product of two unknowns keeps its divisor.
+    Checked const unit = Checked(divisor(a)) * divisor(b);
+    return unit.fits() && unit.value() > 1 ? Affine{0, {{&value, unit.value()}}} : itself;
+  };
+  auto const shifted = [&]() -> Affine {
+    auto const by = constant_int(*op->rhs());
+    return by && *by >= 0 && *by < 32 ? of(*op->lhs()) * (std::int64_t{1} << *by) : itself;
+  };
+  return match<std::optional<Affine>>(*op, on<AddOp>([&] { return of(*op->lhs()) + of(*op->rhs()); }),
+                                      on<SubOp>([&] { return of(*op->lhs()) + of(*op->rhs()) * -1; }),
+                                      on<MulOp>(product), on<RemOp, AndOp>(remainder), on<ShlOp>(shifted))
+      .value_or(itself);
 }
 
 std::optional<Congruence> Affines::congruence(Value const& value) {
@@ -194,45 +190,42 @@ std::optional<Congruence> Affines::congruence(Value const& value) {
     if (modulus < 1 || modulus > max_modulus) return std::nullopt;
     return Congruence{sum, modulus};
   };
-  switch (op->kind()) {
-    case OpKind::CastOp: {
-      Value const& narrow = *op->operand();
-      bool const widens = value.type() == Type::index() && narrow.type() == Type::scalar(Element::i32);
-      if (!widens || !fits(narrow)) return std::nullopt;
-      return Congruence{of(narrow), 0};
+  auto const widened = [&]() -> std::optional<Congruence> {
+    Value const& narrow = *op->operand();
+    bool const widens = value.type() == Type::index() && narrow.type() == Type::scalar(Element::i32);
+    if (!widens || !fits(narrow)) return std::nullopt;
+    return Congruence{of(narrow), 0};
+  };
+  auto const remainder = [&]() -> std::optional<Congruence> {
+    auto const by = constant_int(*op->rhs());
+    if (!by || *by < 0 || *by > max_modulus || !fits(*op->lhs())) return std::nullopt;
+    std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
+    if (op->is<AndOp>() && (size & (size - 1)) != 0) return std::nullopt;
+    return modulo(of(*op->lhs()), size);
+  };
+  auto const selected = [&]() -> std::optional<Congruence> {
+    Value const &one = *op->lhs(), &other = *op->rhs();
+    if (!value.type().is_scalar() || !fits(one) || !fits(other)) return std::nullopt;
+    Affine const difference = of(one) + of(other) * -1;
+    if (difference.fits && difference.terms.empty()) return modulo(of(other), std::abs(difference.constant));
+    // A constant, where the condition leaves one number only.
+    Op const* const compare = op->in<SelectOp>("condition")->defined_by<CompareOp>();
+    auto const bound = compare == nullptr ? std::nullopt : constant_int(*compare->rhs());
+    if (!bound) return std::nullopt;
+    Predicate const predicate = compare->as<CompareOp>().predicate;
+    for (bool const holds : {true, false}) {
+      auto const constant = constant_int(holds ? one : other);
+      Value const& number = holds ? other : one;
+      Affine const beyond = of(number) + of(*compare->lhs()) * -1;
+      if (!constant || !beyond.fits || !beyond.terms.empty()) continue;
+      Range const left = narrowed(range(*compare->lhs()), predicate, holds, clamped(*bound));
+      if (left.bounded() && left.low == left.high)
+        return modulo(of(number), std::abs(left.low + beyond.constant - clamped(*constant)));
     }
-    case OpKind::RemOp:
-    case OpKind::AndOp: {
-      auto const by = constant_int(*op->rhs());
-      if (!by || *by < 0 || *by > max_modulus || !fits(*op->lhs())) return std::nullopt;
-      std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
-      if (op->is<AndOp>() && (size & (size - 1)) != 0) return std::nullopt;
-      return modulo(of(*op->lhs()), size);
-    }
-    case OpKind::SelectOp: {
-      Value const &one = *op->lhs(), &other = *op->rhs();
-      if (!value.type().is_scalar() || !fits(one) || !fits(other)) return std::nullopt;
-      Affine const difference = of(one) + of(other) * -1;
-      if (difference.fits && difference.terms.empty()) return modulo(of(other), std::abs(difference.constant));
-      // A constant, where the condition leaves one number only.
-      Op const* const compare = op->in<SelectOp>("condition")->defined_by<CompareOp>();
-      auto const bound = compare == nullptr ? std::nullopt : constant_int(*compare->rhs());
-      if (!bound) return std::nullopt;
-      Predicate const predicate = compare->as<CompareOp>().predicate;
-      for (bool const holds : {true, false}) {
-        auto const constant = constant_int(holds ? one : other);
-        Value const& number = holds ? other : one;
-        Affine const beyond = of(number) + of(*compare->lhs()) * -1;
-        if (!constant || !beyond.fits || !beyond.terms.empty()) continue;
-        Range const left = narrowed(range(*compare->lhs()), predicate, holds, clamped(*bound));
-        if (left.bounded() && left.low == left.high)
-          return modulo(of(number), std::abs(left.low + beyond.constant - clamped(*constant)));
-      }
-      return std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
+    return std::nullopt;
+  };
+  return match<std::optional<Congruence>>(*op, on<CastOp>(widened), on<RemOp, AndOp>(remainder),
+                                          on<SelectOp>(selected));
 }
 
 std::optional<Congruence> Affines::bound_of_term(Value const& counter) {
@@ -349,72 +342,58 @@ Range Affines::compute_range(Value const& value, Known const& known) {
   if (auto const constant = constant_int(value)) return {clamped(*constant), clamped(*constant)};
   auto const lhs = [&] { return range(*op->lhs(), known); };
   auto const rhs = [&] { return range(*op->rhs(), known); };
-  switch (op->kind()) {
-    case OpKind::AddOp:
-      return lhs() + rhs();
-    case OpKind::SubOp:
-      return lhs() + rhs() * -1;
-    case OpKind::MulOp: {
-      Range const a = lhs(), b = rhs();
-      if (b.low == b.high) return a * b.low;
-      if (a.low == a.high) return b * a.low;
-      return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
-    }
-    case OpKind::AndOp: {
-      Range const a = lhs(), b = rhs();
-      if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
-      if (b.low >= 0 && b.high < Range::far) return {0, b.high};
-      return {};
-    }
-    case OpKind::XorOp: {
-      Range const a = lhs(), b = rhs();
-      if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
-      std::int64_t mask = 1;
-      while (mask <= std::max(a.high, b.high)) mask *= 2;
-      return {0, mask - 1};
-    }
-    case OpKind::RemOp: {
-      Range const a = lhs(), b = rhs();
-      if (b.low != b.high || b.low <= 0) return {};
-      return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
-    }
-    case OpKind::DivOp:
-    case OpKind::ShrOp: {
-      Range const a = lhs();
-      auto const by = constant_int(*op->rhs());
-      if (!by || a.low < 0 || *by < 0 || (op->is<ShrOp>() && *by > 62)) return {};
-      std::int64_t const divide = op->is<ShrOp>() ? std::int64_t{1} << *by : *by;
-      if (divide <= 0) return {};
-      return {a.low / divide, a.high >= Range::far ? Range::far : a.high / divide};
-    }
-    case OpKind::MinOp: {
-      Range const a = lhs(), b = rhs();
-      return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    }
-    case OpKind::MaxOp: {
-      Range const a = lhs(), b = rhs();
-      return {std::max(a.low, b.low), std::max(a.high, b.high)};
-    }
-    case OpKind::SelectOp:
-      return range_of_select(*op, known);
-    case OpKind::IfOp:
-      return joined(range(*op->block(0).terminator()->operand(value.index()), known),
-                    range(*op->block(1).terminator()->operand(value.index()), known));
-    case OpKind::ForOp:
-      return joined(range(*Loop(*op).init(value.index()), known), range(*Loop(*op).carried(value.index()), {}));
-    case OpKind::RepeatOp:
-      return range(*Loop(*op).yielded(value.index()), {});
-    case OpKind::ExtentOp:
-    case OpKind::BlockIndexOp:
-    case OpKind::WarpIndexOp:
-    case OpKind::ClusterRankOp:
-      return {0, Range::far};
-    case OpKind::GridExtentOp:
-    case OpKind::MultiprocessorsOp:
-      return {1, Range::far};
-    default:
-      return {};
-  }
+  if (auto const number = op->info().number) return {number->min, Range::far};
+  return match<Range>(
+      *op, on<AddOp>([&] { return lhs() + rhs(); }), on<SubOp>([&] { return lhs() + rhs() * -1; }), on<MulOp>([&] {
+        Range const a = lhs(), b = rhs();
+        if (b.low == b.high) return a * b.low;
+        if (a.low == a.high) return b * a.low;
+        return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
+      }),
+      on<AndOp>([&]() -> Range {
+        Range const a = lhs(), b = rhs();
+        if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
+        if (b.low >= 0 && b.high < Range::far) return {0, b.high};
+        return {};
+      }),
+      on<XorOp>([&]() -> Range {
+        Range const a = lhs(), b = rhs();
+        if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
+        std::int64_t mask = 1;
+        while (mask <= std::max(a.high, b.high)) mask *= 2;
+        return {0, mask - 1};
+      }),
+      on<RemOp>([&]() -> Range {
+        Range const a = lhs(), b = rhs();
+        if (b.low != b.high || b.low <= 0) return {};
+        return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
+      }),
+      on<DivOp, ShrOp>([&]() -> Range {
+        Range const a = lhs();
+        auto const by = constant_int(*op->rhs());
+        if (!by || a.low < 0 || *by < 0 || (op->is<ShrOp>() && *by > 62)) return {};
+        std::int64_t const divide = op->is<ShrOp>() ? std::int64_t{1} << *by : *by;
+        if (divide <= 0) return {};
+        return {a.low / divide, a.high >= Range::far ? Range::far : a.high / divide};
+      }),
+      on<MinOp>([&]() -> Range {
+        Range const a = lhs(), b = rhs();
+        return {std::min(a.low, b.low), std::min(a.high, b.high)};
+      }),
+      on<MaxOp>([&]() -> Range {
+        Range const a = lhs(), b = rhs();
+        return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      }),
+      on<SelectOp>([&] { return range_of_select(*op, known); }), on<IfOp>([&] {
+        return joined(range(*op->block(0).terminator()->operand(value.index()), known),
+                      range(*op->block(1).terminator()->operand(value.index()), known));
+      }),
+      on<ForOp>([&] {
+        return joined(range(*Loop(*op).init(value.index()), known), range(*Loop(*op).carried(value.index()), {}));
+      }),
+      on<RepeatOp>([&] { return range(*Loop(*op).yielded(value.index()), {}); }), on<ClusterRankOp>([&]() -> Range {
+        return {0, Range::far};
+      }));
 }
 
 Meeting Distance::meeting(std::int64_t before, std::int64_t after) const {

@@ -7,6 +7,7 @@
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
+#include "ir/match.hpp"
 #include "ir/source.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -18,7 +19,6 @@ using ir::Op;
 using ir::Value;
 using support::Int128;
 
-constexpr std::int64_t max_warps = 32;  ///< of a CTA
 constexpr std::int64_t max_divisibility = std::int64_t{1} << 40;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value == 0 ? 0 : value & -value; }
@@ -39,60 +39,37 @@ class Transfer {
         op.is<ir::DivOp>() || op.is<ir::RemOp>() || op.is<ir::CeilDivOp>() || op.is<ir::MinOp>() || op.is<ir::MaxOp>();
     if (by_size && type.element() == Element::u64) return elementwise(op);
     if (ir::moves_elements(op)) return moved(op);
-    switch (op.kind()) {
-      case ir::OpKind::ConstantOp: {
-        std::int64_t const value = ir::to_int(op.as<ir::ConstantOp>().value);
-        return uniform_facts(type, magnitude(value), {value, value});
-      }
-      case ir::OpKind::ExtentOp: {
-        std::int64_t max = max_tensor_extent;
-        // A tensor with a map has no larger extents, else the launch is refused; nor has a slice of it.
-        for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
-          for (ir::Use const& use : tensor->uses())
-            if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;
-          Op const* const slice = tensor->defined_by<ir::SliceOp>();
-          tensor = slice == nullptr ? nullptr : slice->in<ir::SliceOp>("tensor");
-        }
-        return uniform_facts(type, ir::parameter_of(*op.operand()).multiple_of, {0, max});
-      }
-      case ir::OpKind::BlockIndexOp:
-      case ir::OpKind::GridExtentOp:
-      case ir::OpKind::MultiprocessorsOp:
-        return uniform_facts(type, 1, ir::source_range(op.kind()).value());
-      case ir::OpKind::WarpIndexOp:
-        return uniform_facts(type, 1, {0, max_warps - 1});
-      case ir::OpKind::IotaOp:
-        return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
-      case ir::OpKind::AddOp:
-        return add(op, false);
-      case ir::OpKind::SubOp:
-        return add(op, true);
-      case ir::OpKind::MulOp:
-        return mul(get(*op.lhs()), get(*op.rhs()), type);
-      case ir::OpKind::ShlOp:
-        return shl(op);
-      case ir::OpKind::DivOp:
-        return div(op, false);
-      case ir::OpKind::CeilDivOp:
-        return div(op, true);
-      case ir::OpKind::RemOp:
-        return rem(op);
-      case ir::OpKind::MinOp:
-      case ir::OpKind::MaxOp:
-        return extremum(op);
-      case ir::OpKind::SelectOp:
-        return select(op);
-      case ir::OpKind::CompareOp:
-        return compare(op);
-      case ir::OpKind::CastOp:
-        return cast(op);
-      default:
-        return elementwise(op);
-    }
+    if (op.is<ir::ExtentOp>()) return extent(op);
+    if (auto const number = ir::source_range(op.kind())) return uniform_facts(type, 1, *number);
+    auto const found = ir::match<std::optional<ValueFacts>>(
+        op, ir::on<ir::ConstantOp>([&] {
+          std::int64_t const value = ir::to_int(op.as<ir::ConstantOp>().value);
+          return uniform_facts(type, magnitude(value), {value, value});
+        }),
+        ir::on<ir::IotaOp>([&] { return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis)); }),
+        ir::on<ir::AddOp>([&] { return add(op, false); }), ir::on<ir::SubOp>([&] { return add(op, true); }),
+        ir::on<ir::MulOp>([&] { return mul(get(*op.lhs()), get(*op.rhs()), type); }),
+        ir::on<ir::ShlOp>([&] { return shl(op); }), ir::on<ir::DivOp>([&] { return div(op, false); }),
+        ir::on<ir::CeilDivOp>([&] { return div(op, true); }), ir::on<ir::RemOp>([&] { return rem(op); }),
+        ir::on<ir::MinOp, ir::MaxOp>([&] { return extremum(op); }), ir::on<ir::SelectOp>([&] { return select(op); }),
+        ir::on<ir::CompareOp>([&] { return compare(op); }), ir::on<ir::CastOp>([&] { return cast(op); }));
+    return found ? *found : elementwise(op);
   }
 
  private:
   [[nodiscard]] ValueFacts get(Value const& value) const { return facts_in(known_, value); }
+
+  static ValueFacts extent(Op const& op) {
+    std::int64_t max = max_tensor_extent;
+    // A tensor with a map has no larger extents, else the launch is refused; nor has a slice of it.
+    for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
+      for (ir::Use const& use : tensor->uses())
+        if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;
+      Op const* const slice = tensor->defined_by<ir::SliceOp>();
+      tensor = slice == nullptr ? nullptr : slice->in<ir::SliceOp>("tensor");
+    }
+    return uniform_facts(op.result()->type(), ir::parameter_of(*op.operand()).multiple_of, {0, max});
+  }
 
   static ValueFacts iota(ir::Type const& type, int axis) {
     std::int64_t const extent = fact_extent(type, axis);

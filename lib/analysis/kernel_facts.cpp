@@ -107,8 +107,8 @@ bool is_exchange(ir::Op const& op) {
 /// Tells whether an op takes a thread's time while copies and products run.
 bool is_work(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
-    if (op.result(i)->type().is_tile() && !op.is<ir::WgmmaWaitOp>() && !op.is<ir::WgmmaFenceOp>() &&
-        !op.is<ir::ConstantOp>() && !op.is<ir::SplatOp>())
+    if (op.result(i)->type().is_tile() && !op.is(ir::Family::synchronisation) && !op.is<ir::ConstantOp>() &&
+        !op.is<ir::SplatOp>())
       return true;
   return op.is<ir::StoreOp>() || op.is<ir::BufferStoreOp>() || op.is<ir::PeerStoreOp>();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/families.hpp"
 #include "layout/layout.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
@@ -13,8 +14,7 @@ namespace {
 bool is_free(ir::Value const& value) {
   ir::Op const* const op = value.defining_op();
   if (value.type().is_tensor()) return true;
-  return op != nullptr && (op->is<ir::ConstantOp>() || op->is<ir::IotaOp>() || op->is<ir::SplatOp>() ||
-                           op->is<ir::TensorMapOp>() || op->is<ir::BufferAllocOp>());
+  return op != nullptr && (ir::makes_elements(*op) || op->is<ir::TensorMapOp>() || op->is<ir::BufferAllocOp>());
 }
 
 /// Counts the registers of a value while it lives. Threads read a broadcast tile from its source.
@@ -46,8 +46,6 @@ class Live {
   int registers_ = 0;
 };
 
-bool is_loop(ir::Op const& op) { return op.is<ir::ForOp>() || op.is<ir::RepeatOp>(); }
-
 class Pressure {
  public:
   /// `whole_tiles`: only behind ops that do not stream. Their operands may be computed element by element, too.
@@ -75,7 +73,7 @@ class Pressure {
 
   void regions(ir::Op& op, Live& live) {
     // A loop's next iteration needs the values that this one used.
-    if (is_loop(op)) join(live, op.block(), op);
+    if (ir::is_loop(op)) join(live, op.block(), op);
     Live before = live;
     for (int i = 0; i < op.block_count(); ++i) {
       Live inside = live;
@@ -86,7 +84,7 @@ class Pressure {
         inside.add(*loop.step());
       }
       block(op.block(i), inside);
-      if (!is_loop(op)) join(before, op.block(i), op);
+      if (!ir::is_loop(op)) join(before, op.block(i), op);
     }
     live = before;
   }
@@ -121,10 +119,10 @@ class Pressure {
 }  // namespace
 
 bool streams(ir::Op const& op) {
+  bool const spreads = op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>();
+  bool const uniform_number = op.is(ir::Family::symbolic) && !op.info().has(ir::per_warp);
   return op.pure() && op.block_count() == 0 &&
-         (op.is(ir::Family::elementwise) || (op.is(ir::Family::symbolic) && !op.info().has(ir::per_warp)) ||
-          op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::SplatOp>() ||
-          op.is<ir::IotaOp>() || op.is<ir::ConstantOp>());
+         (op.is(ir::Family::elementwise) || uniform_number || spreads || ir::makes_elements(op));
 }
 
 int registers_of(ir::Type const& type) {

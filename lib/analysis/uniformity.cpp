@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -82,7 +83,7 @@ bool Uniformity::visit(Module const& module, Block const& block, Function const&
     for (int i = 0; i < op.block_count(); ++i) changed = visit(module, op.block(i), function) || changed;
     if (op.info().has(per_warp))
       changed = mark_results(op) || changed;
-    else if (op.is<IfOp>() || op.is<ForOp>() || op.is<RepeatOp>())
+    else if (is_flow(op))
       changed = visit_control(op) || changed;
     else if (op.is<WarpSpecializeOp>())
       changed = visit_partitions(op) || changed;

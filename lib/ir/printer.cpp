@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/builder.hpp"
+#include "ir/families.hpp"
 #include "layout/layout_names.hpp"
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
@@ -162,7 +163,7 @@ class Printer {
       operand_list(op);
     attributes(op);
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
-    bool const own_form = op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>();
+    bool const own_form = is_flow(op);
     for (int b = 0; b < op.block_count(); ++b) {
       if (b != 0) out_ << (own_form ? " else" : " and");
       if (!own_form) arguments(op.block(b));

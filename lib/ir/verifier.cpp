@@ -7,9 +7,11 @@
 
 #include "abi/tensor_facts.hpp"
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/infer.hpp"
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
+#include "ir/match.hpp"
 #include "ir/verify_block.hpp"
 #include "ir/verify_buffers.hpp"
 #include "ir/verify_mbarriers.hpp"
@@ -199,32 +201,14 @@ class Verifier {
     int const blocks = block_count_of(op);
     if (op.block_count() != blocks)
       return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
-    switch (op.kind()) {
-      case OpKind::ForOp:
-        check_loop(op);
-        break;
-      case OpKind::RepeatOp:
-        check_arguments(op, types_of(op.operands()));
-        break;
-      case OpKind::IfOp:
-        if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
-          error(op, "if: its blocks do not take arguments");
-        break;
-      case OpKind::CallOp:
-        check_call(op);
-        break;
-      case OpKind::GridOp:
-        check_launch_statement(op);
-        break;
-      case OpKind::RequireOp:
-        check_launch_statement(op);
-        break;
-      default:
-        break;
-    }
+    match<void>(op, on<ForOp>([&] { check_loop(op); }),
+                on<RepeatOp>([&] { check_arguments(op, types_of(op.operands())); }), on<IfOp>([&] {
+                  if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
+                    error(op, "if: its blocks do not take arguments");
+                }),
+                on<CallOp>([&] { check_call(op); }), on<GridOp, RequireOp>([&] { check_launch_statement(op); }));
     if (typed) check_directions(op);
-    if (typed && (op.info().is_block_op() || op.is<BufferAllocOp>() || op.is<ProfileBeginOp>() ||
-                  op.is<ProfileAppendOp>() || op.is<ProfileEndOp>()))
+    if (typed && (op.info().is_block_op() || op.is<BufferAllocOp>() || is_log_op(op)))
       if (std::string const wrong = why_not_here(op, *function_); !wrong.empty()) error(op, named(op, wrong));
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
   }

@@ -1,6 +1,8 @@
 #include "ir/verify_block.hpp"
 
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
+#include "ir/match.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_layouts.hpp"
 #include "tegula/abi/budget.hpp"
@@ -100,7 +102,7 @@ std::string has_log(Op const& op) {
 }  // namespace
 
 int block_count_of(Op const& op) {
-  if (op.is<ForOp>() || op.is<RepeatOp>() || op.is<ElectOp>()) return 1;
+  if (is_loop(op) || op.is<ElectOp>()) return 1;
   if (op.is<IfOp>()) return 2;
   return op.is<WarpSpecializeOp>() ? op.as<WarpSpecializeOp>().warps.size() : 0;
 }
@@ -109,40 +111,33 @@ std::string why_not_here(Op const& op, Function const& function) {
   if (op.info().has(collective) && around<ElectOp>(op) != nullptr &&
       !(op.is<BufferLoadOp>() && op.result()->type().is_scalar()))
     return "all lanes of a warp take part, but elect leaves one";
-  switch (op.kind()) {
-    case OpKind::BufferAllocOp:
-      return op.result()->type().is_global() ? in_kernel_body(op, function) : in_function_body(op, function);
-    case OpKind::ProfileBeginOp:
-      return in_kernel_body(op, function);
-    case OpKind::ProfileEndOp:
-      if (std::string wrong = in_kernel_body(op, function); !wrong.empty()) return wrong;
-      return has_log(op);
-    case OpKind::ProfileAppendOp:
-      return has_log(op);
-    case OpKind::TensorMapOp:
-      return in_kernel_body(op, function);
-    case OpKind::BuildTensorMapOp:
-    case OpKind::DeviceTensorMapOp:
-      return of_a_slice(op);
-    case OpKind::AcquireTensorMapOp:
-    case OpKind::FreeTensorMapOp:
-      return op.operand()->defined_by<DeviceTensorMapOp>() != nullptr
-                 ? std::string()
-                 : to_string(*op.operand()) + " is passed by value; only the map of device_tensor_map lies in memory";
-    case OpKind::ViewOp:
-      if (std::string wrong = offsets_fit(op); !wrong.empty()) return wrong;
-      return why_layouts_differ(op);
-    case OpKind::BarrierOp:
-    case OpKind::BarrierArriveOp:
-      return barrier_fits(op);
-    case OpKind::WarpSpecializeOp:
-      return partitions_fit(op, function);
-    case OpKind::ElectOp:
-      if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
-      return op.block().argument_count() == 0 ? std::string() : "its block does not take arguments";
-    default:
-      return why_layouts_differ(op);
-  }
+  using Where = std::optional<std::string>;
+  Where const wrong = match<Where>(
+      op, on<BufferAllocOp>([&]() -> Where {
+        return op.result()->type().is_global() ? in_kernel_body(op, function) : in_function_body(op, function);
+      }),
+      on<ProfileBeginOp, TensorMapOp>([&]() -> Where { return in_kernel_body(op, function); }),
+      on<ProfileEndOp>([&]() -> Where {
+        if (std::string outside = in_kernel_body(op, function); !outside.empty()) return outside;
+        return has_log(op);
+      }),
+      on<ProfileAppendOp>([&]() -> Where { return has_log(op); }),
+      on<BuildTensorMapOp, DeviceTensorMapOp>([&]() -> Where { return of_a_slice(op); }),
+      on<AcquireTensorMapOp, FreeTensorMapOp>([&]() -> Where {
+        return op.operand()->defined_by<DeviceTensorMapOp>() != nullptr
+                   ? std::string()
+                   : to_string(*op.operand()) + " is passed by value; only the map of device_tensor_map lies in memory";
+      }),
+      on<ViewOp>([&]() -> Where {
+        if (std::string outside = offsets_fit(op); !outside.empty()) return outside;
+        return why_layouts_differ(op);
+      }),
+      on<BarrierOp, BarrierArriveOp>([&]() -> Where { return barrier_fits(op); }),
+      on<WarpSpecializeOp>([&]() -> Where { return partitions_fit(op, function); }), on<ElectOp>([&]() -> Where {
+        if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
+        return op.block().argument_count() == 0 ? std::string() : "its block does not take arguments";
+      }));
+  return wrong ? *wrong : why_layouts_differ(op);
 }
 
 bool has_block_ops(Function const& function) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "codegen/host/emitter.hpp"
+#include "ir/families.hpp"
 #include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 
@@ -23,17 +24,13 @@ llvm::Value* cycles(llvm::IRBuilder<>& b) {
                        b.getInt32Ty());
 }
 
-bool is_log_op(ir::Op const& op) {
-  return op.is<ir::ProfileBeginOp>() || op.is<ir::ProfileAppendOp>() || op.is<ir::ProfileEndOp>();
-}
-
 }  // namespace
 
-bool logs(ir::Op const& op) { return op.is<ir::RecordOp>() || is_log_op(op); }
+bool logs(ir::Op const& op) { return op.info().effects.writes(ir::Space::log); }
 
 void FunctionEmitter::log_op(ir::Op const& op) {
   if (op.is<ir::ProfileBeginOp>()) return begin_log(op);
-  if (!is_log_op(op)) return;  // records mean nothing by themselves
+  if (!ir::is_log_op(op)) return;  // records mean nothing by themselves
   llvm::Value* const number = scalar(*op.in("log"));
   when(b.CreateICmpNE(number, i64(0)), [&] {
     llvm::Value* const row = b.CreateIntToPtr(number, b.getPtrTy());

@@ -9,11 +9,10 @@
 #include "codegen/host/packing.hpp"
 #include "codegen/host/scaling.hpp"
 #include "ir/combine.hpp"
+#include "ir/match.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
-
-using ir::OpKind;
 
 llvm::Value* Nest::splat(llvm::Value* value) {
   if (lanes_ == 1 || value->getType()->isVectorTy()) return value;
@@ -43,18 +42,12 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   if (ir::moves_elements(op))
     return op.operand()->type().is_tile() ? eval(*op.operand(), operand_index(op, 0, index, Axis{e_.i64(0), false}))
                                           : e_.scalar(*op.operand());
-  switch (op.kind()) {
-    case OpKind::ConstantOp:
-      return e_.arith.constant(op.as<ir::ConstantOp>().value);
-    case OpKind::IotaOp:
-      return iota(op, index);
-    case OpKind::LoadOp:
-      return load(op, index);
-    case OpKind::GatherOp:
-      return gather(op, index);
-    default:
-      break;
-  }
+  using ir::on;
+  llvm::Value* const element = ir::match<llvm::Value*>(
+      op, on<ir::ConstantOp>([&] { return e_.arith.constant(op.as<ir::ConstantOp>().value); }),
+      on<ir::IotaOp>([&] { return iota(op, index); }), on<ir::LoadOp>([&] { return load(op, index); }),
+      on<ir::GatherOp>([&] { return gather(op, index); }));
+  if (element != nullptr) return element;
   if (in_masks_ &&
       std::any_of(range_masks_.begin(), range_masks_.end(), [&](RangeMask const& mask) { return mask.op == &op; }))
     return b_.getTrue();

@@ -1,14 +1,15 @@
 #include "codegen/host/plan.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
+#include "ir/match.hpp"
 #include "support/locks.hpp"
 
 namespace tegula::codegen::host {
-
-using ir::OpKind;
 
 namespace {
 
@@ -21,35 +22,21 @@ constexpr int costly = 8;
 constexpr int costly_to_broadcast = 4;
 
 int own_cost(ir::Op const& op) {
-  switch (op.kind()) {
-    case OpKind::DivOp:
-    case OpKind::RemOp:
-    case OpKind::CeilDivOp:
-      return is_float(op.result()->type().element()) ? 3 : 10;
-    case OpKind::SqrtOp:
-      return 4;
-    case OpKind::CastOp:
-      return bits(op.result()->type().element()) == 16 ? 4 : 1;
-    case OpKind::ConstantOp:
-    case OpKind::IotaOp:
-      return 0;
-    case OpKind::BitcastOp:
-      return 0;
-    case OpKind::LoadOp:
-      return 1;
-    case OpKind::GatherOp:
-      return 4;
-    default:
-      return op.info().has(ir::rearranges) ? 0 : 1;
-  }
+  using ir::on;
+  if (op.is(ir::Family::constant) || op.info().has(ir::rearranges)) return 0;
+  auto const element = [&] { return op.result()->type().element(); };
+  auto const quotient = [&] { return is_float(element()) ? 3 : 10; };
+  return ir::match<std::optional<int>>(op, on<ir::DivOp, ir::RemOp, ir::CeilDivOp>(quotient),
+                                       on<ir::SqrtOp>([] { return 4; }),
+                                       on<ir::CastOp>([&] { return bits(element()) == 16 ? 4 : 1; }),
+                                       on<ir::BitcastOp>([] { return 0; }), on<ir::GatherOp>([] { return 4; }))
+      .value_or(1);
 }
-
-bool is_loop(ir::Op const* op) { return op != nullptr && (op->is<ir::ForOp>() || op->is<ir::RepeatOp>()); }
 
 /// True when `use` lies in a loop that does not also hold `def`.
 bool crosses_loop(ir::Op const& def, ir::Op const& use) {
   for (ir::Op const* op = use.parent_op(); op != def.parent_op() && op != nullptr; op = op->parent_op())
-    if (is_loop(op)) return true;
+    if (ir::is_loop(*op)) return true;
   return false;
 }
 
@@ -203,7 +190,8 @@ void Plan::decide(ir::Op const& op) {
   for (ir::Use const& use : value.uses()) {
     ir::Op const& user = *use.user;
     if (user.is<ir::DotOp>() && !use.is<ir::DotOp>("accumulator")) {
-      Contraction const* whole = is_loop(user.parent_op()) ? contraction(*user.parent_op()) : nullptr;
+      ir::Op const* const around = user.parent_op();
+      Contraction const* whole = around != nullptr && ir::is_loop(*around) ? contraction(*around) : nullptr;
       if (whole != nullptr && op.parent() == user.parent()) {
         // packed by the contraction
       } else if (use.is<ir::DotOp>("lhs")) {

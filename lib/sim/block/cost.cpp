@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/elementary.hpp"
+#include "ir/families.hpp"
 #include "layout/layout.hpp"
 
 namespace tegula::sim::block {
@@ -43,68 +44,63 @@ class Costs {
   Costs(Op const& op, int warps, TargetInfo const& target) : op_(op), warps_(warps), target_(target) {}
 
   OpCost find() {
-    switch (op_.kind()) {
-      case OpKind::ReduceOp:
-      case OpKind::ScanOp:
-        return across(*op_.operand(0));
-      case OpKind::FoldOp:
-      case OpKind::VoteOp:
-      case OpKind::ShuffleOp:
-      case OpKind::ButterflyOp:
-        return {elements(*op_.operand(0)), target_.costs.shuffle_latency};
-      case OpKind::ConvertLayoutOp:
-        return through_shared(*op_.operand(0));
-      case OpKind::MmaOp:
-        return product();
-      case OpKind::LoadOp:
-      case OpKind::GatherOp:
-        return from_global(*op_.result());
-      case OpKind::StoreOp:
-      case OpKind::ScatterOp:
-        return to_global();
-      case OpKind::AtomicUpdateOp:
-      case OpKind::CompareExchangeOp:
-      case OpKind::AtomicOp:
-        return atomic();
-      case OpKind::BufferLoadOp:
-        return {accesses(*op_.result()), target_.costs.shared_latency, warp_bytes(*op_.result(), target_)};
-      case OpKind::BufferStoreOp:
-        return {accesses(*op_.operand(0)), 0, warp_bytes(*op_.operand(0), target_)};
-      case OpKind::TmaLoadOp:
-      case OpKind::TmaStoreOp:
-      case OpKind::TmaReduceOp:
-      case OpKind::BulkLoadOp:
-      case OpKind::BulkStoreOp:
-        return {target_.costs.copy_issue};
-      case OpKind::ForOp:
-      case OpKind::RepeatOp:
-      case OpKind::IfOp:
-      case OpKind::CallOp:
-      case OpKind::YieldOp:
-        return {2};
-      default:
-        return plain();
+    switch (op_.info().family) {
+      case Family::elementwise:
+        return elementwise();
+      case Family::constant:
+        return {op_.is<IotaOp>() ? 1 : 0};
+      case Family::shape:
+        return moved();
+      case Family::reduction:
+        return op_.is<FoldOp>() || op_.is<VoteOp>() ? shuffled() : across(*op_.operand(0));
+      case Family::product:
+        return op_.is<MmaOp>() ? product() : OpCost{};
+      case Family::memory:
+        return accessed();
+      case Family::control:
+        return {op_.info().is_block_op() ? 0 : op_.is<ReturnOp>() ? 1 : 2};
+      case Family::report:
+        return {1};
+      case Family::symbolic:
+      case Family::launch:
+      case Family::synchronisation:
+        return {0};
     }
+    return {0};
   }
 
  private:
-  OpCost plain() const {
-    if (op_.is<ConstantOp>() || op_.is<CastOp>()) {
-      bool const converts = op_.is<CastOp>();
-      return {converts ? elements(*op_.result()) : 0, converts ? target_.costs.arithmetic_latency : 0};
-    }
-    if (!op_.is(Family::elementwise)) {
-      bool const free = op_.info().is_block_op() || op_.is(Family::symbolic) || op_.is(Family::launch);
-      return {!free && !op_.info().has(rearranges)};
-    }
+  OpCost elementwise() const {
     int const count = elements(*op_.result());
     Element const element = op_.result()->type().element();
+    if (op_.is<CastOp>()) return {count, target_.costs.arithmetic_latency};
     if (is_function(op_)) {
       // A quarter of the multiprocessor has its share of the units for functions.
       double const rate = target_.exponentials_per_clock / target_.costs.schedulers;
       return {static_cast<int>(count * target_.lanes / rate), target_.costs.function_latency};
     }
     return {arithmetic(element, count), target_.costs.arithmetic_latency};
+  }
+
+  OpCost moved() const {
+    if (op_.is<ButterflyOp>() || op_.is<ShuffleOp>()) return shuffled();
+    if (op_.is<ConvertLayoutOp>()) return through_shared(*op_.operand(0));
+    return {op_.info().has(rearranges) ? 0 : 1};
+  }
+
+  OpCost shuffled() const { return {elements(*op_.operand(0)), target_.costs.shuffle_latency}; }
+
+  OpCost accessed() const {
+    Effects const& effects = op_.info().effects;
+    if (op_.info().atomic() && !copies_out(op_)) return atomic();
+    if (op_.is<BufferLoadOp>())
+      return {accesses(*op_.result()), target_.costs.shared_latency, warp_bytes(*op_.result(), target_)};
+    if (op_.is<BufferStoreOp>()) return {accesses(*op_.operand(0)), 0, warp_bytes(*op_.operand(0), target_)};
+    if (op_.is<CpAsyncOp>() || op_.is<FetchOp>()) return {0};
+    if (copies_in(op_) || copies_out(op_)) return {target_.costs.copy_issue};
+    if (effects.reads(Space::global)) return from_global(*op_.result());
+    if (effects.writes(Space::global)) return to_global();
+    return {op_.is<BufferAllocOp>() ? 1 : 0};
   }
 
   /// Combines in threads, then across lanes.

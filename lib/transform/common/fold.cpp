@@ -5,13 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/match.hpp"
 #include "tegula/math/functions.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Constant;
-using ir::OpKind;
+using ir::on;
 using MaybeConstant = std::optional<Constant>;
 
 /// Computes f32 and narrower floats in double and rounds once more. For + - * / sqrt this equals rounding the exact
@@ -29,71 +30,36 @@ MaybeConstant boolean(bool value) { return Constant{Element::boolean, value ? 1U
 
 /// T is the type of the element's width; booleans are 0 and 1 of the wider one.
 template <class T>
-MaybeConstant fold_integers(OpKind kind, T a, T b, Element element) {
-  switch (kind) {
-    case OpKind::AddOp:
-      return integer(element, math::wrapping_add(a, b));
-    case OpKind::SubOp:
-      return integer(element, math::wrapping_sub(a, b));
-    case OpKind::MulOp:
-      return integer(element, math::wrapping_mul(a, b));
-    case OpKind::DivOp:
-      return integer(element, math::div(a, b));
-    case OpKind::RemOp:
-      return integer(element, math::rem(a, b));
-    case OpKind::CeilDivOp:
-      if (b > T{0} && a < T{0}) return std::nullopt;
-      return integer(element, math::ceil_div(a, b));
-    case OpKind::MinOp:
-      return integer(element, std::min(a, b));
-    case OpKind::MaxOp:
-      return integer(element, std::max(a, b));
-    case OpKind::AndOp:
-      return integer(element, a & b);
-    case OpKind::OrOp:
-      return integer(element, a | b);
-    case OpKind::XorOp:
-      return integer(element, a ^ b);
-    case OpKind::ShlOp:
-      return integer(element, math::shift_left(a, b));
-    case OpKind::ShrOp:
-      return integer(element, math::shift_right(a, b));
-    case OpKind::NegOp:
-      return integer(element, math::wrapping_sub(T{0}, a));
-    case OpKind::NotOp:
-      return element == Element::boolean ? boolean(a == 0) : integer(element, ~a);
-    case OpKind::AbsOp:
-      return integer(element, a < T{0} ? math::wrapping_sub(T{0}, a) : a);
-    default:
-      return std::nullopt;
-  }
+MaybeConstant fold_integers(ir::Op const& op, T a, T b, Element element) {
+  auto const number = [&](T value) { return integer(element, value); };
+  return ir::match<MaybeConstant>(
+      op, on<ir::AddOp>([&] { return number(math::wrapping_add(a, b)); }),
+      on<ir::SubOp>([&] { return number(math::wrapping_sub(a, b)); }),
+      on<ir::MulOp>([&] { return number(math::wrapping_mul(a, b)); }),
+      on<ir::DivOp>([&] { return number(math::div(a, b)); }), on<ir::RemOp>([&] { return number(math::rem(a, b)); }),
+      on<ir::CeilDivOp>([&] { return b > T{0} && a < T{0} ? std::nullopt : number(math::ceil_div(a, b)); }),
+      on<ir::MinOp>([&] { return number(std::min(a, b)); }), on<ir::MaxOp>([&] { return number(std::max(a, b)); }),
+      on<ir::AndOp>([&] { return number(a & b); }), on<ir::OrOp>([&] { return number(a | b); }),
+      on<ir::XorOp>([&] { return number(a ^ b); }), on<ir::ShlOp>([&] { return number(math::shift_left(a, b)); }),
+      on<ir::ShrOp>([&] { return number(math::shift_right(a, b)); }),
+      on<ir::NegOp>([&] { return number(math::wrapping_sub(T{0}, a)); }),
+      on<ir::NotOp>([&] { return element == Element::boolean ? boolean(a == 0) : number(~a); }),
+      on<ir::AbsOp>([&] { return number(a < T{0} ? math::wrapping_sub(T{0}, a) : a); }));
 }
 
-MaybeConstant fold_floats(OpKind kind, double a, double b, Element element) {
-  switch (kind) {
-    case OpKind::AddOp:
-      return rounded(element, a + b);
-    case OpKind::SubOp:
-      return rounded(element, a - b);
-    case OpKind::MulOp:
-      return rounded(element, a * b);
-    case OpKind::DivOp:
-      return rounded(element, a / b);
-    case OpKind::MinOp:
-      return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a);
-    case OpKind::MaxOp:
-      return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b > a ? b : a);
-    case OpKind::NegOp:
-      return rounded(element, -a);
-    case OpKind::AbsOp:
-      return rounded(element, std::fabs(a));
-#define TEGULA_EXACT(op, name, ...) \
-  case OpKind::op:                  \
-    return rounded(element, math::name(a));
+MaybeConstant fold_floats(ir::Op const& op, double a, double b, Element element) {
+  auto const number = [&](double value) { return rounded(element, value); };
+  return ir::match<MaybeConstant>(
+      op, on<ir::AddOp>([&] { return number(a + b); }), on<ir::SubOp>([&] { return number(a - b); }),
+      on<ir::MulOp>([&] { return number(a * b); }), on<ir::DivOp>([&] { return number(a / b); }), on<ir::MinOp>([&] {
+        return number(std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a);
+      }),
+      on<ir::MaxOp>([&] {
+        return number(std::isnan(a) ? b : std::isnan(b) ? a : b > a ? b : a);
+      }),
+#define TEGULA_EXACT(op, name, ...) on<ir::op>([&] { return number(math::name(a)); }),
 #include "tegula/math/elementary.def"
-    default:
-      return std::nullopt;
-  }
+      on<ir::NegOp>([&] { return number(-a); }), on<ir::AbsOp>([&] { return number(std::fabs(a)); }));
 }
 
 template <class T>
@@ -147,37 +113,27 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
   if (!op.is(ir::Family::elementwise) || operands.empty()) return std::nullopt;
   Constant const a = operands[0];
   Constant const b = operands.size() > 1 ? operands[1] : a;
-  switch (op.kind()) {
-    case OpKind::SelectOp:
-      return a.bits != 0 ? operands[1] : operands[2];
-    case OpKind::FmaOp: {
-      double const x = ir::to_double(a), y = ir::to_double(b), z = ir::to_double(operands[2]);
-      if (result == Element::f64) return rounded(result, std::fma(x, y, z));
-      return rounded(result, std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
-    }
-    case OpKind::CastOp:
-      return convert(a, result);
-    case OpKind::BitcastOp:
-      return same_bits(a, result);
-    case OpKind::CompareOp: {
-      ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
-      if (is_float(a.element)) return boolean(holds(predicate, ir::to_double(a), ir::to_double(b)));
-      if (a.element == Element::u64) return boolean(holds(predicate, a.bits, b.bits));
-      return boolean(holds(predicate, static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits)));
-    }
-    default:
-      break;
+  if (op.is<ir::SelectOp>()) return a.bits != 0 ? operands[1] : operands[2];
+  if (op.is<ir::CastOp>()) return convert(a, result);
+  if (op.is<ir::BitcastOp>()) return same_bits(a, result);
+  if (op.is<ir::CompareOp>()) {
+    ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
+    if (is_float(a.element)) return boolean(holds(predicate, ir::to_double(a), ir::to_double(b)));
+    if (a.element == Element::u64) return boolean(holds(predicate, a.bits, b.bits));
+    return boolean(holds(predicate, static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits)));
   }
-  if (is_float(a.element)) return fold_floats(op.kind(), ir::to_double(a), ir::to_double(b), result);
-  if (a.element == Element::boolean && op.kind() != OpKind::NotOp && op.kind() != OpKind::AndOp &&
-      op.kind() != OpKind::OrOp && op.kind() != OpKind::XorOp)
-    return std::nullopt;
+  if (op.is<ir::FmaOp>()) {
+    double const x = ir::to_double(a), y = ir::to_double(b), z = ir::to_double(operands[2]);
+    if (result == Element::f64) return rounded(result, std::fma(x, y, z));
+    return rounded(result, std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+  }
+  if (is_float(a.element)) return fold_floats(op, ir::to_double(a), ir::to_double(b), result);
   if (a.element == Element::i32)
-    return fold_integers(op.kind(), static_cast<std::int32_t>(a.bits), static_cast<std::int32_t>(b.bits), result);
+    return fold_integers(op, static_cast<std::int32_t>(a.bits), static_cast<std::int32_t>(b.bits), result);
   if (a.element == Element::u32)
-    return fold_integers(op.kind(), static_cast<std::uint32_t>(a.bits), static_cast<std::uint32_t>(b.bits), result);
-  if (a.element == Element::u64) return fold_integers(op.kind(), a.bits, b.bits, result);
-  return fold_integers(op.kind(), static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
+    return fold_integers(op, static_cast<std::uint32_t>(a.bits), static_cast<std::uint32_t>(b.bits), result);
+  if (a.element == Element::u64) return fold_integers(op, a.bits, b.bits, result);
+  return fold_integers(op, static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
 }
 
 }  // namespace tegula::transform

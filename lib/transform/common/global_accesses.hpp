@@ -1,14 +1,12 @@
 // Names what the accesses of tiles to global memory have in common: loads and stores of boxes, and accesses at indices.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/families.hpp"
 
 namespace tegula::transform::global_accesses {
 
 /// Tells whether an op accesses elements at indices, several adjacent ones at once if they lie so.
-inline bool at_indices(ir::Op const& op) {
-  return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>();
-}
+inline bool at_indices(ir::Op const& op) { return ir::has_indices(op) && !op.is<ir::CompareExchangeOp>(); }
 
 /// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
 inline ir::Value* accessed_tile(ir::Op const& access) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/register_pressure.hpp"
+#include "ir/families.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -20,8 +21,7 @@ constexpr int max_tile_ops = 64;
 bool is_plain(Op const& op) {
   if (op.result_count() == 0 || !op.result()->type().is_tile()) return true;
   Element const element = op.result()->type().element();
-  bool const divides = op.is<ir::DivOp>() || op.is<ir::RemOp>() || op.is<ir::CeilDivOp>();
-  return bits(element) < 64 && (is_float(element) || !divides);
+  return bits(element) < 64 && (is_float(element) || !ir::divides(op));
 }
 
 /// Tells whether tiles are all that takes registers.

@@ -12,6 +12,7 @@
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
@@ -41,8 +42,7 @@ constexpr int min_compute_ops = 2;
 std::string name_of(Value const& value) { return value.name().empty() ? "tile" : value.name(); }
 
 bool computes_tile(Op const& op) {
-  if (!op.pure() || op.result_count() == 0 || op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>())
-    return false;
+  if (!op.pure() || op.result_count() == 0 || ir::makes_elements(op)) return false;
   return op.result()->type().is_tile() && !op.info().has(ir::rearranges);
 }
 
@@ -55,12 +55,9 @@ bool contains(Op const& op, Test const& test) {
   return found;
 }
 
-bool copies_in(Op const& op) {
-  return op.is<ir::TmaLoadOp>() || op.is<ir::BulkLoadOp>() || op.is<ir::CpAsyncOp>() || op.is<ir::MbarrierExpectOp>();
-}
-bool copies_out(Op const& op) {
-  return op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::BulkStoreOp>() || op.is<ir::BulkWaitOp>() ||
-         op.is<ir::BulkCommitOp>();
+bool fills_buffers(Op const& op) { return ir::copies_in(op) || op.is<ir::MbarrierExpectOp>(); }
+bool empties_buffers(Op const& op) {
+  return ir::copies_out(op) || op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>();
 }
 
 class Phases {
@@ -91,9 +88,8 @@ class Phases {
  private:
   /// Notes the tensors of each buffer and of each mbarrier that counts their copies.
   void see(Op& op) {
-    bool const in = op.is<ir::TmaLoadOp>() || op.is<ir::BulkLoadOp>() || op.is<ir::CpAsyncOp>();
-    bool const out = op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::BulkStoreOp>();
-    if (!in && !out) return;
+    bool const in = ir::copies_in(op);
+    if (!in && !ir::copies_out(op)) return;
     std::string const tensor = name_of(ir::tensor_of(*op.in(op.info().names("map") ? "map" : "tensor")));
     for (Op const* buffer : analysis::buffers_of(*op.in(in ? "destination" : "source"))) add(tensors_[buffer], tensor);
     if (in && op.info().names("mbarrier"))
@@ -129,7 +125,7 @@ class Phases {
       if (behind && op.is<ir::MbarrierWaitOp>()) break;
       if (behind && name.empty())
         contains(op, [&](Op const& at) {
-          if (name.empty() && at.info().names("mbarrier") && copies_in(at)) name = tensors_of(*at.in("mbarrier"));
+          if (name.empty() && at.info().names("mbarrier") && fills_buffers(at)) name = tensors_of(*at.in("mbarrier"));
           return false;
         });
       behind = behind || &op == &wait;
@@ -142,7 +138,7 @@ class Phases {
     contains(op, [&](Op const& at) {
       if (!name.empty()) return false;
       if (at.info().names("tensor") && at.info().effects.writes(ir::Space::global)) name = name_of(*at.in("tensor"));
-      if (at.info().names("map") && copies_out(at)) name = name_of(ir::tensor_of(*at.in("map")));
+      if (at.info().names("map") && empties_buffers(at)) name = name_of(ir::tensor_of(*at.in("map")));
       return false;
     });
     return name;
@@ -173,12 +169,12 @@ class Phases {
     if (is_product(op)) return in(RecordKind::issue, factor(*op.lhs()) + " x " + factor(*op.rhs()));
     if (op.is<ir::WgmmaCommitOp>() || op.is<ir::WgmmaFenceOp>()) return {};  // joined with the products around
     if (op.is<ir::BarrierOp>()) return in(RecordKind::exchange, "barrier");
-    if (copies_in(op)) {
+    if (fills_buffers(op)) {
       std::string const name =
           op.info().names("mbarrier") ? tensors_of(*op.in("mbarrier")) : name_of(ir::tensor_of(*op.in("tensor")));
       return in(RecordKind::fill, name.empty() ? "ring" : name);
     }
-    if (copies_out(op) || op.info().effects.writes(ir::Space::global)) return in(RecordKind::store, stored(op));
+    if (empties_buffers(op) || op.info().effects.writes(ir::Space::global)) return in(RecordKind::store, stored(op));
     if (op.is<ir::BufferStoreOp>()) {
       std::string const tensors = tensors_of(*op.in("destination"));
       return tensors.empty() ? in(RecordKind::exchange, "shared memory") : in(RecordKind::store, tensors);
@@ -195,15 +191,15 @@ class Phases {
     if (only_computes(op) && !op.is<ir::ForOp>() && !op.is<ir::RepeatOp>()) return in(RecordKind::compute, "");
     if (op.is<ir::ElectOp>() &&
         !contains(op, [](Op const& at) { return at.is<ir::ForOp>() || at.is<ir::MbarrierWaitOp>(); })) {
-      if (contains(op, copies_in)) {
+      if (contains(op, fills_buffers)) {
         std::string name;
         contains(op, [&](Op const& at) {
-          if (name.empty() && copies_in(at) && at.info().names("mbarrier")) name = tensors_of(*at.in("mbarrier"));
+          if (name.empty() && fills_buffers(at) && at.info().names("mbarrier")) name = tensors_of(*at.in("mbarrier"));
           return false;
         });
         return in(RecordKind::fill, name.empty() ? "ring" : name);
       }
-      if (contains(op, copies_out)) return in(RecordKind::store, stored(op));
+      if (contains(op, empties_buffers)) return in(RecordKind::store, stored(op));
       return {};  // begins mbarriers, frees a stage
     }
     return {Found::Part::apart, {}};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/predicate.hpp"
+#include "ir/match.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 
@@ -203,6 +204,20 @@ Value* invert(Site& site) {
       .result();
 }
 
+Value* negate(Site& site) {
+  Op* const inner = site.op.operand()->defined_by<ir::NegOp>();
+  return inner != nullptr ? inner->operand() : nullptr;
+}
+
+Value* magnitude(Site& site, bool integers) {
+  Op& op = site.op;
+  if (integers && !is_signed(site.type().element())) return op.operand();
+  Op* const inner = op.operand()->defining_op();
+  if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand();
+  if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand()});
+  return nullptr;
+}
+
 }  // namespace
 
 Value* arithmetic(Site& site) {
@@ -212,53 +227,20 @@ Value* arithmetic(Site& site) {
   if (op.info().has(ir::commutative) && constant_of(*op.lhs()) && !constant_of(*op.rhs())) exchange_sides(site);
   bool const integers = !is_float(site.type().element());
   auto const right = op.operand_count() == 2 ? constant_of(*op.rhs()) : std::nullopt;
-  switch (op.kind()) {
-    case OpKind::AddOp:
-      return add(site, integers, right);
-    case OpKind::SubOp:
-      return sub(site, integers, right);
-    case OpKind::MulOp:
-      return mul(site, integers, right);
-    case OpKind::DivOp:
-      return div(site, integers, right);
-    case OpKind::CeilDivOp:
-      return is_number(right, 1) ? op.lhs() : nullptr;
-    case OpKind::RemOp:
-      return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr;
-    case OpKind::AndOp:
-    case OpKind::OrOp:
-    case OpKind::XorOp:
-      return bitwise(site, right);
-    case OpKind::ShlOp:
-    case OpKind::ShrOp:
-      return is_number(right, 0) ? op.lhs() : nullptr;
-    case OpKind::MinOp:
-    case OpKind::MaxOp:
-      return extremum(site, integers);
-    case OpKind::NegOp: {
-      Op* const inner = op.operand()->defined_by<ir::NegOp>();
-      return inner != nullptr ? inner->operand() : nullptr;
-    }
-    case OpKind::AbsOp: {
-      if (integers && !is_signed(site.type().element())) return op.operand();
-      Op* const inner = op.operand()->defining_op();
-      if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand();
-      if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand()});
-      return nullptr;
-    }
-    case OpKind::NotOp:
-      return invert(site);
-    case OpKind::CompareOp:
-      return compare(site);
-    case OpKind::SelectOp:
-      return select(site);
-    case OpKind::CastOp:
-      return cast(site);
-    case OpKind::BitcastOp:
-      return bitcast(site);
-    default:
-      return nullptr;
-  }
+  using ir::on;
+  return ir::match<Value*>(
+      op, on<ir::AddOp>([&] { return add(site, integers, right); }),
+      on<ir::SubOp>([&] { return sub(site, integers, right); }),
+      on<ir::MulOp>([&] { return mul(site, integers, right); }),
+      on<ir::DivOp>([&] { return div(site, integers, right); }),
+      on<ir::CeilDivOp>([&] { return is_number(right, 1) ? op.lhs() : nullptr; }),
+      on<ir::RemOp>([&] { return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr; }),
+      on<ir::AndOp, ir::OrOp, ir::XorOp>([&] { return bitwise(site, right); }),
+      on<ir::ShlOp, ir::ShrOp>([&] { return is_number(right, 0) ? op.lhs() : nullptr; }),
+      on<ir::MinOp, ir::MaxOp>([&] { return extremum(site, integers); }), on<ir::NegOp>([&] { return negate(site); }),
+      on<ir::AbsOp>([&] { return magnitude(site, integers); }), on<ir::NotOp>([&] { return invert(site); }),
+      on<ir::CompareOp>([&] { return compare(site); }), on<ir::SelectOp>([&] { return select(site); }),
+      on<ir::CastOp>([&] { return cast(site); }), on<ir::BitcastOp>([&] { return bitcast(site); }));
 }
 
 }  // namespace tegula::transform::rules

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/match.hpp"
 #include "ir/source.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
@@ -8,7 +9,6 @@ namespace tegula::transform::rules {
 namespace {
 
 using ir::Op;
-using ir::OpKind;
 using ir::Type;
 using ir::Value;
 
@@ -183,6 +183,23 @@ Value* reduce(Site& site) {
   return picks ? of_uniform(site) : nullptr;
 }
 
+/// A slice has its tensor's extents along the other axes.
+Value* extent(Site& site) {
+  Op const* const slice = site.operand()->defined_by<ir::SliceOp>();
+  if (slice == nullptr || slice->as<ir::SliceOp>().axis == site.op.as<ir::ExtentOp>().axis) return nullptr;
+  return site.same_op({slice->in<ir::SliceOp>("tensor")}, site.type());
+}
+
+Value* splat(Site& site) {
+  auto const constant = constant_of(*site.operand());
+  return constant ? site.builder.constant(*constant, site.type()) : nullptr;
+}
+
+Value* iota(Site& site) {
+  auto const axis = static_cast<int>(site.op.as<ir::IotaOp>().axis);
+  return site.type().shape()[axis] == 1 ? site.number(0) : nullptr;
+}
+
 }  // namespace
 
 Value* shape(Site& site) {
@@ -190,40 +207,20 @@ Value* shape(Site& site) {
     Value* const value = on_splats(site);
     return value != nullptr ? value : on_broadcasts(site);
   }
-  switch (site.op.kind()) {
-    case OpKind::ExtentOp: {  // a slice has its tensor's extents along the other axes
-      Op const* const slice = site.operand()->defined_by<ir::SliceOp>();
-      if (slice == nullptr || slice->as<ir::SliceOp>().axis == site.op.as<ir::ExtentOp>().axis) return nullptr;
-      return site.same_op({slice->in<ir::SliceOp>("tensor")}, site.type());
-    }
-    case OpKind::SplatOp: {
-      auto const constant = constant_of(*site.operand());
-      return constant ? site.builder.constant(*constant, site.type()) : nullptr;
-    }
-    case OpKind::IotaOp: {
-      auto const axis = static_cast<int>(site.op.as<ir::IotaOp>().axis);
-      return site.type().shape()[axis] == 1 ? site.number(0) : nullptr;
-    }
-    case OpKind::BroadcastOp:
-    case OpKind::ExpandDimsOp:
-    case OpKind::SqueezeOp:
-    case OpKind::TransOp:
-    case OpKind::ReshapeOp:
-    case OpKind::ExtractOp: {
-      if (Value* value = of_uniform(site)) return value;
-      Value* const other = site.op.is<ir::BroadcastOp>()    ? broadcast(site)
-                           : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
-                           : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
-                           : site.op.is<ir::ReshapeOp>()    ? reshape(site)
-                           : site.op.is<ir::ExtractOp>()    ? extract(site)
-                                                            : trans(site);
-      return other != nullptr ? other : of_iota(site);
-    }
-    case OpKind::ReduceOp:
-      return reduce(site);
-    default:
-      return nullptr;
-  }
+  using ir::on;
+  auto const unless_uniform = [&](Value* (*rule)(Site&)) {
+    if (Value* const value = of_uniform(site)) return value;
+    Value* const value = rule(site);
+    return value != nullptr ? value : of_iota(site);
+  };
+  return ir::match<Value*>(
+      site.op, on<ir::ExtentOp>([&] { return extent(site); }), on<ir::SplatOp>([&] { return splat(site); }),
+      on<ir::IotaOp>([&] { return iota(site); }), on<ir::BroadcastOp>([&] { return unless_uniform(broadcast); }),
+      on<ir::ExpandDimsOp>([&] { return unless_uniform(expand_dims); }),
+      on<ir::SqueezeOp>([&] { return unless_uniform(squeeze); }),
+      on<ir::TransOp>([&] { return unless_uniform(trans); }),
+      on<ir::ReshapeOp>([&] { return unless_uniform(reshape); }),
+      on<ir::ExtractOp>([&] { return unless_uniform(extract); }), on<ir::ReduceOp>([&] { return reduce(site); }));
 }
 
 }  // namespace tegula::transform::rules

@@ -7,6 +7,7 @@
 
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
+#include "ir/families.hpp"
 #include "ir/index_values.hpp"
 #include "ir/walk.hpp"
 
@@ -171,19 +172,14 @@ void check_indices(Op& op) {
   }
 }
 
-bool has_indices(Op const& op) {
-  return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() ||
-         op.is<ir::CompareExchangeOp>();
-}
-
 /// Tells whether the places of an access are checked.
 bool is_access(Op const& op) {
   if (op.is<ir::LoadOp>()) return op.as<ir::LoadOp>().pad.bits == 0 && !op.as<ir::LoadOp>().stated_pad;
-  return (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().may_miss) || has_indices(op);
+  return (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().may_miss) || ir::has_indices(op);
 }
 
 void check_bounds(Op& op) {
-  if (has_indices(op)) return check_indices(op);
+  if (ir::has_indices(op)) return check_indices(op);
   Value const& tile = op.is<ir::LoadOp>() ? *op.result() : *op.in("tile");
   check_bounds_of_box(op, op.in("tensor"), op.all("offsets"), tile.type());
 }

@@ -12,6 +12,7 @@
 
 #include "analysis/effects.hpp"
 #include "ir/builder.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/value_memo.hpp"
@@ -181,7 +182,7 @@ std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneve
     if (axes_behind({offsets.begin(), offsets.end()}).count(1) == 0) error.clear();
   });
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::ForOp>() || op.is<ir::IfOp>() || op.is<ir::RepeatOp>()) {
+    if (ir::is_flow(op)) {
       std::vector<Value const*> const operands(op.operands().begin(), op.operands().end());
       if (axes_behind(operands).count(1) != 0 || op.is<ir::RepeatOp>())
         error = "rows of tiles may differ in their " + std::string(op.info().mnemonic);
