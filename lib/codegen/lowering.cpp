@@ -11,7 +11,6 @@
 
 namespace tegula::codegen {
 
-using ir::OpKind;
 using ir::Predicate;
 
 namespace {
@@ -332,6 +331,11 @@ llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b)
              : builder_.CreateBinaryIntrinsic(is_signed(element) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
 }
 
+llvm::Value* ArithLowering::fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  if (traits_.native_fma) return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+  return element == Element::f32 ? fma_through_f64(a, b, c) : nullptr;
+}
+
 /// Adds a product of f32 without rounding it. An f64 holds the product, and of the sum the last bit is set where digits
 /// are lost: so the sum rounds to f32 as the exact one.
 llvm::Value* ArithLowering::fma_through_f64(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
@@ -371,38 +375,47 @@ llvm::Value* ArithLowering::combine(ir::Combine operation, Element element, llvm
 }
 
 /// Gives integer quotient and remainder with x / 0 = 0, x % 0 = x, min / -1 = min, without undefined behaviour.
-llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder) {
+ArithLowering::Quotient ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b) {
   llvm::Type* const scalar = register_type(element);
   unsigned const width = scalar->getIntegerBitWidth();
   llvm::Value* const zero = like(b, scalar, 0);
   llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
   if (!is_signed(element)) {
     llvm::Value* const divisor = builder_.CreateSelect(by_zero, like(b, scalar, 1), b);
-    remainder = builder_.CreateSelect(by_zero, a, builder_.CreateURem(a, divisor));
-    return builder_.CreateSelect(by_zero, zero, builder_.CreateUDiv(a, divisor));
+    llvm::Value* const remainder = builder_.CreateSelect(by_zero, a, builder_.CreateURem(a, divisor));
+    return {builder_.CreateSelect(by_zero, zero, builder_.CreateUDiv(a, divisor)), remainder};
   }
   llvm::Value* const wraps =
       builder_.CreateAnd(builder_.CreateICmpEQ(a, like(a, scalar, std::uint64_t{1} << (width - 1))),
                          builder_.CreateICmpEQ(b, like(b, scalar, ~std::uint64_t{0})));
   llvm::Value* const divisor = builder_.CreateSelect(builder_.CreateOr(by_zero, wraps), like(b, scalar, 1), b);
   llvm::Value* const quotient = builder_.CreateSDiv(a, divisor);
-  remainder = builder_.CreateSelect(by_zero, a, builder_.CreateSub(a, builder_.CreateMul(quotient, divisor)));
-  return builder_.CreateSelect(by_zero, zero, quotient);
+  llvm::Value* const remainder =
+      builder_.CreateSelect(by_zero, a, builder_.CreateSub(a, builder_.CreateMul(quotient, divisor)));
+  return {builder_.CreateSelect(by_zero, zero, quotient), remainder};
 }
 
-llvm::Value* ArithLowering::shift(ir::Op const& op, llvm::Value* a, llvm::Value* b) {
+llvm::Value* ArithLowering::shift_left(llvm::Value* a, llvm::Value* b) {
+  llvm::Type* const scalar = a->getType()->getScalarType();
+  llvm::Value* const inside = builder_.CreateICmpULT(b, like(b, scalar, scalar->getIntegerBitWidth()));
+  llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
+  return builder_.CreateSelect(inside, builder_.CreateShl(a, amount), like(a, scalar, 0));
+}
+
+llvm::Value* ArithLowering::shift_right(Element element, llvm::Value* a, llvm::Value* b) {
   llvm::Type* const scalar = a->getType()->getScalarType();
   unsigned const width = scalar->getIntegerBitWidth();
   llvm::Value* const inside = builder_.CreateICmpULT(b, like(b, scalar, width));
-  if (op.is<ir::ShlOp>()) {
-    llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
-    return builder_.CreateSelect(inside, builder_.CreateShl(a, amount), like(a, scalar, 0));
-  }
-  if (!is_signed(op.result()->type().element())) {
+  if (!is_signed(element)) {
     llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
     return builder_.CreateSelect(inside, builder_.CreateLShr(a, amount), like(a, scalar, 0));
   }
   return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, like(b, scalar, width - 1)));
+}
+
+llvm::Value* ArithLowering::same_bits(Element from, Element to, llvm::Value* value) {
+  if (bits(to) < 32) return from_memory(to, to_memory(from, value));  // registers hold them extended
+  return builder_.CreateBitCast(value, type_like(value, register_type(to)));
 }
 
 llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::Value* a, llvm::Value* b) {
@@ -440,78 +453,113 @@ llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::
   return nullptr;
 }
 
-llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
-  Element const element = op.operands().front()->type().element();
-  bool const floats = is_float(element);
-  llvm::Value* const a = operands[0];
-  llvm::Value* const b = operands.size() > 1 ? operands[1] : nullptr;
-  llvm::Value* remainder = nullptr;
-  switch (op.kind()) {
-    case OpKind::AddOp:
-      return round_to(element, add(element, a, b));
-    case OpKind::SubOp:
-      return floats ? round_to(element, builder_.CreateFSub(a, b)) : builder_.CreateSub(a, b);
-    case OpKind::MulOp:
-      return floats ? round_to(element, builder_.CreateFMul(a, b)) : builder_.CreateMul(a, b);
-    case OpKind::DivOp:
-      return floats ? round_to(element, builder_.CreateFDiv(a, b)) : divide(element, a, b, remainder);
-    case OpKind::RemOp:
-      divide(element, a, b, remainder);
-      return remainder;
-    case OpKind::CeilDivOp: {
-      llvm::Type* const scalar = register_type(element);
-      llvm::Value* const quotient = divide(element, a, b, remainder);
-      llvm::Value* const zero = like(a, scalar, 0);
-      llvm::Value* const up = builder_.CreateZExt(compare(Predicate::gt, element, remainder, zero), a->getType());
-      llvm::Value* const valid = compare(Predicate::gt, element, b, zero);
-      return builder_.CreateSelect(valid, builder_.CreateAdd(quotient, up), zero);
-    }
-    case OpKind::MinOp:
-      return min(element, a, b);
-    case OpKind::MaxOp:
-      return max(element, a, b);
-    case OpKind::AndOp:
-      return builder_.CreateAnd(a, b);
-    case OpKind::OrOp:
-      return builder_.CreateOr(a, b);
-    case OpKind::XorOp:
-      return builder_.CreateXor(a, b);
-    case OpKind::ShlOp:
-    case OpKind::ShrOp:
-      return shift(op, a, b);
-    case OpKind::CompareOp:
-      return compare(op.as<ir::CompareOp>().predicate, element, a, b);
-    case OpKind::SelectOp:
-      return builder_.CreateSelect(a, b, operands[2]);
-    case OpKind::FmaOp:
-      if (traits_.native_fma)
-        return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, operands[2]});
-      if (element == Element::f32) return fma_through_f64(a, b, operands[2]);
-      throw UserError("fma of f64 needs a CPU with FMA instructions; multiply and add instead", op.where());
-    case OpKind::CastOp:
-      return cast(element, op.result()->type().element(), a);
-    case OpKind::BitcastOp: {
-      Element const to = op.result()->type().element();
-      if (bits(to) < 32) return from_memory(to, to_memory(element, a));  // registers hold them extended
-      return builder_.CreateBitCast(a, type_like(a, register_type(to)));
-    }
-    case OpKind::NegOp:
-      return floats ? builder_.CreateFNeg(a) : builder_.CreateNeg(a);
-    case OpKind::NotOp:
-      return builder_.CreateNot(a);
-    case OpKind::AbsOp:
-      return floats               ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
-             : is_signed(element) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse())
-                                  : a;
-#define TEGULA_EXACT(op, name, intrinsic) \
-  case OpKind::op:                        \
-    return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::intrinsic, a));
-#include "tegula/math/elementary.def"
-    default:
-      throw UserError(std::string(op.info().mnemonic) + ": no lowering of " + std::string(op.info().mnemonic) + " of " +
-                          std::string(name(element)) + " on this target; run expand-math before code generation",
-                      op.where());
+namespace {
+
+/// Holds an elementwise op that is being lowered: its element, and its operands in registers.
+struct Operation {
+  ArithLowering& arith;
+  llvm::IRBuilderBase& builder;
+  ir::Op const& op;
+  std::span<llvm::Value* const> operands;
+  Element element = op.operands().front()->type().element();
+  bool floats = is_float(element);
+  llvm::Value* a = operands[0];
+  llvm::Value* b = operands.size() > 1 ? operands[1] : nullptr;
+
+  [[nodiscard]] llvm::Value* rounded(llvm::Value* value) const { return arith.round_to(element, value); }
+};
+
+llvm::Value* lower(ir::AddOp const&, Operation const& of) { return of.rounded(of.arith.add(of.element, of.a, of.b)); }
+llvm::Value* lower(ir::SubOp const&, Operation const& of) {
+  return of.floats ? of.rounded(of.builder.CreateFSub(of.a, of.b)) : of.builder.CreateSub(of.a, of.b);
+}
+llvm::Value* lower(ir::MulOp const&, Operation const& of) {
+  return of.floats ? of.rounded(of.builder.CreateFMul(of.a, of.b)) : of.builder.CreateMul(of.a, of.b);
+}
+llvm::Value* lower(ir::DivOp const&, Operation const& of) {
+  return of.floats ? of.rounded(of.builder.CreateFDiv(of.a, of.b)) : of.arith.divide(of.element, of.a, of.b).quotient;
+}
+llvm::Value* lower(ir::RemOp const&, Operation const& of) { return of.arith.divide(of.element, of.a, of.b).remainder; }
+llvm::Value* lower(ir::CeilDivOp const&, Operation const& of) {
+  auto const [quotient, remainder] = of.arith.divide(of.element, of.a, of.b);
+  llvm::Value* const zero = llvm::Constant::getNullValue(of.a->getType());
+  llvm::Value* const more = of.arith.compare(Predicate::gt, of.element, remainder, zero);
+  llvm::Value* const up = of.builder.CreateZExt(more, of.a->getType());
+  llvm::Value* const valid = of.arith.compare(Predicate::gt, of.element, of.b, zero);
+  return of.builder.CreateSelect(valid, of.builder.CreateAdd(quotient, up), zero);
+}
+llvm::Value* lower(ir::MinOp const&, Operation const& of) { return of.arith.min(of.element, of.a, of.b); }
+llvm::Value* lower(ir::MaxOp const&, Operation const& of) { return of.arith.max(of.element, of.a, of.b); }
+llvm::Value* lower(ir::AndOp const&, Operation const& of) { return of.builder.CreateAnd(of.a, of.b); }
+llvm::Value* lower(ir::OrOp const&, Operation const& of) { return of.builder.CreateOr(of.a, of.b); }
+llvm::Value* lower(ir::XorOp const&, Operation const& of) { return of.builder.CreateXor(of.a, of.b); }
+llvm::Value* lower(ir::ShlOp const&, Operation const& of) { return of.arith.shift_left(of.a, of.b); }
+llvm::Value* lower(ir::ShrOp const&, Operation const& of) { return of.arith.shift_right(of.element, of.a, of.b); }
+llvm::Value* lower(ir::CompareOp const& compare, Operation const& of) {
+  return of.arith.compare(compare.predicate, of.element, of.a, of.b);
+}
+llvm::Value* lower(ir::SelectOp const&, Operation const& of) {
+  return of.builder.CreateSelect(of.a, of.b, of.operands[2]);
+}
+llvm::Value* lower(ir::FmaOp const&, Operation const& of) {
+  llvm::Value* const sum = of.arith.fma(of.element, of.a, of.b, of.operands[2]);
+  if (sum == nullptr)
+    throw UserError("fma of f64 needs a CPU with FMA instructions; multiply and add instead", of.op.where());
+  return sum;
+}
+llvm::Value* lower(ir::CastOp const&, Operation const& of) {
+  return of.arith.cast(of.element, of.op.result()->type().element(), of.a);
+}
+llvm::Value* lower(ir::BitcastOp const&, Operation const& of) {
+  return of.arith.same_bits(of.element, of.op.result()->type().element(), of.a);
+}
+llvm::Value* lower(ir::NegOp const&, Operation const& of) {
+  return of.floats ? of.builder.CreateFNeg(of.a) : of.builder.CreateNeg(of.a);
+}
+llvm::Value* lower(ir::NotOp const&, Operation const& of) { return of.builder.CreateNot(of.a); }
+llvm::Value* lower(ir::AbsOp const&, Operation const& of) {
+  if (of.floats) return of.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, of.a);
+  if (!is_signed(of.element)) return of.a;
+  return of.builder.CreateBinaryIntrinsic(llvm::Intrinsic::abs, of.a, of.builder.getFalse());
+}
+#define TEGULA_EXACT(op, name, intrinsic)                                                 \
+  llvm::Value* lower(ir::op const&, Operation const& of) {                                \
+    return of.rounded(of.builder.CreateUnaryIntrinsic(llvm::Intrinsic::intrinsic, of.a)); \
   }
+#include "tegula/math/elementary.def"
+
+template <class OpStruct>
+constexpr bool runs = ir::ElementwiseOp<OpStruct> && (OpStruct::support & ir::on_host) != 0;
+template <class OpStruct>
+concept HasLowering = requires(OpStruct const& op, Operation const& of) {
+  lower(op, of);
+};
+#define TEGULA_OP(name)                                   \
+  static_assert(!runs<ir::name> || HasLowering<ir::name>, \
+                "hosts have no lowering of " #name ": add an overload of lower to codegen/lowering.cpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+template <class OpStruct>
+llvm::Value* lowered(Operation const& of) {
+  if constexpr (runs<OpStruct>)
+    return lower(of.op.as<OpStruct>(), of);
+  else
+    throw UserError(why_not_run(of.op.info(), ir::on_host), of.op.where());
+}
+
+}  // namespace
+
+llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
+  Operation const operation{*this, builder_, op, operands};
+  switch (op.kind()) {
+#define TEGULA_OP(name)  \
+  case ir::OpKind::name: \
+    return lowered<ir::name>(operation);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+  return nullptr;
 }
 
 }  // namespace tegula::codegen

@@ -33,12 +33,26 @@ class ArithLowering {
   /// expand-math must have replaced the expanded rows of elementary.def.
   llvm::Value* lower(ir::Op const& op, std::span<llvm::Value* const> operands);
 
+  // Their parts.
   llvm::Value* add(Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* max(Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* min(Element element, llvm::Value* a, llvm::Value* b);
   /// Combines two elements as reductions and scans do.
   llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(Element from, Element to, llvm::Value* value);
+  /// Gives the bits of an element as another one of the same width.
+  /// Gives a * b + c rounded once; null for f64 on a target without an instruction for it.
+  llvm::Value* fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  llvm::Value* same_bits(Element from, Element to, llvm::Value* value);
+  llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* shift_left(llvm::Value* a, llvm::Value* b);
+  llvm::Value* shift_right(Element element, llvm::Value* a, llvm::Value* b);
+  struct Quotient {
+    llvm::Value* quotient;
+    llvm::Value* remainder;
+  };
+  /// Divides integers.
+  Quotient divide(Element element, llvm::Value* a, llvm::Value* b);
   /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
   llvm::Value* round_to(Element element, llvm::Value* value);
 
@@ -54,9 +68,6 @@ class ArithLowering {
   llvm::Value* like(llvm::Value* shape, llvm::Type* scalar, std::uint64_t bits);
   llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
   llvm::Value* extreme(bool greater, llvm::Value* a, llvm::Value* b);
-  llvm::Value* divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder);
-  llvm::Value* shift(ir::Op const& op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* narrow_to_odd(llvm::Value* f64);
   llvm::Value* fma_through_f64(llvm::Value* a, llvm::Value* b, llvm::Value* c);
   llvm::Value* f16_bits(llvm::Value* f32);

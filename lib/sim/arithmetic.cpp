@@ -223,54 +223,56 @@ void execute(Agent& agent, Op const& op, ConstantOp const& attributes) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, AddOp const&) {
+namespace {
+
+void compute(Agent& agent, Op const& op, AddOp const&) {
   check_index(agent, op,
               [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_add_overflow(a, b, r); });
   binary(agent, op, Add{});
 }
-void execute(Agent& agent, Op const& op, SubOp const&) {
+void compute(Agent& agent, Op const& op, SubOp const&) {
   check_index(agent, op,
               [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_sub_overflow(a, b, r); });
   binary(agent, op, Sub{});
 }
-void execute(Agent& agent, Op const& op, MulOp const&) {
+void compute(Agent& agent, Op const& op, MulOp const&) {
   check_index(agent, op,
               [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
   binary(agent, op, Mul{});
 }
-void execute(Agent& agent, Op const& op, DivOp const& attributes) {
+void compute(Agent& agent, Op const& op, DivOp const& attributes) {
   binary(agent, op, Div{});
   relax(agent, op, attributes.bits, false);
 }
-void execute(Agent& agent, Op const& op, RemOp const&) {
+void compute(Agent& agent, Op const& op, RemOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return math::rem(a, b); });
 }
-void execute(Agent& agent, Op const& op, CeilDivOp const&) {
+void compute(Agent& agent, Op const& op, CeilDivOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return math::ceil_div(a, b); });
 }
-void execute(Agent& agent, Op const& op, MinOp const&) {
+void compute(Agent& agent, Op const& op, MinOp const&) {
   binary(agent, op, []<class T>(T a, T b) { return math::min(a, b); });
 }
-void execute(Agent& agent, Op const& op, MaxOp const&) {
+void compute(Agent& agent, Op const& op, MaxOp const&) {
   binary(agent, op, []<class T>(T a, T b) { return math::max(a, b); });
 }
-void execute(Agent& agent, Op const& op, AndOp const&) {
+void compute(Agent& agent, Op const& op, AndOp const&) {
   binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a & b); });
 }
-void execute(Agent& agent, Op const& op, OrOp const&) {
+void compute(Agent& agent, Op const& op, OrOp const&) {
   binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a | b); });
 }
-void execute(Agent& agent, Op const& op, XorOp const&) {
+void compute(Agent& agent, Op const& op, XorOp const&) {
   binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a ^ b); });
 }
-void execute(Agent& agent, Op const& op, ShlOp const&) {
+void compute(Agent& agent, Op const& op, ShlOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return math::shift_left(a, b); });
 }
-void execute(Agent& agent, Op const& op, ShrOp const&) {
+void compute(Agent& agent, Op const& op, ShrOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return math::shift_right(a, b); });
 }
 
-void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
+void compute(Agent& agent, Op const& op, CompareOp const& attributes) {
   Value const& a = agent.value(*op.lhs());
   Value const& b = agent.value(*op.rhs());
   Value result = agent.fresh(op);
@@ -299,7 +301,7 @@ void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, SelectOp const&) {
+void compute(Agent& agent, Op const& op, SelectOp const&) {
   auto const* const condition = agent.value(*op.in<SelectOp>("condition")).data<std::uint8_t>();
   Value const& a = agent.value(*op.lhs());
   Value const& b = agent.value(*op.rhs());
@@ -311,7 +313,7 @@ void execute(Agent& agent, Op const& op, SelectOp const&) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, FmaOp const&) {
+void compute(Agent& agent, Op const& op, FmaOp const&) {
   Value const& a = agent.value(*op.lhs());
   Value const& b = agent.value(*op.rhs());
   Value const& c = agent.value(*op.in<FmaOp>("addend"));
@@ -326,26 +328,55 @@ void execute(Agent& agent, Op const& op, FmaOp const&) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
-void execute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
-void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }
+void compute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
+void compute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
+void compute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }
 #define TEGULA_EXACT(struct_name, name, ...)                      \
-  void execute(Agent& agent, Op const& op, struct_name const&) {  \
+  void compute(Agent& agent, Op const& op, struct_name const&) {  \
     unary(agent, op, []<Float T>(T x) { return math::name(x); }); \
   }
 #define TEGULA_EXPANDED(struct_name, name, ...)                                                        \
-  void execute(Agent& agent, Op const& op, struct_name const& attributes) {                            \
+  void compute(Agent& agent, Op const& op, struct_name const& attributes) {                            \
     elementary(                                                                                        \
         agent, op, [](auto x) { return math::name(x); }, [](double x) { return c_library::name(x); }); \
     relax(agent, op, attributes);                                                                      \
   }
 #define TEGULA_EXPANDED_2(struct_name, name, ...)                                  \
-  void execute(Agent& agent, Op const& op, struct_name const&) {                   \
+  void compute(Agent& agent, Op const& op, struct_name const&) {                   \
     if (agent.precision() == Precision::float64)                                   \
       binary(agent, op, [](double x, double y) { return c_library::name(x, y); }); \
     else                                                                           \
       binary(agent, op, []<Float T>(T x, T y) { return math::name(x, y); });       \
   }
 #include "tegula/math/elementary.def"
+void compute(Agent& agent, Op const& op, CastOp const&) { convert(agent, op); }
+void compute(Agent& agent, Op const& op, BitcastOp const&) { copy_bits(agent, op); }
+
+template <class OpStruct>
+concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attributes) {
+  compute(agent, op, attributes);
+};
+#define TEGULA_OP(name)                                   \
+  static_assert(!ElementwiseOp<name> || HasMeaning<name>, \
+                "the simulators have no meaning for " #name ": add an overload of compute to sim/arithmetic.cpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+template <class OpStruct>
+void compute_elementwise(Agent& agent, Op const& op) {
+  if constexpr (ElementwiseOp<OpStruct>) compute(agent, op, op.as<OpStruct>());
+}
+
+}  // namespace
+
+void execute_elementwise(Agent& agent, Op const& op) {
+  switch (op.kind()) {
+#define TEGULA_OP(name) \
+  case OpKind::name:    \
+    return compute_elementwise<name>(agent, op);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+}
 
 }  // namespace tegula::sim

@@ -47,7 +47,7 @@ To converted(From value, Element element) {
 
 }  // namespace
 
-void execute(Agent& agent, Op const& op, CastOp const&) {
+void convert(Agent& agent, Op const& op) {
   Value const& operand = agent.value(*op.operand());
   Value result = agent.fresh(op);
   with_storage(operand.storage(), [&]<class From>(std::type_identity<From>) {
@@ -60,7 +60,7 @@ void execute(Agent& agent, Op const& op, CastOp const&) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, BitcastOp const&) {
+void copy_bits(Agent& agent, Op const& op) {
   Value const& operand = agent.value(*op.operand());
   if (operand.element() == op.result()->type().element())
     return agent.set(*op.result(), operand.retyped(op.result()->type()));

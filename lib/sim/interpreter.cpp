@@ -28,17 +28,25 @@ template <class OpStruct>
 concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attributes) {
   execute(agent, op, attributes);
 };
-#define TEGULA_OP(name)           \
-  static_assert(HasMeaning<name>, \
+#define TEGULA_OP(name)                                \
+  static_assert(ir::BlockOp<name> || HasMeaning<name>, \
                 "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
+
+template <class OpStruct>
+void run_op(Agent& agent, Op const& op) {
+  if constexpr (ir::BlockOp<OpStruct>)
+    refuse_block_op(op);
+  else
+    execute(agent, op, op.as<OpStruct>());
+}
 
 void dispatch(Agent& agent, Op const& op) {
   switch (op.kind()) {
 #define TEGULA_OP(name) \
   case OpKind::name:    \
-    return execute(agent, op, op.as<name>());
+    return run_op<name>(agent, op);
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
@@ -109,9 +117,9 @@ std::string one_line(Op const& op) {
 }  // namespace
 
 void refuse_block_op(Op const& op) {
-  throw UserError("simulate: " + std::string(op.info().mnemonic) +
-                      " is a block op; kernels with block ops are simulated warp by warp",
-                  op.where());
+  throw UserError(
+      "simulate: " + why_not_run(op.info(), on_tile_simulator) + "; kernels with block ops are simulated warp by warp",
+      op.where());
 }
 
 Tensor dense(void* data, Element element, Extents const& extents) {

@@ -1,5 +1,6 @@
-// Declares the meaning of each op: one overload of execute per op struct, in arithmetic.cpp, shape.cpp, memory.cpp,
-// control.cpp; one for all shape ops. A line in ops.def without an overload here does not compile (interpreter.cpp).
+// Declares the meaning of each op that this simulator runs: one overload of execute per op struct, in shape.cpp,
+// memory.cpp, control.cpp; one for all shape ops. A line in ops.def without an overload here does not compile
+// (interpreter.cpp). Elementwise ops have theirs in arithmetic.cpp alone.
 #pragma once
 
 #include "sim/agent.hpp"
@@ -22,32 +23,6 @@ TEGULA_SIM_MEANING(GridExtentOp);
 TEGULA_SIM_MEANING(MultiprocessorsOp);
 // arithmetic.cpp
 TEGULA_SIM_MEANING(ConstantOp);
-TEGULA_SIM_MEANING(AddOp);
-TEGULA_SIM_MEANING(SubOp);
-TEGULA_SIM_MEANING(MulOp);
-TEGULA_SIM_MEANING(DivOp);
-TEGULA_SIM_MEANING(RemOp);
-TEGULA_SIM_MEANING(CeilDivOp);
-TEGULA_SIM_MEANING(MinOp);
-TEGULA_SIM_MEANING(MaxOp);
-TEGULA_SIM_MEANING(AndOp);
-TEGULA_SIM_MEANING(OrOp);
-TEGULA_SIM_MEANING(XorOp);
-TEGULA_SIM_MEANING(ShlOp);
-TEGULA_SIM_MEANING(ShrOp);
-TEGULA_SIM_MEANING(CompareOp);
-TEGULA_SIM_MEANING(SelectOp);
-TEGULA_SIM_MEANING(FmaOp);
-TEGULA_SIM_MEANING(NegOp);
-TEGULA_SIM_MEANING(NotOp);
-TEGULA_SIM_MEANING(AbsOp);
-#define TEGULA_EXACT(op, ...) TEGULA_SIM_MEANING(op);
-#define TEGULA_EXPANDED TEGULA_EXACT
-#define TEGULA_EXPANDED_2 TEGULA_EXACT
-#include "tegula/math/elementary.def"
-// conversion.cpp
-TEGULA_SIM_MEANING(CastOp);
-TEGULA_SIM_MEANING(BitcastOp);
 // shape.cpp
 TEGULA_SIM_MEANING(IotaOp);
 TEGULA_SIM_MEANING(ReduceOp);
@@ -79,12 +54,18 @@ void execute(Agent& agent, ir::Op const& op, OpStruct const&) {
   move_elements(agent, op);
 }
 
-/// Throws a UserError for block ops: warps run them (lib/sim/block), blocks do not.
+/// Throws a UserError for an op that warps run (lib/sim/block), but whole tiles do not.
 [[noreturn]] void refuse_block_op(ir::Op const& op);
-template <ir::BlockOp OpStruct>
-void execute(Agent&, ir::Op const& op, OpStruct const&) {
-  refuse_block_op(op);
+
+/// Runs an elementwise op, of tiles and of fragments (arithmetic.cpp).
+void execute_elementwise(Agent& agent, ir::Op const& op);
+template <ir::ElementwiseOp OpStruct>
+void execute(Agent& agent, ir::Op const& op, OpStruct const&) {
+  execute_elementwise(agent, op);
 }
+/// Run conversions (conversion.cpp).
+void convert(Agent& agent, ir::Op const& op);
+void copy_bits(Agent& agent, ir::Op const& op);
 
 /// Gives a float rounded to the element it stands for, in the storage of that element.
 float round_to_element(float value, Element element);

@@ -26,8 +26,8 @@ bool is_first_warp(ir::Op const& elect) { return elect.as<ir::ElectOp>().warp >=
 }  // namespace
 
 bool touches_buffer(ir::Op const& op) {
-  return op.is<ir::BufferAllocOp>() || op.is<ir::BufferDeallocOp>() || op.is<ir::ViewOp>() ||
-         op.is<ir::TransViewOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::BufferStoreOp>();
+  bool const of_blocks = op.info().is_block_op() && op.is(ir::Family::memory) && op.info().runs(ir::on_host);
+  return of_blocks || op.is<ir::BufferAllocOp>() || op.is<ir::BufferDeallocOp>();
 }
 
 bool is_cta_wide(ir::Op const& op) {
@@ -107,6 +107,7 @@ using namespace host;
 
 bool runs_on_host(ir::Op const& op) {
   if (!op.info().is_block_op() && !op.is<ir::BufferAllocOp>()) return true;
+  if (!op.info().runs(ir::on_host)) return false;
   bool mbarriers = false;
   for (ir::Value const* operand : op.operands()) mbarriers = mbarriers || operand->type().is_mbarrier();
   for (int i = 0; i < op.result_count(); ++i) mbarriers = mbarriers || op.result(i)->type().is_mbarrier();

@@ -200,7 +200,7 @@ void FunctionEmitter::block(ir::Block const& region) {
     } else if (op.is<ir::SliceOp>()) {
       tensor(*op.result());
     } else if (!is_inlineable(op)) {
-      throw UserError(std::string(op.info().mnemonic) + ": the host does not lower this op", op.where());
+      throw UserError(why_not_run(op.info(), ir::on_host), op.where());
     }
   }
 }

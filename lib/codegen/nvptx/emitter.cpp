@@ -11,6 +11,7 @@
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
+#include "codegen/nvptx/lowerings.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
@@ -50,6 +51,30 @@ bool has_more_than_barriers(ir::Function const& function) {
 bool has_more_than_barriers(ir::Module const& module) {
   return std::any_of(module.functions().begin(), module.functions().end(),
                      [](auto const& function) { return has_more_than_barriers(*function); });
+}
+
+template <class OpStruct>
+constexpr bool runs = (OpStruct::support & ir::on_gpu) != 0;
+template <class OpStruct>
+concept HasLowering = requires(OpStruct const& attributes, ir::Op const& op, Emitter& emitter) {
+  lower(attributes, op, emitter);
+};
+#define TEGULA_OP(name)                                                                                           \
+  static_assert(!runs<ir::name> || ir::ElementwiseOp<ir::name> || ir::ShapeOp<ir::name> || HasLowering<ir::name>, \
+                "GPUs have no lowering of " #name ": add an overload of lower to codegen/nvptx/lowerings.hpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+template <class OpStruct>
+void lower_op(ir::Op const& op, Emitter& emitter) {
+  if constexpr (!runs<OpStruct>)
+    throw UserError(why_not_run(op.info(), ir::on_gpu), op.where());
+  else if constexpr (ir::ElementwiseOp<OpStruct>)
+    lower_elementwise(op, emitter);
+  else if constexpr (ir::ShapeOp<OpStruct>)
+    lower_shape(op, emitter);
+  else
+    lower(op.as<OpStruct>(), op, emitter);
 }
 
 unsigned slots_of(ir::Type const& parameter) {
@@ -140,23 +165,14 @@ void Emitter::emit_block(ir::Block const& ops) {
   }
 }
 
-/// Lowers by the op's own overload, or a shape op by its source.
-template <class OpStruct>
-static void lower_any(OpStruct const& attributes, ir::Op const& op, Emitter& emitter) {
-  if constexpr (ir::ShapeOp<OpStruct>)
-    lower_shape(op, emitter);
-  else
-    lower(attributes, op, emitter);
-}
-
 void Emitter::emit(ir::Op const& op) {
   current_ = &op;
   llvm::DebugLoc const around = b.getCurrentDebugLocation();
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->at(*function_, op.where()));
   switch (op.kind()) {
-#define TEGULA_OP(name)                      \
-  case ir::OpKind::name:                     \
-    lower_any(op.as<ir::name>(), op, *this); \
+#define TEGULA_OP(name)            \
+  case ir::OpKind::name:           \
+    lower_op<ir::name>(op, *this); \
     break;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

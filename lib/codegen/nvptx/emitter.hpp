@@ -183,13 +183,6 @@ class Emitter {
 /// Lists the tensor maps of a kernel, in the order of its by-value parameters.
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
 
-/// Lowers a shape op by its source.
-void lower_shape(ir::Op const& op, Emitter& emitter);
-/// Declares one overload per op; the linker names a missing one. Shape ops have none.
-#define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-
 /// Emits the store of an entry whose clock was read ahead of products, if there is one.
 void store_late_entry(Emitter& e);
 

@@ -128,7 +128,7 @@ void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
 }
 
 [[noreturn]] void refuse_unexpanded(ir::Op const& op) {
-  refuse(op, "no lowering of it on this target; run expand-device-math before code generation");
+  throw UserError(why_not_run(op.info(), ir::on_gpu), op.where());
 }
 
 /// Restricts a function to at most 32 bits, as expand-device-math leaves it.
@@ -460,10 +460,9 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 }
 #define TEGULA_EXACT(struct_name, name, intrinsic) \
   void lower(ir::struct_name const&, ir::Op const& op, Emitter& e) { exact(op, e, llvm::Intrinsic::intrinsic); }
-#define TEGULA_LOWER_native(struct_name)  // below
-#define TEGULA_LOWER_coarse(struct_name)  // below
-#define TEGULA_LOWER_expansion(struct_name) \
-  void lower(ir::struct_name const&, ir::Op const& op, Emitter&) { refuse_unexpanded(op); }
+#define TEGULA_LOWER_native(struct_name)     // below
+#define TEGULA_LOWER_coarse(struct_name)     // below
+#define TEGULA_LOWER_expansion(struct_name)  // expanded before
 #define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
 #define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
@@ -502,6 +501,37 @@ void lower(ir::RsqrtOp const& attributes, ir::Op const& op, Emitter& e) {
   unary(
       op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); },
       not_defined);
+}
+
+namespace {
+
+template <class OpStruct>
+constexpr bool runs = ir::ElementwiseOp<OpStruct> && (OpStruct::support & ir::on_gpu) != 0;
+template <class OpStruct>
+concept HasLowering = requires(OpStruct const& attributes, ir::Op const& op, Emitter& emitter) {
+  lower(attributes, op, emitter);
+};
+#define TEGULA_OP(name)                                   \
+  static_assert(!runs<ir::name> || HasLowering<ir::name>, \
+                "GPUs have no lowering of " #name ": add an overload of lower to codegen/nvptx/lower_arith.cpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+template <class OpStruct>
+void lower_if_run(ir::Op const& op, Emitter& emitter) {
+  if constexpr (runs<OpStruct>) lower(op.as<OpStruct>(), op, emitter);
+}
+
+}  // namespace
+
+void lower_elementwise(ir::Op const& op, Emitter& emitter) {
+  switch (op.kind()) {
+#define TEGULA_OP(name)  \
+  case ir::OpKind::name: \
+    return lower_if_run<ir::name>(op, emitter);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
 }
 
 }  // namespace tegula::codegen::nvptx

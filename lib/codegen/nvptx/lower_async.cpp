@@ -150,9 +150,6 @@ void lower(ir::BulkWaitOp const& attributes, ir::Op const&, Emitter& e) {
   ptx::bulk_wait(e.b, static_cast<int>(attributes.pending), attributes.read);
 }
 
-void lower(ir::FetchOp const&, ir::Op const& op, Emitter&) {
-  refuse(op, "a fetch is left; circular-buffer makes a copy of it");
-}
 void lower(ir::PrefetchTensorMapOp const&, ir::Op const& op, Emitter& e) {
   ptx::prefetch_tensor_map(e.b, e.scalar(*op.in<ir::PrefetchTensorMapOp>("map")));
 }

@@ -253,8 +253,4 @@ void lower(ir::GridExtentOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::MultiprocessorsOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.launch_slot(3)}); }
 
-void lower(ir::DotOp const&, ir::Op const& op, Emitter&) {
-  refuse(op, "a product of tiles is left; schedule-dots makes products of the tensor cores of it");
-}
-
 }  // namespace tegula::codegen::nvptx

@@ -352,10 +352,6 @@ Progress perform(WarpProgram& warp, Op const& op, TmaReduceOp const& attributes)
   return copy_out(warp, op, &attributes.combine);
 }
 
-Progress perform(WarpProgram&, Op const& op, FetchOp const&) {
-  throw UserError("simulate: fetch is not a copy yet; run circular-buffer first", op.where());
-}
-
 // Hints.
 Progress perform(WarpProgram&, Op const&, PrefetchTensorMapOp const&) { return Progress::done; }
 Progress perform(WarpProgram&, Op const&, TmaPrefetchOp const&) { return Progress::done; }

@@ -124,10 +124,6 @@ void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& valu
 
 }  // namespace
 
-Progress perform(WarpProgram&, Op const& op, DotOp const&) {
-  throw UserError("simulate: dot is a tile op; run schedule-dots first", op.where());
-}
-
 Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   ir::Value const &lhs = *op.lhs(), &rhs = *op.rhs();
   auto const accumulator = op.all<WgmmaOp>("accumulator");  // then the bool that asks for it

@@ -1,5 +1,6 @@
-// Declares the meaning of each op to one warp: an overload of perform per op struct. A line in ops.def without one does
-// not compile (warp_program.cpp). Arithmetic is element by element, so it means the same to a fragment as to a tile.
+// Declares the meaning to one warp of each op that it runs: an overload of perform per op struct. A line in ops.def
+// without one does not compile (warp_program.cpp). Arithmetic is element by element, so it means the same to a fragment
+// as to a tile.
 #pragma once
 
 #include "sim/block/warp_program.hpp"
@@ -46,7 +47,6 @@ TEGULA_BLOCK_MEANING(ScanOp);
 TEGULA_BLOCK_MEANING(FoldOp);
 TEGULA_BLOCK_MEANING(VoteOp);
 // matrix.cpp
-TEGULA_BLOCK_MEANING(DotOp);
 TEGULA_BLOCK_MEANING(WgmmaOp);
 TEGULA_BLOCK_MEANING(WgmmaFenceOp);
 TEGULA_BLOCK_MEANING(WgmmaCommitOp);
@@ -97,7 +97,6 @@ TEGULA_BLOCK_MEANING(ReleaseTensorMapsOp);
 TEGULA_BLOCK_MEANING(DeviceTensorMapOp);
 TEGULA_BLOCK_MEANING(AcquireTensorMapOp);
 TEGULA_BLOCK_MEANING(FreeTensorMapOp);
-TEGULA_BLOCK_MEANING(FetchOp);
 TEGULA_BLOCK_MEANING(TmaLoadOp);
 TEGULA_BLOCK_MEANING(TmaStoreOp);
 TEGULA_BLOCK_MEANING(TmaReduceOp);

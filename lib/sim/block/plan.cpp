@@ -28,8 +28,8 @@ bool passes_registers(Op const& op) { return op.is<WgmmaFenceOp>() || op.is<Wgmm
 
 /// Tells whether an op states itself its effects on registers.
 bool own_registers(Op const& op) {
-  return op.is<WgmmaOp>() || passes_registers(op) || op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>() ||
-         op.is<YieldOp>() || op.is<CallOp>() || op.is<ReturnOp>();
+  bool const moves_values = op.is(Family::control) && !op.info().is_block_op();
+  return op.is<WgmmaOp>() || passes_registers(op) || moves_values;
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ std::uint32_t Plan::place(Block const& block, std::uint32_t line) {
 }
 
 void Plan::check(Op const& op) const {
-  if (op.is<DotOp>()) throw UserError("simulate: dot is a tile op; run schedule-dots first", op.where());
+  if (!op.info().runs(on_warp_simulator))
+    throw UserError("simulate: " + why_not_run(op.info(), on_warp_simulator), op.where());
   bool const whole_warps = op.info().has(collective) || op.is<WarpSpecializeOp>();
   if (whole_warps && kernel_.warps == 0)
     throw UserError("simulate: @" + kernel_.name() + " does not state its warps; write warps = 4, for example",

@@ -17,17 +17,27 @@ template <class OpStruct>
 concept HasMeaning = requires(WarpProgram& warp, Op const& op, OpStruct const& attributes) {
   { perform(warp, op, attributes) } -> std::same_as<Progress>;
 };
-#define TEGULA_OP(name)           \
-  static_assert(HasMeaning<name>, \
+template <class OpStruct>
+constexpr bool runs = (OpStruct::support & on_warp_simulator) != 0;
+#define TEGULA_OP(name)                          \
+  static_assert(!runs<name> || HasMeaning<name>, \
                 "warps have no meaning for " #name ": add an overload of perform to sim/block/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
+
+template <class OpStruct>
+Progress run_op(WarpProgram& warp, Op const& op) {
+  if constexpr (runs<OpStruct>)
+    return perform(warp, op, op.as<OpStruct>());
+  else
+    throw UserError("simulate: " + why_not_run(op.info(), on_warp_simulator), op.where());
+}
 
 Progress dispatch(WarpProgram& warp, Op const& op) {
   switch (op.kind()) {
 #define TEGULA_OP(name) \
   case OpKind::name:    \
-    return perform(warp, op, op.as<name>());
+    return run_op<name>(warp, op);
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }

@@ -171,7 +171,7 @@ struct ButterflyOp : OpDefaults<Family::shape> {
 };
 /// Gives the elements in the opposite order along an axis: `%r = flip %t {axis = 1} : tile<8x64xf32>`. `scratch` as
 /// for reduce.
-struct FlipOp : OpDefaults {
+struct FlipOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "flip";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = one_layout;
