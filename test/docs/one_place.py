@@ -1,4 +1,5 @@
 """Demands that locks, guarded statics and changes of files stand in the one place that serves all of lib/ and include/.
+Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters.
 
     one_place.py <root>
 
@@ -35,6 +36,36 @@ EXCEPTIONS = {
     ("include/tegula/call/dlpack.hpp", "static DLTensor const none{};"),
 }
 
+# Their switches part shape ops, whose sources are to answer instead.
+WITH_DEFAULTS = {"lib/transform/tile/axis_classes.cpp", "lib/transform/warp/assign_layouts.cpp"}
+
+
+def defaults_on_ops(name, text):
+    """Gives a failure for each switch that has a default and cases of op kinds, its own or of a list of ops."""
+    code = re.sub(r"//[^\n]*", lambda comment: " " * len(comment.group()), text)
+    for start in re.finditer(r"\bswitch \(", code):
+        opened = code.index("{", start.end())
+        depth, own = 0, []
+        nested = [0]  # depths at which inner switches begin
+        for place in re.finditer(r"[{}]|\bswitch \(|\bdefault:|case (?:ir::)?OpKind::|ops\.def|elementary\.def", code[opened:]):
+            token = place.group()
+            if token == "{":
+                depth += 1
+            elif token == "}":
+                depth -= 1
+                if depth == 0:
+                    break
+                if depth == nested[-1]:
+                    nested.pop()
+            elif token.startswith("switch"):
+                nested.append(depth)
+            elif len(nested) == 1:
+                own.append(token)
+        if "default:" in own and len(set(own)) > 1:
+            line = code.count("\n", 0, start.start()) + 1
+            yield (f"{name}:{line}: a switch over op kinds has a default; switch over families, ask a statement of the op's struct, "
+                   "or list rules with match of ir/match.hpp")
+
 
 def main(root):
     failures = []
@@ -44,6 +75,10 @@ def main(root):
             if path.suffix not in (".hpp", ".cpp"):
                 continue
             name = str(path.relative_to(root))
+            defaults = list(defaults_on_ops(name, path.read_text()))
+            if name in WITH_DEFAULTS and not defaults:
+                failures.append(f"one_place.py: {name} does not have such a default any more")
+            failures += defaults if name not in WITH_DEFAULTS else []
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 code = line.split("//")[0]
                 for what, text, allowed, remedy in RULES:
