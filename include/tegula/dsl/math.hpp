@@ -156,6 +156,10 @@ template <detail::Traced A>
 constexpr auto cosh(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::CoshOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto atanh(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::AtanhOp>(a, where);
+}
 /// Computes 1 / (1 + exp(-a)).
 template <detail::Traced A>
 constexpr auto sigmoid(A&& a, location where = location::current()) {

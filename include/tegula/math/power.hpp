@@ -1,5 +1,5 @@
 // Defines the functions that follow from exponentials and logarithms, and the remainder fmod. They are exp10, expm1,
-// log10, log1p, sinh, cosh, sigmoid, cbrt and pow. elementary.hpp defines the other rows of elementary.def.
+// log10, log1p, atanh, sinh, cosh, sigmoid, cbrt and pow. elementary.hpp defines the other rows of elementary.def.
 #pragma once
 
 #include "tegula/math/circular.hpp"
@@ -302,6 +302,23 @@ constexpr V log1p_f64(V x) {
   V const high = e * like(x, detail::ln2_high_f64);
   V const value = detail::log_edges(u, high + rest);
   return detail::signed_f64(x, detail::magnitude_f64(value));
+}
+
+template <class V>
+constexpr V atanh_f32(V x) {
+  V const a = detail::magnitude_f32(x);
+  V const below_one = like(x, 1) - a;
+  V const twice = a + a;
+  V const ratio = twice / below_one;
+  return detail::signed_f32(x, log1p_f32(ratio) * like(x, 0.5));
+}
+template <class V>
+constexpr V atanh_f64(V x) {
+  V const a = detail::magnitude_f64(x);
+  V const below_one = like(x, 1) - a;
+  V const twice = a + a;
+  V const ratio = twice / below_one;
+  return detail::signed_f64(x, log1p_f64(ratio) * like(x, 0.5));
 }
 
 template <class V>
