@@ -476,6 +476,15 @@ llvm::Value* lower(ir::SubOp const&, Operation const& of) {
 llvm::Value* lower(ir::MulOp const&, Operation const& of) {
   return of.floats ? of.rounded(of.builder.CreateFMul(of.a, of.b)) : of.builder.CreateMul(of.a, of.b);
 }
+llvm::Value* lower(ir::MultiplyHighOp const&, Operation const& of) {
+  llvm::Type* const type = of.a->getType();
+  llvm::Type* const wide = type->getExtendedType();
+  auto const widened = [&](llvm::Value* value) {
+    return is_signed(of.element) ? of.builder.CreateSExt(value, wide) : of.builder.CreateZExt(value, wide);
+  };
+  llvm::Value* const product = of.builder.CreateMul(widened(of.a), widened(of.b));
+  return of.builder.CreateTrunc(of.builder.CreateLShr(product, type->getScalarSizeInBits()), type);
+}
 llvm::Value* lower(ir::DivOp const&, Operation const& of) {
   return of.floats ? of.rounded(of.builder.CreateFDiv(of.a, of.b)) : of.arith.divide(of.element, of.a, of.b).quotient;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/meaning.hpp"
+#include "support/wide_integer.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
@@ -151,6 +152,16 @@ struct Not {
   std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
 };
 
+/// Gives the upper half of a product, of unsigned integers from that of signed ones with the same bits.
+template <Integer T>
+T multiply_high(T a, T b) {
+  using Signed = std::make_signed_t<T>;
+  auto const left = static_cast<Signed>(a), right = static_cast<Signed>(b);
+  auto const high = static_cast<T>((support::Int128(left) * right) >> (8 * sizeof(T)));
+  if constexpr (std::is_signed_v<T>) return high;
+  return high + (left < 0 ? b : T{0}) + (right < 0 ? a : T{0});
+}
+
 /// Reports an index that wrapped: that is never meant. Data may wrap.
 template <class Wide>
 void check_index(Agent& agent, Op const& op, Wide exact) {
@@ -239,6 +250,9 @@ void compute(Agent& agent, Op const& op, MulOp const&) {
   check_index(agent, op,
               [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
   binary(agent, op, Mul{});
+}
+void compute(Agent& agent, Op const& op, MultiplyHighOp const&) {
+  binary(agent, op, []<Integer T>(T a, T b) { return multiply_high(a, b); });
 }
 void compute(Agent& agent, Op const& op, DivOp const& attributes) {
   binary(agent, op, Div{});

@@ -66,7 +66,7 @@ TEST_CASE("host objects call nothing but memory functions", "[host]") {
     if (floats)
       unary.insert(unary.end(), functions.begin(), functions.end());
     else
-      binary.insert(binary.end(), {"rem", "ceil_div", "shl", "shr", "and", "or", "xor"});
+      binary.insert(binary.end(), {"rem", "multiply_high", "ceil_div", "shl", "shr", "and", "or", "xor"});
     std::string const tile = std::string("tile<50x") + element + ">";
     std::string text = std::string("kernel @all(%a: in tensor<?x") + element + ">, %s: " + element +
                        ", %c: out tensor<?x" + element + ">) {\n" +

@@ -197,7 +197,8 @@ TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
     std::string const text_name(name(element));
     Array a = interesting(element, 1), b = interesting(element, 2), c(element, {100});
     std::vector<std::string> ops = {"add", "sub", "mul", "div", "min", "max"};
-    if (is_integer(element)) ops.insert(ops.end(), {"rem", "ceil_div", "and", "or", "xor", "shl", "shr"});
+    if (is_integer(element))
+      ops.insert(ops.end(), {"rem", "multiply_high", "ceil_div", "and", "or", "xor", "shl", "shr"});
     for (std::string const& op : ops) {
       INFO(op << " of " << text_name);
       if (op == "ceil_div") {

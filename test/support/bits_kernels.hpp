@@ -26,6 +26,38 @@ inline constexpr auto rotated_bits = kernel("rotated_bits", [](in<T, 1> x, in<T,
   store(y, shape<128>, rotate_left(a, by), 2, g[0]);
 });
 
+__extension__ using SignedTwice = __int128;
+__extension__ using UnsignedTwice = unsigned __int128;
+
+/// Gives upper halves of products of tiles, and of a tile and a number.
+template <class T>
+inline constexpr auto high_products = kernel("high_products", [](in<T, 1> x, in<T, 1> z, out<T, 2> y) {
+  auto g = grid_over(x, shape<128>);
+  tile a = load(x, shape<128>, g[0]), b = load(z, shape<128>, g[0]);
+  store(y, shape<128>, multiply_high(a, b), 0, g[0]);
+  store(y, shape<128>, multiply_high(a, 1000003), 1, g[0]);
+});
+
+template <class T>
+void check_high_products(Executor on) {
+  constexpr std::int64_t count = 500;
+  Array<T, 1> x({count}), z({count});
+  Array<T, 2> y({2, count});
+  for (T& v : x.values) v = static_cast<T>(indexed_engine()());
+  for (T& v : z.values) v = static_cast<T>(indexed_engine()());
+  TEGULA_CHECK_RUN(on, high_products<T>, x, z, y);
+  auto const high = [](T a, T b) {
+    if constexpr (std::is_signed_v<T>)
+      return static_cast<T>((static_cast<SignedTwice>(a) * static_cast<SignedTwice>(b)) >> (8 * sizeof(T)));
+    else
+      return static_cast<T>((static_cast<UnsignedTwice>(a) * static_cast<UnsignedTwice>(b)) >> (8 * sizeof(T)));
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    REQUIRE(y[i] == high(x[i], z[i]));
+    REQUIRE(y[count + i] == high(x[i], T{1000003}));
+  }
+}
+
 template <class T>
 void check_rotated_bits(Executor on) {
   constexpr std::int64_t count = 500;

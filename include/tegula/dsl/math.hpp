@@ -193,6 +193,14 @@ constexpr auto atan2(Y&& y, X&& x, location where = location::current()) {
   return detail::binary<detail::Domain::floats, void, ir::Atan2Op, Y, X>({}, y, x, where);
 }
 
+/// Gives the upper half of the product of two integers, element by element: of 32 bits, bits 32 to 63 of it.
+template <class A, class B>
+requires detail::TracedPair<A, B>
+constexpr auto multiply_high(A&& a, B&& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>();
+  return detail::binary<detail::Domain::integers, void, ir::MultiplyHighOp, A, B>({}, a, b, where);
+}
+
 template <class A>
 requires detail::Traced<A>
 constexpr auto(abs)(A&& a, location where = location::current()) {

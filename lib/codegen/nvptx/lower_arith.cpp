@@ -270,6 +270,16 @@ void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
       op, e, [&](auto* x, auto* y) { return e.b.CreateFMul(x, y); },
       [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
+void lower(ir::MultiplyHighOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) {
+    llvm::Type* const wide = x->getType()->getExtendedType();
+    auto const widened = [&](llvm::Value* value) {
+      return is_signed(element_of(op)) ? e.b.CreateSExt(value, wide) : e.b.CreateZExt(value, wide);
+    };
+    llvm::Value* const product = e.b.CreateMul(widened(x), widened(y));
+    return e.b.CreateTrunc(e.b.CreateLShr(product, x->getType()->getIntegerBitWidth()), x->getType());
+  });
+}
 void lower(ir::DivOp const& attributes, ir::Op const& op, Emitter& e) {
   binary(
       op, e,

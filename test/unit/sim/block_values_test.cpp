@@ -39,13 +39,14 @@ void integers() {
                    "\n  %b = and %a, %three : " + t + "\n  %c = or %b, %two : " + t + "\n  %d = xor %c, %a : " + t +
                    "\n  %e = shl %d, %two : " + t + "\n  %f = shr %e, %two : " + t + "\n  %g = rem %f, %three : " + t +
                    "\n  %h = ceil_div %a, %three : " + t + "\n  %j = bitcast %h : " + f + "\n  %k = bitcast %j : " + t +
-                   "\n  %r = add %g, %k : " + t + "\n",
+                   "\n  %big = constant {value = 1073741824 : i32} : " + t + "\n  %high = multiply_high %a, %big : " +
+                   t + "\n  %sum = add %g, %k : " + t + "\n  %r = add %sum, %high : " + t + "\n",
                "i32", "i32"),
       {&x, &y});
   CHECK(first_wrong(y, [&](std::int64_t at) {
           std::int64_t const a = x.integer(at), d = ((a & 3) | 2) ^ a;
           auto const quotient = static_cast<std::int64_t>(std::ceil(static_cast<double>(a) / 3));
-          return static_cast<double>(d % 3 + quotient);
+          return static_cast<double>(d % 3 + quotient + (a >> 2));  // the product with 2^30, without its lower 32 bits
         }) == "");
 }
 

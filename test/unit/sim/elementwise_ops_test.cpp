@@ -73,6 +73,11 @@ void integer_arithmetic() {
   check_integer_binary("mul", [](Wide a, Wide b, Element) {  // two numbers of 64 bits without sign may fill all of 128
     return static_cast<Wide>(static_cast<test::UnsignedWide>(a) * static_cast<test::UnsignedWide>(b));
   });
+  check_integer_binary("multiply_high", [](Wide a, Wide b, Element element) {
+    if (is_signed(element)) return (a * b) >> bits(element);
+    return static_cast<Wide>((static_cast<test::UnsignedWide>(a) * static_cast<test::UnsignedWide>(b)) >>
+                             bits(element));
+  });
   check_integer_binary("div", [](Wide a, Wide b, Element) { return b == 0 ? 0 : a / b; });
   check_integer_binary("rem", [](Wide a, Wide b, Element) { return b == 0 ? a : a % b; });
   check_integer_binary("shl", [](Wide a, Wide b, Element element) {

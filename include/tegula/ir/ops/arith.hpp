@@ -82,6 +82,11 @@ struct MulOp : CommutativeDefaults {
   static constexpr unsigned traits = commutative | via_f32;
   static constexpr LaunchOp launch = LaunchOp::mul;
 };
+/// Gives the upper half of the product of two integers, which has twice their bits.
+struct MultiplyHighOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "multiply_high";
+  static constexpr Takes takes = Takes::integers;
+};
 /// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps. `bits = 22`, of f32: that many
 /// significant bits are right. `normal`: a divisor is 0, or its magnitude is 2^-126 to 2^126, an infinity or NaN.
 struct DivOp : BinaryDefaults {
