@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/sides.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -175,7 +176,7 @@ Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level lev
     bool const must = sealed(*around, level) || around->is<WarpSpecializeOp>();
     bool const holds = holds_earlier(*around);
     if (must && holds) return nullptr;
-    bool const loop = around->is<ForOp>() || around->is<RepeatOp>();
+    bool const loop = is_loop(*around);
     if (must || (loop && !holds)) place = around;
   }
   return place;

@@ -11,6 +11,7 @@
 #include "target/matrix_access.hpp"
 #include "ir/accesses.hpp"
 #include "ir/exchange.hpp"
+#include "ir/families.hpp"
 #include "ir/source.hpp"
 #include "ir/walk.hpp"
 
@@ -156,7 +157,7 @@ bool waits_for_fresh_copy(ir::Op const& wait) {
 
 bool in_a_loop(ir::Op const& op) {
   for (ir::Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
-    if (at->is<ir::ForOp>() || at->is<ir::RepeatOp>()) return true;
+    if (ir::is_loop(*at)) return true;
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "analysis/shared_buffers.hpp"
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 
@@ -40,7 +41,7 @@ void Liveness::lift(LiveRange& range, Op const& op, bool through_loops) const {
   };
   Op const* inside = &op;
   for (Op const* around = op.parent_op(); around != nullptr; inside = around, around = around->parent_op()) {
-    bool const loop = around->is<ForOp>() || around->is<RepeatOp>();
+    bool const loop = is_loop(*around);
     if ((loop && through_loops) || around->is<ElectOp>() || uniformity_.divergent_control(*around))
       cover(spans_.at(around));
     if (!around->is<WarpSpecializeOp>()) continue;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
@@ -28,7 +29,7 @@ void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op co
       if (std::find(found.begin(), found.end(), op) == found.end()) found.push_back(op);
     } else if (op->is<ViewOp>() || op->is<TransViewOp>()) {
       collect(*op->in("source"), seen, found);
-    } else if (op->is<ForOp>() || op->is<RepeatOp>()) {
+    } else if (is_loop(*op)) {
       collect_carried(Loop(*op), value.index(), seen, found);
     } else {  // a result of a branch, if any
       for (int b = 0; b < op->block_count(); ++b)
@@ -38,7 +39,7 @@ void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op co
     return;
   }
   Op const* const loop = value.owner_block() == nullptr ? nullptr : value.owner_block()->parent_op();
-  if (loop == nullptr || !(loop->is<ForOp>() || loop->is<RepeatOp>())) return;
+  if (loop == nullptr || !is_loop(*loop)) return;
   if (int const carry = Loop(*loop).carry_of(value); carry >= 0) collect_carried(Loop(*loop), carry, seen, found);
 }
 

@@ -14,6 +14,9 @@ inline bool is_flow(Op const& op) { return is_loop(op) || op.is<IfOp>(); }
 /// True for an op whose elements each thread makes without data from others: constants, coordinates and splats.
 inline bool makes_elements(Op const& op) { return op.is(Family::constant) || op.is<SplatOp>(); }
 
+/// True for a product on tensor cores.
+inline bool is_tensor_core_product(Op const& op) { return op.is(Family::product) && op.info().is_block_op(); }
+
 /// True for an op that accesses elements of a tensor at indices which tiles hold.
 inline bool has_indices(Op const& op) { return op.info().names("indices"); }
 

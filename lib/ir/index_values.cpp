@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/call.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
@@ -55,7 +56,7 @@ class Search {
   }
 
   void follow_result(Op const& op, int k) {
-    if (op.is<ForOp>() || op.is<RepeatOp>()) {
+    if (is_loop(op)) {
       add(*Loop(op).init(k));
       add(*Loop(op).yielded(k));
     } else if (op.is<CallOp>()) {
@@ -74,7 +75,7 @@ class Search {
     if (around == nullptr) {
       for (Op const* call : calls_)
         if (callee_of(*call) == value.owner_block()->parent_function()) add(*call->operand(value.index()));
-    } else if (around->is<ForOp>() || around->is<RepeatOp>()) {
+    } else if (is_loop(*around)) {
       Loop const loop(*around);
       int const k = loop.carry_of(value);
       if (k < 0) return;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -22,7 +23,7 @@ void add_aliases(Value const& value, Values& into) {
       continue;
     }
     Op const* const around = user.is<YieldOp>() ? user.parent_op() : &user;
-    if (around != nullptr && (around->is<ForOp>() || around->is<RepeatOp>())) {
+    if (around != nullptr && is_loop(*around)) {
       Loop const loop(*around);
       if (int const k = loop.carry_of(use); k >= 0) {
         add_aliases(*loop.carried(k), into);

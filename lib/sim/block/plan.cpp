@@ -4,6 +4,7 @@
 
 #include "layout/layout.hpp"
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
@@ -135,7 +136,7 @@ void Plan::find_tracked(Function const& function) {
           track(*op.operand(i));
           track(*op.result(i));
         }
-      } else if (op.is<ForOp>() || op.is<RepeatOp>()) {
+      } else if (is_loop(op)) {
         Loop const loop(op);
         for (int i = 0; i < loop.count(); ++i) {
           Value const& argument = *loop.carried(i);

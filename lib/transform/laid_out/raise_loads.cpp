@@ -6,6 +6,7 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
+#include "ir/families.hpp"
 #include "ir/walk.hpp"
 #include "transform/laid_out/limit_registers.hpp"
 
@@ -86,7 +87,7 @@ PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext&) {
   std::vector<Block*> blocks{&function.body()};
   ir::walk(function, [&](Op& op) {
     loads += loads_tile(op) ? 1 : 0;
-    products = products || op.is<ir::WgmmaOp>() || op.is<ir::MmaOp>();
+    products = products || ir::is_tensor_core_product(op);
     for (int b = 0; b < op.block_count(); ++b) blocks.push_back(&op.block(b));
   });
   if (products || loads < 2 || loads > max_loads) return PassResult::unchanged;

@@ -7,6 +7,7 @@
 #include "analysis/effects.hpp"
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
@@ -74,7 +75,7 @@ class Split {
   std::string find() {
     std::unordered_set<Op*> homes;
     ir::walk(function_, [&](Op& op) {
-      if (op.is<ir::WgmmaOp>() || op.is<ir::MmaOp>()) homes.insert(op.parent_op());
+      if (ir::is_tensor_core_product(op)) homes.insert(op.parent_op());
     });
     if (homes.empty()) return "it does not have a product";
     loop_ = *homes.begin();
@@ -112,8 +113,8 @@ class Split {
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
       Op const* product = loop.yielded(k)->defining_op();
-      bool const buffer = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
-                          product->operand_count() == 3 && product->result()->uses().size() == 1;
+      bool const buffer = product != nullptr && ir::is_tensor_core_product(*product) && product->operand_count() == 3 &&
+                          product->result()->uses().size() == 1;
       if (!buffer || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
           !is_zero(before_fence(*loop.init(k))))
         return false;

@@ -46,8 +46,6 @@ bool computes_tile(Op const& op) {
   return op.result()->type().is_tile() && !op.info().has(ir::rearranges);
 }
 
-bool is_product(Op const& op) { return op.is<ir::WgmmaOp>() || op.is<ir::MmaOp>(); }
-
 template <class Test>
 bool contains(Op const& op, Test const& test) {
   bool found = test(op);
@@ -152,7 +150,7 @@ class Phases {
     for (int i = 0; i < op.block_count(); ++i)
       ir::walk(op.block(i), [&](Op& inside) {
         any = any || computes_tile(inside);
-        all = all && (inside.pure() || inside.info().has(ir::terminator)) && !is_product(inside);
+        all = all && (inside.pure() || inside.info().has(ir::terminator)) && !ir::is_tensor_core_product(inside);
       });
     return any && all;
   }
@@ -166,7 +164,7 @@ class Phases {
     if (op.is<ir::WgmmaWaitOp>() || op.is<ir::CpAsyncWaitOp>())
       return in(op.is<ir::WgmmaWaitOp>() ? RecordKind::wait_product : RecordKind::wait_full,
                 op.is<ir::WgmmaWaitOp>() ? "product" : "copies");
-    if (is_product(op)) return in(RecordKind::issue, factor(*op.lhs()) + " x " + factor(*op.rhs()));
+    if (ir::is_tensor_core_product(op)) return in(RecordKind::issue, factor(*op.lhs()) + " x " + factor(*op.rhs()));
     if (op.is<ir::WgmmaCommitOp>() || op.is<ir::WgmmaFenceOp>()) return {};  // joined with the products around
     if (op.is<ir::BarrierOp>()) return in(RecordKind::exchange, "barrier");
     if (fills_buffers(op)) {
@@ -300,7 +298,7 @@ class Phases {
         continue;
       }
       end(run);
-      bool const fenced = is_product(*op) && at > 0 && ops[at - 1]->is<ir::WgmmaFenceOp>();
+      bool const fenced = ir::is_tensor_core_product(*op) && at > 0 && ops[at - 1]->is<ir::WgmmaFenceOp>();
       run = Run{fenced ? ops[at - 1] : op, op, found.phase, 1};  // fence and product become one statement
     }
     end(run);
@@ -311,7 +309,8 @@ class Phases {
   static Op* loop_of_products(std::vector<Op*> const& ops) {
     Op* found = nullptr;
     for (Op* op : ops)
-      if (contains(*op, is_product)) found = op->is<ir::ForOp>() && !op->as<ir::ForOp>().tiles ? op : nullptr;
+      if (contains(*op, ir::is_tensor_core_product))
+        found = op->is<ir::ForOp>() && !op->as<ir::ForOp>().tiles ? op : nullptr;
     return found;
   }
 
