@@ -36,9 +36,6 @@ EXCEPTIONS = {
     ("include/tegula/call/dlpack.hpp", "static DLTensor const none{};"),
 }
 
-# Their switches part shape ops, whose sources are to answer instead.
-WITH_DEFAULTS = {"lib/transform/tile/axis_classes.cpp", "lib/transform/warp/assign_layouts.cpp"}
-
 
 def defaults_on_ops(name, text):
     """Gives a failure for each switch that has a default and cases of op kinds, its own or of a list of ops."""
@@ -75,10 +72,7 @@ def main(root):
             if path.suffix not in (".hpp", ".cpp"):
                 continue
             name = str(path.relative_to(root))
-            defaults = list(defaults_on_ops(name, path.read_text()))
-            if name in WITH_DEFAULTS and not defaults:
-                failures.append(f"one_place.py: {name} does not have such a default any more")
-            failures += defaults if name not in WITH_DEFAULTS else []
+            failures += defaults_on_ops(name, path.read_text())
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 code = line.split("//")[0]
                 for what, text, allowed, remedy in RULES:

@@ -1,15 +1,16 @@
 #include "transform/common/axis_classes.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/loop.hpp"
+#include "ir/match.hpp"
 #include "ir/source.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
 
 using ir::Op;
-using ir::OpKind;
 using ir::Value;
 
 AxisClasses::AxisClasses(ir::Function& function) {
@@ -82,44 +83,49 @@ void AxisClasses::join_all(Value const& a, Value const& b) {
 void AxisClasses::fix(Value const& tile, int axis) { fixed_[static_cast<std::size_t>(root(node(tile, axis)))] = true; }
 
 void AxisClasses::visit(Op& op) {
-  switch (op.kind()) {
-    case OpKind::ConstantOp:
-    case OpKind::IotaOp:
-    case OpKind::LoadOp:
-    case OpKind::StoreOp:
-    case OpKind::YieldOp:
-      return;
-    case OpKind::ForOp:
-    case OpKind::RepeatOp: {
-      ir::Loop const loop(op);
-      for (int k = 0; k < loop.count(); ++k)
-        for (Value const* value : {loop.carried(k), loop.yielded(k), loop.result(k)}) join_all(*loop.init(k), *value);
-      return;
-    }
-    case OpKind::IfOp:
-      for (int block = 0; block < op.block_count(); ++block)
-        for (int i = 0; i < op.result_count(); ++i) join_all(*op.result(i), *op.block(block).back().operand(i));
-      return;
-    case OpKind::ReduceOp:
-      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
-        if (axis == op.as<ir::ReduceOp>().axis)
-          fix(*op.result(), axis);
-        else
-          join(*op.operand(), axis, *op.result(), axis);
-      return;
-    case OpKind::DotOp:
-      join(*op.lhs(), 0, *op.result(), 0);
-      join(*op.lhs(), 1, *op.rhs(), 0);
-      join(*op.rhs(), 1, *op.result(), 1);
-      return join_all(*op.in<ir::DotOp>("accumulator"), *op.result());
-    case OpKind::DivOp:
-    case OpKind::RemOp:
-    case OpKind::CeilDivOp:  // 0 may stand where an axis grows
-      return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
-    default:
-      if (ir::moves_elements(op)) return join_source(op);
-      return op.is(ir::Family::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
-  }
+  using ir::on;
+  auto const rule = ir::match<std::optional<Rule>>(
+      op, on<ir::ConstantOp, ir::IotaOp, ir::LoadOp, ir::StoreOp, ir::YieldOp>([] { return Rule::none; }),
+      on<ir::ForOp, ir::RepeatOp>([&] { return join_carried(op); }), on<ir::IfOp>([&] { return join_branches(op); }),
+      on<ir::ReduceOp>([&] { return join_reduced(op); }), on<ir::DotOp>([&] { return join_factors(op); }),
+      // 0 may stand where an axis grows.
+      on<ir::DivOp, ir::RemOp, ir::CeilDivOp>(
+          [&] { return is_float(op.result()->type().element()) ? Rule::joined : Rule::fixed; }));
+  if (!rule && ir::moves_elements(op)) return join_source(op);
+  bool const alike = op.is(ir::Family::elementwise) || op.info().has(ir::one_layout);
+  Rule const own = rule.value_or(alike ? Rule::joined : Rule::fixed);
+  if (own == Rule::joined) join_tiles(op);
+  if (own == Rule::fixed) fix_tiles(op);
+}
+
+AxisClasses::Rule AxisClasses::join_carried(Op& op) {
+  ir::Loop const loop(op);
+  for (int k = 0; k < loop.count(); ++k)
+    for (Value const* value : {loop.carried(k), loop.yielded(k), loop.result(k)}) join_all(*loop.init(k), *value);
+  return Rule::none;
+}
+
+AxisClasses::Rule AxisClasses::join_branches(Op const& op) {
+  for (int block = 0; block < op.block_count(); ++block)
+    for (int i = 0; i < op.result_count(); ++i) join_all(*op.result(i), *op.block(block).back().operand(i));
+  return Rule::none;
+}
+
+AxisClasses::Rule AxisClasses::join_reduced(Op const& op) {
+  for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+    if (axis == op.as<ir::ReduceOp>().axis)
+      fix(*op.result(), axis);
+    else
+      join(*op.operand(), axis, *op.result(), axis);
+  return Rule::none;
+}
+
+AxisClasses::Rule AxisClasses::join_factors(Op const& op) {
+  join(*op.lhs(), 0, *op.result(), 0);
+  join(*op.lhs(), 1, *op.rhs(), 0);
+  join(*op.rhs(), 1, *op.result(), 1);
+  join_all(*op.in<ir::DotOp>("accumulator"), *op.result());
+  return Rule::none;
 }
 
 /// Joins the axes of a shape op's result with those that they come from. Axes of which it takes parts, or that it puts

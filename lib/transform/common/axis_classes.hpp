@@ -32,6 +32,12 @@ class AxisClasses {
   void join(ir::Value const& a, int a_axis, ir::Value const& b, int b_axis);
   void join_all(ir::Value const& a, ir::Value const& b);
   void fix(ir::Value const& tile, int axis);
+  /// Says what is left to do for an op's tiles once its own axes are joined.
+  enum class Rule : std::uint8_t { none, joined, fixed };
+  Rule join_carried(ir::Op& op);
+  Rule join_branches(ir::Op const& op);
+  Rule join_reduced(ir::Op const& op);
+  Rule join_factors(ir::Op const& op);
   void join_source(ir::Op const& op);
   void join_tiles(ir::Op const& op);
   void fix_tiles(ir::Op const& op);
