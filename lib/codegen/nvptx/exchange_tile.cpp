@@ -41,14 +41,14 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   int const size = bytes(element);
   ir::ScratchTiles const tiles = ir::scratch_tiles(op);
   // The result reads another place where its source says so, and the nearest one where the operand has none.
-  ir::SourcePart const part = ir::source(op).parts[0];
+  ir::SourcePart const source = ir::source(op).parts[0];
   auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first,
                            bool read) {
     llvm::Value* at = e.i32(scratch + first * size);
     for (int axis = 0; axis < layout.rank(); ++axis) {
       llvm::Value* coordinate = e.coordinate(layout, axis, reg);
-      if (int const own = read && !part.row_major ? ir::operand_axis(part, axis) : -1; own >= 0) {
-        if (part.axes[own].mask != 0) coordinate = b.CreateXor(coordinate, e.i32(part.axes[own].mask));
+      if (int const own = read && !source.row_major ? ir::operand_axis(source, axis) : -1; own >= 0) {
+        if (source.axes[own].mask != 0) coordinate = b.CreateXor(coordinate, e.i32(source.axes[own].mask));
         if (to.shape()[axis] > from.shape()[own])
           coordinate = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, coordinate, e.i32(from.shape()[own] - 1));
       }
@@ -86,10 +86,10 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   }
   e.barrier();
   int load_width = ir::scratch_width(to, tiles.read, tiles.first, element);
-  if (int const own = part.row_major ? -1 : ir::operand_axis(part, to.rank() - 1); own >= 0) {
+  if (int const own = source.row_major ? -1 : ir::operand_axis(source, to.rank() - 1); own >= 0) {
     if (to.shape()[to.rank() - 1] > from.shape()[own]) load_width = 1;
-    if (part.axes[own].mask != 0)
-      load_width = static_cast<int>(std::min<std::int64_t>(load_width, part.axes[own].mask));
+    if (source.axes[own].mask != 0)
+      load_width = static_cast<int>(std::min<std::int64_t>(load_width, source.axes[own].mask));
   }
   for (int reg = 0; reg < to.registers(); reg += load_width) {
     llvm::Value* const value =

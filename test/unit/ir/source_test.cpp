@@ -25,7 +25,7 @@ struct Ops {
     for (Extents const& shape : operands)
       values.push_back(shape.empty() ? builder.constant(0.0, Type::scalar(Element::f32))
                                      : builder.constant(0.0, tile(shape)));
-    return *builder.value(op, values, tile(result))->defining_op();
+    return builder.op(op, values, {tile(result)});
   }
 };
 
