@@ -26,6 +26,7 @@
 #include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/check_options.hpp"
+#include "transform/common/levels.hpp"
 #include "transform/common/remove_records.hpp"
 #include "transform/pipeline.hpp"
 #include "transform/simplify/contract_products.hpp"
@@ -75,16 +76,17 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
 }
 
-/// Checks properties that code generation for a GPU assumes; a pipeline given as text may lack a pass.
+/// Checks that a module is placed and without hazards, as code generation for a GPU assumes; a pipeline given as text
+/// may lack a pass.
 void check_properties(ir::Module const& lowered) {
-  using transform::Property;
-  for (Property const property :
-       {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
-    if (std::string const why = transform::why_not(property, lowered); !why.empty())
-      throw UserError(
-          fmt::format("compile: code generation for a GPU needs {}, but there is {}; run the target's own "
-                      "pipeline before it",
-                      transform::name(property), why));
+  using transform::PropertySet;
+  PropertySet const wanted = properties_of(transform::Level::placed) | PropertySet{transform::Property::barriers};
+  auto const lack = transform::first_lack(wanted, lowered);
+  if (lack)
+    throw UserError(
+        fmt::format("compile: code generation for a GPU needs {}, but there is {}; run the target's own "
+                    "pipeline before it",
+                    name(lack->property), lack->why));
 }
 
 void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options,

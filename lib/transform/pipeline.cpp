@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -37,7 +38,8 @@ class Run {
         target_(target::gpu_target(options)),
         environment_(environment),
         dump_(environment, kernel_name(module)),
-        cache_(module) {}
+        cache_(module),
+        level_(environment.verify_each ? levels_of(module).from : Level::tile) {}
 
   void all() {
     if (dump_.wants(DumpItem::Kind::ir)) dump_.write("tir", ir::print(module_, {true}));
@@ -54,8 +56,10 @@ class Run {
     int const number = static_cast<int>(at) + 1;
     if (dump_.wants(DumpItem::Kind::ir_before, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
-    std::string const missing = missing_need(pass);
-    if (!missing.empty()) throw UserError(fmt::format("pipeline: {} needs {}", pass.name, missing));
+    if (auto const lack = first_lack(pass.all_needs(), module_))
+      throw UserError(
+          fmt::format("pipeline: {} needs {}, but there is {}", pass.name, name(lack->property), lack->why));
+    Level const level = level_;
     ir::Module before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
     auto const start = std::chrono::steady_clock::now();
     bool changed = false;
@@ -71,7 +75,7 @@ class Run {
       throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
                                       file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
-    if (std::exchange(savings_.more, false)) saving_.emplace(at, std::move(before));
+    if (std::exchange(savings_.more, false)) saving_.emplace(Saving{at, std::move(before), level});
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (dump_.wants(DumpItem::Kind::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
@@ -81,9 +85,10 @@ class Run {
 
   /// Goes back to the pass that can save shared memory; gives the place before it.
   std::size_t go_back() {
-    auto [at, before] = *std::exchange(saving_, std::nullopt);
+    auto [at, before, level] = *std::exchange(saving_, std::nullopt);
     savings_.asked += std::exchange(savings_.missing, 0);
     module_ = std::move(before);
+    level_ = level;
     cache_.clear();
     times_.resize(at);
     return at - 1;
@@ -115,24 +120,14 @@ class Run {
     return result == PassResult::changed;
   }
 
-  std::string missing_need(PassInfo const& pass) const {
-    for (int i = 0; i < property_count; ++i) {
-      auto const property = static_cast<Property>(i);
-      if (!pass.needs.has(property)) continue;
-      if (std::string const why = why_not(property, module_); !why.empty())
-        return fmt::format("{}, but there is {}", name(property), why);
-    }
-    return {};
-  }
-
-  void check(PassInfo const& pass) const {
+  /// Verifies the module, what the pass leaves, and the level behind it.
+  void check(PassInfo const& pass) {
     support::throw_internal_error(ir::verify(module_), "verifier");
-    for (int i = 0; i < property_count; ++i) {
-      auto const property = static_cast<Property>(i);
-      if (!pass.leaves.has(property)) continue;
-      if (std::string const why = why_not(property, module_); !why.empty())
-        throw InternalError(fmt::format("it leaves {}, but there is {}", name(property), why));
-    }
+    if (auto const lack = first_lack(pass.all_leaves(), module_))
+      throw InternalError(fmt::format("it leaves {}, but there is {}", name(lack->property), lack->why));
+    level_ = std::max(level_, pass.leads_to.value_or(pass.works_on.from));
+    if (std::string const why = why_not(level_, module_); !why.empty())
+      throw InternalError(fmt::format("it leaves a module on level {}, but there is {}", name(level_), why));
   }
 
   void replace(std::string const& text, std::string const& file) {
@@ -140,6 +135,7 @@ class Run {
     support::throw_user_error(parsed.diagnostics, "TEGULA_OVERRIDE_DIR: " + file);
     support::throw_user_error(ir::verify(parsed.module, &parsed.positions), "TEGULA_OVERRIDE_DIR: " + file);
     module_ = std::move(parsed.module);
+    level_ = levels_of(module_).from;
     cache_.clear();
   }
 
@@ -163,9 +159,102 @@ class Run {
   AnalysisCache cache_;
   std::vector<double> times_;
   RingSavings savings_;
-  /// The pass that can save shared memory, and the module before it.
-  std::optional<std::pair<std::size_t, ir::Module>> saving_;
+  Level level_;  ///< of the module; followed if each pass is verified
+  /// Holds the place of the pass that can save shared memory, and the module before it with its level.
+  struct Saving {
+    std::size_t at;
+    ir::Module before;
+    Level level;
+  };
+  std::optional<Saving> saving_;
 };
+
+/// Finds a pass before one that it comes after. Empty: there is none.
+std::string comes_too_early(Pipeline pipeline) {
+  for (auto at = pipeline.begin(); at != pipeline.end(); ++at) {
+    if ((*at)->works_everywhere()) continue;
+    for (After const& after : (*at)->after) {
+      auto const first = std::find_if(pipeline.begin(), pipeline.end(),
+                                      [&](PassInfo const* pass) { return pass->name == after.pass; });
+      if (first != pipeline.end() && first > at && !(*first)->works_everywhere())
+        return fmt::format("pipeline: {} comes before {}, but must come behind it: {}", (*at)->name, after.pass,
+                           after.why);
+    }
+  }
+  return {};
+}
+
+/// Finds a pass on a level that the module, or the passes before it, have left behind. Empty: there is none.
+std::string level_is_past(Pipeline pipeline, ir::Module const& module) {
+  Level const found = levels_of(module).from;
+  Level reached = Level::tile;
+  PassInfo const* by = nullptr;
+  for (PassInfo const* pass : pipeline) {
+    if (reached > pass->works_on.to)
+      return fmt::format(
+          "pipeline: {} works on level {}, but {}, which comes before it, {} level {}; move it ahead of "
+          "that pass",
+          pass->name, to_string(pass->works_on), by->name, by->leads_to ? "leads to" : "works on", name(reached));
+    // A pass may run again on the level to which it leads.
+    if (Level const highest = std::max(pass->works_on.to, pass->leads_to.value_or(Level::tile)); found > highest)
+      return fmt::format(
+          "pipeline: {} works on level {}, but the kernel is on level {}: {}; run it on the text before "
+          "the passes that lead there",
+          pass->name, to_string(pass->works_on), name(found), why_not(highest, module));
+    if (Level const after = pass->leads_to.value_or(pass->works_on.from); after > reached) {
+      reached = after;
+      by = pass;
+    }
+  }
+  return {};
+}
+
+std::string passes_that_leave(Property property) {
+  std::vector<std::string_view> names;
+  for (PassInfo const& pass : passes())
+    if (pass.all_leaves().has(property)) names.push_back(pass.name);
+  return names.empty() ? "" : "; " + support::joined(names, " or ") + " must come before it";
+}
+
+/// Gives the highest level whose properties all hold.
+Level level_without(PropertySet lacks) {
+  Level level = Level::placed;
+  while (properties_of(level).meets(lacks)) level = static_cast<Level>(static_cast<int>(level) - 1);
+  return level;
+}
+
+/// Finds a pass without a property that it, or its level, needs. Empty: there is none.
+std::string lacks_property(Pipeline pipeline, ir::Module const& module) {
+  PropertySet asked, lacks;
+  for (PassInfo const* pass : pipeline) asked = asked | pass->all_needs();
+  std::array<std::string, property_count> why;
+  auto const each = [](PropertySet properties, auto const& visit) {
+    for (int i = 0; i < property_count; ++i)
+      if (properties.has(static_cast<Property>(i))) visit(static_cast<Property>(i), static_cast<std::size_t>(i));
+  };
+  each(asked, [&](Property property, std::size_t at) {
+    why[at] = why_not(property, module);
+    if (!why[at].empty()) lacks = lacks | PropertySet{property};
+  });
+  for (PassInfo const* pass : pipeline) {
+    for (int i = 0; i < property_count; ++i) {
+      auto const property = static_cast<Property>(i);
+      if (!pass->all_needs().has(property) || !lacks.has(property)) continue;
+      std::string const& found = why[static_cast<std::size_t>(i)];
+      if (properties_of(pass->works_on.from).has(property))
+        return fmt::format("pipeline: {} works on level {}, but the kernel is on level {}: {}{}", pass->name,
+                           to_string(pass->works_on), name(level_without(lacks)), found, passes_that_leave(property));
+      return fmt::format("pipeline: {} needs {}, but {}{}", pass->name, name(property), found,
+                         passes_that_leave(property));
+    }
+    each(pass->breaks, [&](Property property, std::size_t at) {
+      why[at] = fmt::format("{} comes before it", pass->name);
+      lacks = lacks | PropertySet{property};
+    });
+    lacks = lacks - pass->all_leaves();
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -202,24 +291,9 @@ std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module) {
     if (!pipeline[i]->last.empty())
       return fmt::format("pipeline: {} comes before {}, but it runs last: {}; move it to the end", pipeline[i]->name,
                          pipeline[i + 1]->name, pipeline[i]->last);
-  for (int i = 0; i < property_count; ++i) {
-    auto const property = static_cast<Property>(i);
-    bool const asked =
-        std::any_of(pipeline.begin(), pipeline.end(), [&](PassInfo const* pass) { return pass->needs.has(property); });
-    std::string why = asked ? why_not(property, module) : std::string();
-    for (PassInfo const* pass : pipeline) {
-      if (pass->needs.has(property) && !why.empty()) {
-        std::vector<std::string_view> leavers;
-        for (PassInfo const& other : passes())
-          if (other.leaves.has(property)) leavers.push_back(other.name);
-        return fmt::format("pipeline: {} needs {}, but {}{}", pass->name, name(property), why,
-                           leavers.empty() ? "" : "; " + support::joined(leavers, " or ") + " must come before it");
-      }
-      if (pass->breaks.has(property)) why = fmt::format("{} comes before it", pass->name);
-      if (pass->leaves.has(property)) why.clear();
-    }
-  }
-  return {};
+  if (std::string refusal = comes_too_early(pipeline); !refusal.empty()) return refusal;
+  if (std::string refusal = level_is_past(pipeline, module); !refusal.empty()) return refusal;
+  return lacks_property(pipeline, module);
 }
 
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,

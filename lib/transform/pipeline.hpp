@@ -19,8 +19,11 @@ std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diag
 /// Prints the names of the passes, as parse_pipeline reads them.
 std::string to_string(Pipeline pipeline);
 
-/// Explains why the passes cannot run in this order on this module. Names the first pass whose need is neither left by
-/// an earlier pass nor true of the module. Empty: they can.
+/// Explains why the passes cannot run in this order on this module. Empty: they can. A pass is refused
+/// - before a pass that it comes after, unless one of the two works on all levels,
+/// - behind the last level on which it works,
+/// - below the first one, or without a property that it needs: neither an earlier pass leaves it, nor has the module
+/// it.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);
 
 /// Is the refusal of a kernel that takes more shared memory than the target has.

@@ -74,12 +74,12 @@ void check_file(std::string const& path) {
   CHECK(result.ok);
   if (run.must_fail) return;
 
+  // A second run of the last passes that still work on this level changes nothing.
   support::Diagnostics unused;
-  auto const again = transform::parse_pipeline(run.replay.pipeline, unused);
-  if (transform::why_not_in_this_order(again, parsed.module).empty()) {  // a second run changes nothing
-    transform::run_pipeline(parsed.module, run.replay.pipeline, run.replay.options);
-    CHECK(ir::print(parsed.module) == output);
-  }
+  auto again = transform::parse_pipeline(run.replay.pipeline, unused);
+  while (!transform::why_not_in_this_order(again, parsed.module).empty()) again.erase(again.begin());
+  transform::run_pipeline(parsed.module, again, run.replay.options);
+  CHECK(ir::print(parsed.module) == output);
 }
 
 }  // namespace

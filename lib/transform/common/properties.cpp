@@ -1,5 +1,7 @@
 #include "transform/common/properties.hpp"
 
+#include <utility>
+
 #include "analysis/hazards.hpp"
 #include "ir/elementary.hpp"
 #include "ir/shared_frame.hpp"
@@ -96,6 +98,15 @@ std::string why_not(Property property, ir::Module const& module) {
       return first(module, [](ir::Op& op) { return op.is<ir::FetchOp>() ? std::string("fetch") : std::string(); });
   }
   return {};
+}
+
+std::optional<Lack> first_lack(PropertySet properties, ir::Module const& module) {
+  for (int i = 0; i < property_count; ++i) {
+    auto const property = static_cast<Property>(i);
+    if (!properties.has(property)) continue;
+    if (std::string why = why_not(property, module); !why.empty()) return Lack{property, std::move(why)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace tegula::transform

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,8 @@ namespace tegula::transform {
 enum class Property : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic
-  layouts,         ///< every tile has a layout, and kernels state their warps
   no_dots,         ///< no product of tiles is left
+  layouts,         ///< every tile has a layout, and kernels state their warps
   no_fetches,      ///< no tile in shared memory without a buffer is left
   shared_offsets,  ///< every user of shared memory has its place
   barriers,        ///< no hazard is left that a barrier can close
@@ -34,6 +35,23 @@ struct PropertySet {
     for (Property property : properties) bits |= 1U << static_cast<int>(property);
   }
   [[nodiscard]] constexpr bool has(Property property) const { return (bits >> static_cast<int>(property) & 1U) != 0; }
+  constexpr PropertySet operator|(PropertySet other) const {
+    other.bits |= bits;
+    return other;
+  }
+  [[nodiscard]] constexpr bool meets(PropertySet other) const { return (bits & other.bits) != 0; }
+  constexpr PropertySet operator-(PropertySet other) const {
+    other.bits = bits & ~other.bits;
+    return other;
+  }
 };
+
+/// Holds a property that a module lacks, and the first op in its way.
+struct Lack {
+  Property property;
+  std::string why;
+};
+/// Finds the first of the properties that does not hold; nothing: all do.
+std::optional<Lack> first_lack(PropertySet properties, ir::Module const& module);
 
 }  // namespace tegula::transform

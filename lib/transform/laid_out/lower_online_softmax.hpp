@@ -26,6 +26,8 @@ namespace tegula::transform {
 /// it. Zeros that loops begin with are not multiplied (except with exact arithmetic, where a NaN makes them NaN). With
 /// exact arithmetic a maximum that is NaN or infinite counts as grown, so that its factor gives NaN. Needs: layouts.
 /// Leaves: no promise.
+///
+/// Order: free behind share-atomic-results.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

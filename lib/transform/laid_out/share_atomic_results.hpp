@@ -16,6 +16,8 @@ namespace tegula::transform {
 ///           %old = buffer_load %s : i32
 ///
 /// Needs: layouts. Leaves: no promise.
+///
+/// Order: free behind raise-loads, which moves no atomics.
 PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -16,6 +16,8 @@ namespace tegula::transform {
 /// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits. A reciprocal that has
 /// fewer digits, or is 0 or infinite, is not used. With exact arithmetic none is. Quotients that are kept in f32 stay.
 /// Needs: layouts. Leaves: no promise.
+///
+/// Order: free behind sink-reductions.
 PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

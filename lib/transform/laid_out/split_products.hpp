@@ -36,6 +36,8 @@ namespace tegula::transform {
 /// - the parts take at most 64 KiB.
 ///
 /// Other kernels stay as they are, with a remark. Needs: layouts.
+///
+/// Order: free behind share-reciprocals.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

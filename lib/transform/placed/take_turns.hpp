@@ -24,6 +24,8 @@ namespace tegula::transform {
 /// rewrites a loop if the products of its own block take less than one and a half times as long as its exponentials. A
 /// multiprocessor is taken to do 2048 products and 16 exponentials per clock. Only the schedule changes. Needs: block
 /// ops with barriers inserted. Leaves: no promise.
+///
+/// Order: free behind dependent-launch, which puts the wait before the loops.
 PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

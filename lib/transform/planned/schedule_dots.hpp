@@ -35,6 +35,8 @@ namespace tegula::transform {
 /// number. A product that wgmma does not support becomes an mma of registers, warp by warp. One that neither supports
 /// becomes multiply-adds of lanes, an element of K at a time. Such are products of f64, of f32 in full, and of rows,
 /// columns or a K that fill no instruction. Needs: no-calls. Leaves: no-dots.
+///
+/// Order: free behind narrow-masks.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

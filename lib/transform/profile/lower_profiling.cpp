@@ -14,7 +14,7 @@
 #include "ir/walk.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/abi/profile_format.hpp"
-#include "transform/common/properties.hpp"
+#include "transform/common/levels.hpp"
 #include "transform/common/remove_records.hpp"
 #include "transform/profile/phase_records.hpp"
 
@@ -115,16 +115,13 @@ class Lowering {
   bool ready() {
     if (context_.options.target == Target::host) return true;
     ir::Module const& module = *kernel_.parent();
-    for (Property const property :
-         {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets, Property::barriers})
-      if (std::string const why = why_not(property, module); !why.empty()) {
-        error(
-            fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                        "behind the passes that decide layouts, copies, fences and barriers",
-                        name(property), why));
-        return false;
-      }
-    return true;
+    auto const lack = first_lack(properties_of(Level::placed) | PropertySet{Property::barriers}, module);
+    if (!lack) return true;
+    error(
+        fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
+                    "behind the passes that decide layouts, copies, fences and barriers",
+                    name(lack->property), lack->why));
+    return false;
   }
 
   bool choose_sizes() {

@@ -21,6 +21,8 @@ namespace tegula::transform {
 /// Counters start at constants that are not negative, and loops and branches only add such constants, so both forms
 /// agree for every value. A value that is a constant below a counter is carried as well, with the parts of the previous
 /// iteration. Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
+///
+/// Order: free behind sink-scalars.
 PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

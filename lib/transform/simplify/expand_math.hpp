@@ -33,6 +33,8 @@ PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassCont
 ///   unchanged: exp and exp2 of f32, f16, bf16
 ///
 /// Needs: tile ops without layouts.  Leaves: native functions of at most 32 bits.
+///
+/// Order: free behind narrow-masks and schedule-dots, which make integers and products.
 PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -9,6 +9,8 @@ namespace tegula::transform {
 /// calls any more, if the module has a kernel. Functions marked noinline remain. So do functions without either mark
 /// whose copies would make the code grow by more than 128 ops; those marked inline never do. Needs: nothing.  Leaves:
 /// only calls of functions that remain.
+///
+/// Order: free behind specialize, whose attributes inlined loops keep.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 /// Does the same for all calls, for kernels of which passes make rings, roles of warps and products of tensor cores.

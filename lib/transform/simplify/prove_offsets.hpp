@@ -11,6 +11,8 @@ namespace tegula::transform {
 ///   before: %t = load %x, %at : tile<128xf32>        after: %t = load %x, %at {nonnegative = [0]} : tile<128xf32>
 ///
 /// Runs last: what later passes made of an offset would have to be proven again. Needs: nothing.  Leaves: no promise.
+///
+/// Order: behind insert-barriers and insert-proxy-fences too, since it runs last.
 PassResult prove_offsets(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

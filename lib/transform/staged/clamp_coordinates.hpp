@@ -14,6 +14,8 @@ namespace tegula::transform {
 /// The bound is the greatest extent that tensor maps take. So a copy that begins there finds nothing, like one that
 /// begins before its negative. Where axis facts prove a side, it costs nothing. Runs last: analyses of accesses should
 /// see the offsets as they are written. Needs: no-fetches. Leaves: coordinates that fit.
+///
+/// Order: free behind carry-remainders.
 PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -18,6 +18,8 @@ namespace tegula::transform {
 /// index arithmetic. Nor does a barrier, so the pass runs behind the passes that insert barriers. Kernels that do not
 /// touch global memory stay as they are, and so do kernels that contain these ops already. Needs: no-fetches. Leaves:
 /// no promise.
+///
+/// Order: free behind insert-proxy-fences.
 PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

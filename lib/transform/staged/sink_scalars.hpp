@@ -15,6 +15,8 @@ namespace tegula::transform {
 ///
 /// Runs behind specialize-warps, which gives producers and consumers each their own copies of these ops. Needs:
 /// no-dots. Leaves: no promise.
+///
+/// Order: free behind take-turns.
 PassResult sink_scalars(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

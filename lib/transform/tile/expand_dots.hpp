@@ -19,6 +19,8 @@ namespace tegula::transform {
 ///           %d = dot %a, %b, %d1 {precision = tf32} : tile<64x64xf32>
 ///
 /// Leaves: no promise.
+///
+/// Order: free behind relax-arithmetic, which does not change products of tiles.
 PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -21,6 +21,8 @@ namespace tegula::transform {
 /// For wgmma both operands of the first kind must be loads (or their transposes), so that it reads them from shared
 /// memory. Each element is the same sum. Accumulators that the loop carries for this product alone are carried
 /// transposed. Needs: no-calls. Leaves: no promise.
+///
+/// Order: free behind hoist-loop-invariants.
 PassResult swap_operands(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

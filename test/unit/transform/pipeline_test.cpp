@@ -116,13 +116,21 @@ TEST_CASE("pipeline: allocation, reuse and pipelining each name the op that must
     char const *order, *refusal;
   };
   for (Case const& one : {
-           Case{"circular-buffer", "circular-buffer needs layouts, but buffer_load without a layout"},
-           Case{"allocate-shared-memory,assign-layouts", "allocate-shared-memory needs layouts, but "},
-           Case{"assign-layouts,run-ahead,circular-buffer", "run-ahead needs no-fetches, but fetch"},
-           Case{"assign-layouts,specialize-warps,circular-buffer", "specialize-warps needs no-fetches, but fetch"},
-           Case{"assign-layouts,allocate-shared-memory,circular-buffer,insert-barriers",
-                "insert-barriers needs shared-offsets, but circular-buffer comes before it; allocate-shared-memory "
-                "must come before it"},
+           Case{"circular-buffer",
+                "circular-buffer works on level laid-out, but the kernel is on level planned: buffer_load without a "
+                "layout"},
+           Case{"allocate-shared-memory,assign-layouts",
+                "assign-layouts works on level planned, but allocate-shared-memory, which comes before it, leads to "
+                "level placed"},
+           Case{"assign-layouts,run-ahead,circular-buffer",
+                "circular-buffer works on level laid-out, but run-ahead, which comes before it, works on level staged"},
+           Case{"assign-layouts,specialize-warps",
+                "specialize-warps works on level staged, but the kernel is on level laid-out: fetch in @k; "
+                "circular-buffer must come before it"},
+           Case{
+               "assign-layouts,circular-buffer,insert-barriers",
+               "insert-barriers works on level placed, but the kernel is on level staged: circular-buffer comes before "
+               "it; allocate-shared-memory must come before it"},
        }) {
     auto module = module_of(kernel);
     INFO(one.order);
@@ -139,14 +147,14 @@ TEST_CASE("pipeline: a pass that breaks a property is distinguished from a pipel
   static constexpr PassInfo spoils{.name = "spoils",
                                    .summary = "s",
                                    .function = nothing,
-                                   .module = nullptr,
+                                   .works_on = all_levels,
                                    .needs = {},
                                    .leaves = {},
                                    .breaks = {Property::no_calls}};
   static constexpr PassInfo needs{.name = "needs",
                                   .summary = "s",
                                   .function = nothing,
-                                  .module = nullptr,
+                                  .works_on = all_levels,
                                   .needs = {Property::no_calls},
                                   .leaves = {},
                                   .breaks = {}};
@@ -191,7 +199,7 @@ TEST_CASE("pipeline: a failing pass leaves a file that replays it") {
   Folder folder;
   support::Options environment;
   environment.replay_dir = folder.path.string();
-  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = throws};
+  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = throws, .works_on = all_levels};
   auto module = module_of(text);
   std::string const message =
       error_of(module, {find_pass("canonicalize"), &bad, find_pass("eliminate-dead-code")}, environment);
@@ -208,14 +216,14 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
   support::Options environment;
   environment.replay_dir = folder.path.string();
   environment.verify_each = true;
-  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = breaks_ir};
+  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = breaks_ir, .works_on = all_levels};
   auto module = module_of(text);
   CHECK_THAT(error_of(module, {&bad}, environment),
              test::ContainsSubstring("pass bad: verifier: @k: a block must end with return, not store"));
   static constexpr PassInfo liar{.name = "liar",
                                  .summary = "s",
                                  .function = nothing,
-                                 .module = nullptr,
+                                 .works_on = all_levels,
                                  .needs = {},
                                  .leaves = {Property::layouts},
                                  .breaks = {}};
@@ -225,7 +233,7 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
 }
 
 TEST_CASE("pipeline: an error that a pass reports is a user error") {
-  static constexpr PassInfo refuses{.name = "refuses", .summary = "s", .function = reports};
+  static constexpr PassInfo refuses{.name = "refuses", .summary = "s", .function = reports, .works_on = all_levels};
   auto module = module_of(text);
   PassInfo const* list[] = {&refuses};
   CHECK_THROWS_AS(run_pipeline(module, list, {}, support::Options()), UserError);
