@@ -86,9 +86,7 @@ bool relabels(Op const& op) {
          relabels(source(op), op.operand()->type().shape(), op.result()->type().shape());
 }
 
-bool keeps_axis_order(Op const& op) {
-  return ascends(order_of(source(op).parts[0], op.result()->type().rank()));
-}
+bool keeps_axis_order(Op const& op) { return ascends(order_of(source(op).parts[0], op.result()->type().rank())); }
 
 bool repeats(Op const& op) {
   if (!relabels_tile(op)) return false;
@@ -123,8 +121,7 @@ bool takes_equal_elements(Source const& source) {
 SourceTables source_tables(SourcePart const& part, Extents const& operand, Extents const& result) {
   SourceTables found;
   Extents const strides = row_major_strides(operand), own = row_major_strides(result);
-  for (int axis = 0; axis < result.size(); ++axis)
-    found.tables.emplace_back(static_cast<std::size_t>(result[axis]), 0);
+  for (int axis = 0; axis < result.size(); ++axis) found.tables.emplace_back(static_cast<std::size_t>(result[axis]), 0);
   if (part.row_major) {
     for (int axis = 0; axis < result.size(); ++axis)
       for (std::int64_t x = 0; x < result[axis]; ++x)
@@ -148,8 +145,8 @@ SourceTables source_tables(SourcePart const& part, Extents const& operand, Exten
   found.in_order = found.first == 0;
   for (int axis = 0; axis < result.size(); ++axis)
     for (std::int64_t x = 0; x < result[axis]; ++x)
-      found.in_order = found.in_order && found.tables[static_cast<std::size_t>(axis)][static_cast<std::size_t>(x)] ==
-                                             x * own[axis];
+      found.in_order =
+          found.in_order && found.tables[static_cast<std::size_t>(axis)][static_cast<std::size_t>(x)] == x * own[axis];
   return found;
 }
 

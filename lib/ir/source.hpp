@@ -39,8 +39,7 @@ bool takes_equal_elements(Source const& source);
 /// Gives one coordinate of an operand's element for the coordinates of a result's.
 template <class Coordinate>
 std::int64_t coordinate(AxisSource const& axis, Coordinate const* at) {
-  return axis.axis < 0 ? axis.offset
-                       : axis.step * (static_cast<std::int64_t>(at[axis.axis]) ^ axis.mask) + axis.offset;
+  return axis.axis < 0 ? axis.offset : axis.step * (static_cast<std::int64_t>(at[axis.axis]) ^ axis.mask) + axis.offset;
 }
 
 /// Gives the coordinates of an element in the operand of a part, which may lie outside of it.
@@ -72,8 +71,8 @@ SourceTables source_tables(SourcePart const& part, Extents const& operand, Exten
 /// Gives the layout that the result has where each thread keeps the elements of its operand; null: no layout does, or
 /// the op moves elements between boxes.
 layout::Layout const* result_layout(Op const& op, layout::Layout const* operand);
-/// Gives the layout that an op's only operand must have for its result to have `result` without moving data; null: there
-/// is none.
+/// Gives the layout that an op's only operand must have for its result to have `result` without moving data; null:
+/// there is none.
 layout::Layout const* operand_layout(Op const& op, layout::Layout const* result);
 
 }  // namespace tegula::ir

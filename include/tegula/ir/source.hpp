@@ -66,6 +66,8 @@ constexpr Source source_of(SourcePart const& part) {
 
 /// True for a struct that states its source.
 template <class OpStruct>
-concept ShapeOp = requires(OpStruct const& op, SourceShapes const& of) { op.source(of); };
+concept ShapeOp = requires(OpStruct const& op, SourceShapes const& of) {
+  op.source(of);
+};
 
 }  // namespace tegula::ir

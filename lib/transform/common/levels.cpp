@@ -5,29 +5,14 @@
 namespace tegula::transform {
 namespace {
 
-bool is_written(ir::Type const& type) {
-  return type.is_scalar() || type.is_tensor() || type.is_global() || (type.is_tile() && type.layout() == nullptr);
-}
-
-/// Tells whether an op stands in kernels as they are written. The rank in a cluster is a number like the block's index.
+/// Tells whether an op stands in kernels as they are written, with layouts or without: hosts run it, or it is the rank
+/// in a cluster, which is a number like the block's index.
 bool is_written(ir::Op const& op) {
-  if (op.info().is_block_op() && !op.is<ir::ClusterRankOp>()) return false;
-  for (int i = 0; i < op.result_count(); ++i)
-    if (!is_written(op.result(i)->type())) return false;
-  return true;
+  return !op.info().is_block_op() || op.info().runs(ir::on_host) || op.is<ir::ClusterRankOp>();
 }
 
 bool is_staged(ir::Op const& op) {
   return op.is<ir::WarpSpecializeOp>() || (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role != ir::Role::none);
-}
-
-bool has_tiles(ir::Module const& module) {
-  bool found = false;
-  for (auto const& function : module.functions())
-    ir::walk(*function, [&](ir::Op const& op) {
-      for (int i = 0; i < op.result_count(); ++i) found = found || op.result(i)->type().is_tile();
-    });
-  return found;
 }
 
 /// Finds the first op for which `later` is true.
@@ -48,10 +33,9 @@ std::string later_op(Level level, ir::Module const& module) {
   switch (level) {
     case Level::tile:
       return first(module, [](ir::Op const& op) { return !is_written(op); });
-    case Level::planned:
-      return has_tiles(module) && why_not(Property::layouts, module).empty() ? "a layout on every tile" : "";
     case Level::laid_out:
       return first(module, is_staged);
+    case Level::planned:  // texts may state the layouts of all tiles
     case Level::staged:
     case Level::placed:
       return {};

@@ -13,8 +13,8 @@ namespace tegula::transform {
 /// is read back needs no record of earlier passes. A module may be on several levels: tiles without layouts or copies
 /// are planned as they are written.
 enum class Level : std::uint8_t {
-  tile,      ///< as written: scalars, tensors and tiles without layouts, which tile executors run
-  planned,   ///< copies and products have their paths; tiles of tensor cores alone have layouts
+  tile,      ///< as written: ops that tile executors or hosts run; layouts are free to be stated
+  planned,   ///< copies and products have their paths
   laid_out,  ///< no product of tiles is left, every tile has a layout, and kernels state their warps
   staged,    ///< no fetch is left: copies have rings of stages, and fill and release them in roles
   placed,    ///< every user of shared memory has its offset

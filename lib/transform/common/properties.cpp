@@ -25,9 +25,14 @@ std::string first(ir::Module const& module, Test in_the_way) {
   return found;
 }
 
+bool lacks_layout(ir::Value const& value) { return value.type().is_tile() && value.type().layout() == nullptr; }
+
 bool without_layout(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
-    if (op.result(i)->type().is_tile() && op.result(i)->type().layout() == nullptr) return true;
+    if (lacks_layout(*op.result(i))) return true;
+  for (int b = 0; b < op.block_count(); ++b)
+    for (int i = 0; i < op.block(b).argument_count(); ++i)
+      if (lacks_layout(*op.block(b).argument(i))) return true;
   return false;
 }
 
@@ -81,8 +86,10 @@ std::string why_not(Property property, ir::Module const& module) {
           if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
       return {};
     case Property::barriers: {
-      // The elements of threads follow from layouts.
-      if (std::string found = why_not(Property::layouts, module); !found.empty()) return found;
+      // Elements of threads follow from layouts, and places in shared memory from offsets.
+      for (Property const first :
+           {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets})
+        if (std::string found = why_not(first, module); !found.empty()) return found;
       analysis::Uniformity const uniformity(module), replicas(module, true);
       for (auto const& function : module.functions()) {
         analysis::Hazards hazards(*function, uniformity, replicas);

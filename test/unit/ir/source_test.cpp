@@ -89,9 +89,15 @@ TEST_CASE("the source of a shape op names the operand's element") {
   check(ops.add(make_op<FlipOp>(std::int64_t{1}), {{3, 5}}, {3, 5}), [](Extents const& at) {
     return Extents{at[0], 4 - at[1]};
   });
-  check(ops.add(ResizeOp{}, {{2, 6}}, {4, 3}), [](Extents const& at) { return at[0] < 2 ? at : Extents{}; }, -1);
+  check(
+      ops.add(ResizeOp{}, {{2, 6}}, {4, 3}), [](Extents const& at) { return at[0] < 2 ? at : Extents{}; }, -1);
   Op const& joined = ops.add(make_op<ConcatenateOp>(std::int64_t{1}), {{3, 2}, {3, 4}}, {3, 6});
-  check(joined, [](Extents const& at) { return Extents{at[0], at[1] < 2 ? at[1] : at[1] - 2}; }, -1);
+  check(
+      joined,
+      [](Extents const& at) {
+        return Extents{at[0], at[1] < 2 ? at[1] : at[1] - 2};
+      },
+      -1);
   CHECK(element_of(joined, {0, 1}).first == 0);
   CHECK(element_of(joined, {0, 2}).first == 1);
   CHECK(source(*ops.builder.same(AddOp{}, {joined.result(), joined.result()})->defining_op()).empty());
