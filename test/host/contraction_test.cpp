@@ -92,7 +92,7 @@ void check_on_all_executors(with const& options, bool contracted, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("products meet sums unrounded on every executor", "[L8]") {
+TEST_CASE("products meet sums unrounded on every executor", "[L9]") {
   test::FreshCaches const caches(support::CacheMode::off);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     check_on_all_executors<float>(with({}), true, seed);
@@ -100,7 +100,7 @@ TEST_CASE("products meet sums unrounded on every executor", "[L8]") {
   }
 }
 
-TEST_CASE("exact arithmetic and contraction = off keep products and sums apart", "[L8]") {
+TEST_CASE("exact arithmetic and contraction = off keep products and sums apart", "[L9]") {
   test::FreshCaches const caches(support::CacheMode::off);
   CompileOptions options;
   options.contraction = Choice::off;
@@ -115,7 +115,7 @@ TEST_CASE("exact arithmetic and contraction = off keep products and sums apart",
   check_on_all_executors<float>(with({}), false, 7);
 }
 
-TEST_CASE("a product that something else reads too is rounded, however often the text states it", "[L8]") {
+TEST_CASE("a product that something else reads too is rounded, however often the text states it", "[L9]") {
   test::FreshCaches const caches(support::CacheMode::off);
   Problem<float> problem(8);
   launch(host_stream(), shared_product, problem.a, problem.y, problem.z);
@@ -125,7 +125,7 @@ TEST_CASE("a product that something else reads too is rounded, however often the
   }
 }
 
-TEST_CASE("explain says how products are rounded", "[L8]") {
+TEST_CASE("explain says how products are rounded", "[L9]") {
   test::FreshCaches const caches(support::CacheMode::off);
   Problem<float> p(9);
   CompileOptions options;
@@ -140,7 +140,7 @@ TEST_CASE("explain says how products are rounded", "[L8]") {
 }
 
 #if defined(__x86_64__)
-TEST_CASE("a CPU without FMA instructions rounds products, and explain says so", "[L8]") {
+TEST_CASE("a CPU without FMA instructions rounds products, and explain says so", "[L9]") {
   test::FreshCaches const caches(support::CacheMode::off);
   support::Options environment = support::options();
   environment.device = "host";

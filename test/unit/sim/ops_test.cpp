@@ -662,8 +662,9 @@ TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for e
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check : {shapes, regrouped, butterflies, layout_conversion, reductions, scans, dots, control_flow,
-                           borders, launch, staying_grid, constants, indices, slices, repetition, messages, logs})
+  for (auto const check :
+       {shapes, regrouped, butterflies, flips, layout_conversion, reductions, scans, dots, control_flow, borders,
+        launch, staying_grid, constants, indices, slices, repetition, messages, logs})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).is_block_op()) continue;  // block_ops_test.cpp
