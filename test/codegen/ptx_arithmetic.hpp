@@ -117,8 +117,13 @@ class PtxArithmetic : public PtxText {
       std::uint64_t const by = has(at, "wrap") ? amount & 31 : std::min<std::uint64_t>(amount, 32);
       return has(at, "l") ? cut(both << by >> 32, 32) : cut(both >> by, 32);
     }
+    if ((op == "min" || op == "max") && type == "s32" && modifiers(at) == std::vector<std::string>{"relu"}) {
+      std::int64_t const found = op == "min" ? std::min(s(0), s(1)) : std::max(s(0), s(1));
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(found, 0));
+    }
     if (!modifiers(at).empty()) refuse(at);
     if (op == "mov") return u(0);
+    if (op == "popc") return static_cast<std::uint64_t>(std::popcount(u(0)));
     if (op == "add") return cut(u(0) + u(1), bits);
     if (op == "sub") return cut(u(0) - u(1), bits);
     if (op == "neg") return cut(~u(0) + 1, bits);

@@ -129,6 +129,10 @@ TEST_CASE("the PTX machine takes minima and products by the table", "[ptx]") {
   CHECK(run("mul.hi.s32 \t%rd9, %rd1, %rd2;", {s32(-3), 0x40000000}) == 0xFFFFFFFF);
   CHECK(run("mul.hi.u16 \t%rd9, %rd1, %rd2;", {0xFFFF, 0x8000}) == 0x7FFF);
   CHECK(run("abs.s64 \t%rd9, %rd1;", {std::uint64_t{1} << 63}) == std::uint64_t{1} << 63);
+  CHECK(run("max.relu.s32 \t%rd9, %rd1, %rd2;", {s32(-3), s32(-7)}) == 0);
+  CHECK(run("max.relu.s32 \t%rd9, %rd1, %rd2;", {s32(-3), s32(7)}) == 7);
+  CHECK(run("min.relu.s32 \t%rd9, %rd1, %rd2;", {s32(5), s32(7)}) == 5);
+  CHECK(run("popc.b32 \t%rd9, %rd1;", {0x1F0000F01}) == 9);
 }
 
 TEST_CASE("the PTX machine refuses forms that it does not compute", "[ptx]") {
@@ -151,7 +155,8 @@ TEST_CASE("the PTX machine refuses forms that it does not compute", "[ptx]") {
                            "prmt.b32.f4e \t%rd9, %rd1, %rd2, %rd3;",
                            "setp.lt.and.s32 \t%rd9, %rd1, %rd2, %rd3;",
                            "setp.lt.ftz.f32 \t%rd9, %rd1, %rd2;",
-                           "popc.b32 \t%rd9, %rd1;",
+                           "bfind.u32 \t%rd9, %rd1;",
+                           "max.relu.s64 \t%rd9, %rd1, %rd2;",
                            "mov.b64 \t%rd9, %clock64;",
                            "mov.u32 \t%rd9, %ntid.x;",
                            "ld.local.b64 \t%rd9, [%rd0];",
