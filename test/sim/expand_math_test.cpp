@@ -3,7 +3,6 @@
 #include "ir/elementary.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"
-#include "transform/common/elementary.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;

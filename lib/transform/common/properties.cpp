@@ -7,7 +7,6 @@
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
-#include "transform/common/elementary.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -10,7 +10,6 @@
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
 #include "tegula/math/power.hpp"
-#include "transform/common/elementary.hpp"
 
 namespace tegula::transform {
 namespace {
