@@ -36,6 +36,7 @@ std::string descriptor_text(HostPlan const& plan, int number) {
   int const span = swizzle_bytes(descriptor.map.swizzle);
   std::string text = fmt::format("descriptor {}: box {}, {}", number + 1, joined(descriptor.map.box, "x"),
                                  span == 0 ? std::string("no swizzle") : fmt::format("swizzle of {} bytes", span));
+  if (!descriptor.map.axes.empty()) text += fmt::format(", axes in the order {}", joined(descriptor.map.axes, ", "));
   if (descriptor.map.nan_fill) text += ", NaN outside";
   if (descriptor.equal_to >= 0) text += fmt::format(", shares the encoding of descriptor {}", descriptor.equal_to + 1);
   return text;

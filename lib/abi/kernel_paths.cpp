@@ -28,6 +28,7 @@ char const* name(Path path) { return path_names[static_cast<std::size_t>(path)];
 std::string KernelPaths::paths_text(int indent) const {
   std::string const begin(static_cast<std::size_t>(indent), ' ');
   std::string text;
+  if (!kernel_plan.empty()) text += fmt::format("{}plan {}\n", begin, kernel_plan);
   for (auto const* list : {&loads, &stores, &indexed})
     for (AccessPath const& access : *list)
       text += fmt::format("{}{} {}{}: {} of {}{}{}\n", begin, name(access.kind), access.memory, place(access.where),

@@ -30,6 +30,7 @@ constexpr std::optional<Enumeration> value_named(std::string_view text) {
   return std::nullopt;
 }
 
+inline std::string to_text(std::string const& value) { return value; }
 inline std::string to_text(int value) { return std::to_string(value); }
 inline std::string to_text(bool value) { return value ? "1" : "0"; }
 inline std::string to_text(std::int64_t value) { return std::to_string(value); }
@@ -39,11 +40,12 @@ requires(std::is_enum_v<Enumeration>) std::string to_text(Enumeration value) {
   return std::string(names_of(value)[static_cast<std::size_t>(value)]);
 }
 
-/// Calls visit(name, meaning, fields...) for each, with the field of each of the options: a number, a bool or an
-/// enumeration with names_of; 0 and automatic mean "as written" and "the compiler's".
+/// Calls visit(name, meaning, fields...) for each, with the field of each of the options: a number, a bool, an
+/// enumeration with names_of or a text; 0, automatic and empty mean "as written" and "the compiler's".
 template <class Visit, class... Options>
 constexpr void for_each_pass_option_of(Visit visit, Options&... options) {
   visit("warps", "warps per CTA", options.warps...);
+  visit("plan", "the kernel's plan, as explain prints it", options.plan...);
   visit("stages", "depth of every loop's buffers", options.stages...);
   visit("distance", "iterations that every loop's copies run ahead", options.distance...);
   visit("unroll", "iterations of every loop that become one", options.unroll...);

@@ -65,8 +65,8 @@ class Transfer {
     for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
       for (ir::Use const& use : tensor->uses())
         if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;
-      Op const* const slice = tensor->defined_by<ir::SliceOp>();
-      tensor = slice == nullptr ? nullptr : slice->in<ir::SliceOp>("tensor");
+      Op const* const view = ir::view_op(*tensor);
+      tensor = view == nullptr ? nullptr : view->in("tensor");
     }
     return uniform_facts(op.result()->type(), ir::parameter_of(*op.operand()).multiple_of, {0, max});
   }

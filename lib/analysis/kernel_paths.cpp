@@ -11,6 +11,7 @@
 #include "ir/walk.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/layout.hpp"
+#include "target/box_rows.hpp"
 #include "target/finding.hpp"
 
 namespace tegula::analysis {
@@ -47,6 +48,7 @@ class Paths {
         return ir::Walk::advance;
       });
     compare_products();
+    paths_.kernel_plan = lowered_.kernel().plan;
     return std::move(paths_);
   }
 
@@ -111,13 +113,22 @@ class Paths {
       if (finding.rule() != nullptr) row.fix = std::string(finding.rule()->fix);
     } else {
       row.reason = load ? "neither a product nor a loop with stages reads it"
-                        : "copies store results of wgmma to dense tensors alone";
+                        : "copies store results of wgmma to dense tensors alone" + why_no_box(tile.shape());
     }
     if (std::string const why = why_narrow(op, tile, row.bytes, written); !why.empty()) row.reason += "; " + why;
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
     if (!part.empty())
       abi::add_once(paths_.padded, PaddedTile{(load ? "load " : "store ") + name_of_memory(tensor), shape_text(part),
                                               shape_text(tile.shape()), op.where()});
+  }
+
+  /// Explains why a copy cannot take the rows of a warpgroup's product from a box. Empty: it can, or there is no
+  /// product.
+  [[nodiscard]] std::string why_no_box(Extents const& shape) const {
+    bool const product =
+        std::any_of(paths_.dots.begin(), paths_.dots.end(), [](DotPath const& dot) { return dot.path == Path::wgmma; });
+    if (!product || shape.size() <= 2 || target::box_of_rows(shape, isa::wgmma.rows)) return {};
+    return "; a copy takes " + std::to_string(isa::wgmma.rows) + " rows, which are not a box of " + shape_text(shape);
   }
 
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
@@ -306,7 +317,7 @@ class Paths {
 std::string name_of_memory(Value const& value) {
   Value const* at = &value;
   while (Op const* op = at->defining_op()) {
-    if (op->is<ir::SliceOp>())
+    if (at->type().is_tensor())
       at = op->in("tensor");
     else if (op->is<ir::ViewOp>() || op->is<ir::TransViewOp>())
       at = op->in("source");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
+#include "ir/element_chains.hpp"
 #include "ir/families.hpp"
 #include "layout/layout.hpp"
 #include "ir/loop.hpp"
@@ -17,11 +19,7 @@ bool is_free(ir::Value const& value) {
   return op != nullptr && (ir::makes_elements(*op) || op->is<ir::TensorMapOp>() || op->is<ir::BufferAllocOp>());
 }
 
-/// Counts the registers of a value while it lives. Threads read a broadcast tile from its source.
-int cost(ir::Value const& value) {
-  ir::Op const* const broadcast = value.defined_by<ir::BroadcastOp>();
-  return registers_of(broadcast != nullptr ? broadcast->operand()->type() : value.type());
-}
+using Cost = std::function<int(ir::Value const&)>;
 
 /// Names the values that are counted.
 enum class Counted { all, tiles, open_products };
@@ -29,19 +27,20 @@ enum class Counted { all, tiles, open_products };
 /// Holds the values alive at one point, and their registers.
 class Live {
  public:
-  explicit Live(Counted counted) : counted_(counted) {}
+  Live(Counted counted, Cost const& cost) : counted_(counted), cost_(&cost) {}
   void add(ir::Value const& value) {
     if (counted_ == Counted::open_products ? !value.type().is_pending() : is_free(value)) return;
     if (counted_ == Counted::tiles && !value.type().is_tile()) return;
-    if (values_.insert(&value).second) registers_ += cost(value);
+    if (values_.insert(&value).second) registers_ += (*cost_)(value);
   }
   void remove(ir::Value const& value) {
-    if (values_.erase(&value) != 0) registers_ -= cost(value);
+    if (values_.erase(&value) != 0) registers_ -= (*cost_)(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
 
  private:
   Counted counted_;
+  Cost const* cost_;
   std::set<ir::Value const*> values_;
   int registers_ = 0;
 };
@@ -49,14 +48,19 @@ class Live {
 class Pressure {
  public:
   /// `whole_tiles`: only behind ops that do not stream. Their operands may be computed element by element, too.
-  explicit Pressure(bool whole_tiles) : whole_tiles_(whole_tiles) {}
+  Pressure(bool whole_tiles, Cost const& cost, bool renames = false)
+      : whole_tiles_(whole_tiles), renames_(renames), cost_(&cost) {}
 
   /// Goes through a block from its end; `live` holds the values alive there, and afterwards those alive at its start.
   void block(ir::Block& of, Live& live) {
     see(live);
-    for (auto at = of.end(); at != of.begin();) {
-      --at;
-      op(*at, live);
+    std::vector<ir::ElementChain> const chains = ir::element_chains(of, *cost_);
+    for (auto chain = chains.rbegin(); chain != chains.rend(); ++chain) {
+      by_elements_ = chain->by_elements();
+      int const end = live.registers();
+      for (auto at = chain->all.rbegin(); at != chain->all.rend(); ++at) op(const_cast<ir::Op&>(**at), live);
+      if (by_elements_ && !whole_tiles_) most_ = std::max(most_, std::max(live.registers(), end) + chain->inside());
+      by_elements_ = false;
     }
     for (int i = 0; i < of.argument_count(); ++i) live.remove(*of.argument(i));
   }
@@ -64,11 +68,11 @@ class Pressure {
 
  private:
   void op(ir::Op& op, Live& live) {
-    if (whole_tiles_ && !streams(op)) see(live);
+    if (whole_tiles_ && !passes(op)) see(live);
     for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
     if (op.block_count() != 0) regions(op, live);
     for (ir::Value const* operand : op.operands()) live.add(*operand);
-    if (!whole_tiles_) see(live);
+    if (!whole_tiles_ && !by_elements_) see(live);
   }
 
   void regions(ir::Op& op, Live& live) {
@@ -112,7 +116,19 @@ class Pressure {
 
   void see(Live const& live) { most_ = std::max(most_, live.registers()); }
 
+  /// Tells whether an op needs no whole tile.
+  [[nodiscard]] bool passes(ir::Op const& op) const {
+    bool const renames = op.is<ir::ReshapeOp>() || op.is<ir::TransOp>() || op.is<ir::ExtractOp>() ||
+                         op.is<ir::ConcatenateOp>() || op.is<ir::ResizeOp>() || op.is<ir::ButterflyOp>();
+    bool const has_no_tile =
+        op.is<ir::BufferAllocOp>() || op.is<ir::ViewOp>() || op.is<ir::ProfileAppendOp>() || op.is<ir::YieldOp>();
+    return streams(op) || (renames_ && (renames || has_no_tile));
+  }
+
   bool whole_tiles_;
+  bool renames_;              ///< ops that rename registers need no whole tiles
+  bool by_elements_ = false;  ///< the op is one of a chain, within which only a few elements of values are alive
+  Cost const* cost_;
   int most_ = 0;
 };
 
@@ -125,28 +141,34 @@ bool streams(ir::Op const& op) {
          (op.is(ir::Family::elementwise) || uniform_number || spreads || ir::makes_elements(op));
 }
 
-int registers_of(ir::Type const& type) {
-  constexpr int word_bits = 32;
-  int const bits = type.element() == Element::boolean ? 1 : 8 * bytes(type.element());
-  if (type.is_tile() || type.is_pending())
-    return type.layout() == nullptr ? 0 : (type.layout()->registers() * bits + word_bits - 1) / word_bits;
-  if (type.is_scalar()) return (bits + word_bits - 1) / word_bits;
-  return type.is_tensor() ? 0 : 1;  // an address in shared memory
-}
-
 namespace {
 
-int max_alive(ir::Function const& function, Counted counted) {
-  Pressure pressure(counted == Counted::tiles);
-  Live live(counted);
-  pressure.block(function.body(), live);
+int cost(ir::Value const& value) { return registers_of(value); }
+
+int max_alive(ir::Block& block, Counted counted, Cost const& cost_of = cost) {
+  Pressure pressure(counted == Counted::tiles, cost_of);
+  Live live(counted, cost_of);
+  pressure.block(block, live);
   return pressure.max();
 }
 
 }  // namespace
 
-int register_pressure(ir::Function const& function) { return max_alive(function, Counted::all); }
-int whole_tile_pressure(ir::Function const& function) { return max_alive(function, Counted::tiles); }
-int open_product_registers(ir::Function const& function) { return max_alive(function, Counted::open_products); }
+int register_pressure(ir::Block& block) { return max_alive(block, Counted::all); }
+int register_pressure(ir::Function const& function) { return register_pressure(function.body()); }
+int pressure_at_whole_tiles(ir::Block& block, Cost const& cost_of) {
+  Pressure pressure(true, cost_of, true);
+  Live live(Counted::all, cost_of);
+  pressure.block(block, live);
+  return pressure.max();
+}
+int register_pressure(ir::Function const& function, Cost const& cost_of) {
+  return max_alive(function.body(), Counted::all, cost_of);
+}
+int whole_tile_pressure(ir::Function const& function) { return max_alive(function.body(), Counted::tiles); }
+int whole_tile_pressure(ir::Function const& function, Cost const& cost_of) {
+  return max_alive(function.body(), Counted::tiles, cost_of);
+}
+int open_product_registers(ir::Function const& function) { return max_alive(function.body(), Counted::open_products); }
 
 }  // namespace tegula::analysis

@@ -1,12 +1,16 @@
 // Counts the registers that a thread's values take at once, before code generation.
 #pragma once
 
-#include "ir/op.hpp"
+#include <functional>
+
+#include "ir/registers.hpp"
 
 namespace tegula::analysis {
 
-/// Counts the 32-bit registers of a value of this type in one thread; 16-bit elements are packed. Tiles need layouts.
-int registers_of(ir::Type const& type);
+using ir::registers_of;
+
+/// Registers of addresses, predicates and temporaries besides the tiles', in kernels that memory limits.
+inline constexpr int other_registers = 16;
 
 /// True for an op that gives elements of its result one by one from those of its operands.
 bool streams(ir::Op const& op);
@@ -16,9 +20,20 @@ bool streams(ir::Op const& op);
 /// its last use; if a loop uses it, to the loop's end. The assembler keeps temporaries besides, and may recompute.
 int register_pressure(ir::Function const& function);
 
+/// The same of one block, to whose end its arguments live.
+int register_pressure(ir::Block& block);
+
+/// The same by the registers that `cost` gives for a value: ahead of layouts.
+int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
+
+/// Estimates the registers of all values behind ops that take or give whole tiles. Ops that only rename registers, or
+/// exchange them one by one, are none of these.
+int pressure_at_whole_tiles(ir::Block& block, std::function<int(ir::Value const&)> const& cost);
+
 /// Estimates the registers of tiles alone, behind ops that take or give whole ones: accesses to memory, reductions,
 /// exchanges. Between them a thread computes element by element.
 int whole_tile_pressure(ir::Function const& function);
+int whole_tile_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
 /// Counts only the registers of open products' accumulators, which cannot be recomputed or kept elsewhere.
 int open_product_registers(ir::Function const& function);

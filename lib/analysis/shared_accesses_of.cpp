@@ -163,8 +163,10 @@ void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>
     if (!access.write && !written_by_someone(tensor, function_)) return;
     if (tile && registers->type().layout() == nullptr) return;  // before layouts nobody holds an element
     if (op.info().names("offsets") && &named == &tensor) {
-      Value const& box = registers != nullptr ? *registers : *view_of(op);
-      access.slice = slice_of_tensor(op, tensor, box.type().shape());
+      Extents const box = registers != nullptr     ? registers->type().shape()
+                          : op.info().names("map") ? copied_box(op)
+                                                   : view_of(op)->type().shape();
+      access.slice = slice_of_tensor(op, tensor, box);
     } else {  // elements at indices, or of a slice that begins anywhere
       access.slice.root = &tensor;
       access.slice.whole = true;

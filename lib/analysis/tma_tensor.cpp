@@ -10,8 +10,9 @@ target::TmaTensor tma_tensor(ir::Value const& tensor, std::int64_t multiple, Axi
   constexpr std::int64_t rule_multiple = 16;
   ir::ParameterAttributes const& parameter = ir::parameter_of(tensor);
   bool aligned = ir::parameter_of(ir::parameter_behind(tensor)).facts.aligned_16;
-  for (ir::Value const* at = &tensor; at->defining_op() != nullptr; at = at->defining_op()->in<ir::SliceOp>("tensor")) {
-    ir::Op const& slice = *at->defining_op();
+  for (ir::Value const* at = &tensor; ir::Op const* const view = ir::view_op(*at); at = view->in("tensor")) {
+    if (!view->is<ir::SliceOp>()) continue;
+    ir::Op const& slice = *view;
     if (slice.as<ir::SliceOp>().axis + 1 != tensor.type().rank()) continue;
     std::int64_t const divisor = facts.divisor(*slice.in<ir::SliceOp>("begin"));
     aligned = aligned && divisor * bytes(tensor.type().element()) % rule_multiple == 0;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -148,100 +146,6 @@ ir::Module for_tiles(ir::Module const& module, CompileOptions const& options) {
 
 namespace {
 
-bool states_warps(ir::Module const& module) {
-  return std::any_of(module.functions().begin(), module.functions().end(),
-                     [](auto const& function) { return function->warps != 0 || ir::has_block_ops(*function); });
-}
-
-/// Tells whether a loop takes its number of stages or none.
-bool states_stages(ir::Module const& module) {
-  bool found = false;
-  for (auto const& function : module.functions())
-    ir::walk(*function, [&](ir::Op& op) { found = found || (op.is<ir::ForOp>() && op.as<ir::ForOp>().exactly); });
-  return found;
-}
-
-/// Holds the result of the passes.
-struct Attempt {
-  ir::Module lowered;
-  bool fits = false;
-  std::optional<int> excess;   ///< estimated registers beyond the limit, where nothing else keeps it from running
-  std::exception_ptr refusal;  ///< of the passes; null: code generation refuses a module that does not fit
-};
-
-/// Runs the passes. A refusal that other numbers of warps may avoid is kept.
-Attempt attempt(ir::Module const& module, CompileOptions const& options) {
-  Attempt result{module.clone(), false, std::nullopt, nullptr};
-  try {
-    transform::run_pipeline(result.lowered, default_pipeline(module, options), options);
-    ir::Function const& kernel = result.lowered.kernel();
-    Budget const budget = analysis::budget(kernel, target::gpu_target(options));
-    bool const spills = analysis::will_spill(budget, kernel);
-    result.fits = budget.fits() && !spills;
-    if (budget.fits() && spills) result.excess = budget.registers - budget.registers_allowed;
-  } catch (transform::DoesNotFit const&) {
-    result.refusal = std::current_exception();
-  }
-  return result;
-}
-
-/// Lists the numbers of warps to try in place of one that does not fit, the nearest first; of two, the fewer.
-std::vector<int> other_warps(int asked, TargetInfo const& target) {
-  std::vector<int> result;
-  for (int warps = 1; warps * target.lanes <= target.threads; warps *= 2)
-    if (warps != asked) result.push_back(warps);
-  auto const distance = [&](int warps) { return std::abs(std::log2(warps) - std::log2(std::max(asked, 1))); };
-  std::stable_sort(result.begin(), result.end(), [&](int a, int b) { return distance(a) < distance(b); });
-  return result;
-}
-
-/// Keeps the attempt with the fewest registers in excess, of equal ones the first.
-void keep_least_excess(std::optional<Attempt>& least, Attempt next) {
-  if (next.excess && (!least || *next.excess < *least->excess)) least.emplace(std::move(next));
-}
-
-/// Runs the passes with the asked or chosen number of warps, or the nearest that fits. If none does, the first one is
-/// the result, and `least` holds the best of those that spill.
-Attempt attempt_with_other_warps(ir::Module const& module, CompileOptions const& options,
-                                 std::optional<Attempt>& least) {
-  Attempt first = attempt(module, options);
-  if (first.fits) return first;
-  int const asked = options.warps != 0 ? options.warps : first.lowered.kernel().warps;
-  if (first.excess) keep_least_excess(least, {first.lowered.clone(), false, first.excess, nullptr});
-  std::vector<int> numbers = other_warps(asked, target::gpu_target(options));
-  if (options.warps != 0) numbers.push_back(0);
-  CompileOptions other = options;
-  for (int const warps : numbers) {
-    other.warps = warps;
-    Attempt next = attempt(module, other);
-    if (next.fits) return next;
-    keep_least_excess(least, std::move(next));
-  }
-  return first;
-}
-
-/// Gives the options for tensors that count as unaligned; nothing: they do already.
-std::optional<CompileOptions> as_unaligned(CompileOptions options) {
-  bool aligned = false;
-  for (TensorFacts& facts : options.facts) aligned = std::exchange(facts.aligned_16, false) || aligned;
-  if (!aligned) return std::nullopt;
-  return options;
-}
-
-/// Runs the passes so that the kernel fits. Where no number of warps does, tensors count as unaligned: what goes
-/// through pointers needs fewer buffers and accumulators. If all fail, the one with the fewest registers in excess is
-/// the result, and if none would run, the first one.
-ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
-  std::optional<Attempt> least;
-  Attempt first = attempt_with_other_warps(module, options, least);
-  if (first.fits) return std::move(first.lowered);
-  if (auto const other = as_unaligned(options); other && !states_stages(module))
-    if (Attempt next = attempt_with_other_warps(module, *other, least); next.fits) return std::move(next.lowered);
-  if (least) return std::move(least->lowered);
-  if (first.refusal != nullptr) std::rethrow_exception(first.refusal);
-  return std::move(first.lowered);
-}
-
 /// Switches contraction off for a CPU without instructions for it.
 CompileOptions as_target_rounds(CompileOptions options) {
   if (transform::contracts(options) && lacks_fma(options)) options.contraction = Choice::off;
@@ -256,8 +160,6 @@ ir::Module lowered_here(ir::Module const& module, CompileOptions const& stated) 
   ir::Module copy = with_checks(module, options);
   if (!options.pipeline.empty())
     transform::run_pipeline(copy, options.pipeline, options);
-  else if (options.target == Target::cuda && !states_warps(copy) && !options.exactly)
-    copy = fitting(copy, options);
   else
     transform::run_pipeline(copy, default_pipeline(copy, options), options);
   return copy;

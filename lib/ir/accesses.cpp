@@ -15,10 +15,35 @@ Value const& tensor_of(Value const& operand) {
   return built == nullptr ? operand : *built->in<DeviceTensorMapOp>("slice");
 }
 
+Op* view_op(Value const& tensor) { return tensor.type().is_tensor() ? tensor.defining_op() : nullptr; }
+
 Value const& parameter_behind(Value const& tensor) {
   Value const* at = &tensor;
-  while (Op const* const slice = at->defined_by<SliceOp>()) at = slice->in<SliceOp>("tensor");
+  while (Op const* const view = view_op(*at)) at = view->in("tensor");
   return *at;
+}
+
+Value const& unsliced(Value const& tensor) {
+  Value const* at = &tensor;
+  while (Op const* const slice = at->defined_by<SliceOp>()) at = slice->in("tensor");
+  return *at;
+}
+
+int viewed_axis(Op const& view, int axis) {
+  return view.is<PermuteOp>() ? static_cast<int>(view.as<PermuteOp>().permutation[axis]) : axis;
+}
+
+Extents axes_of_parameter(Value const& tensor) {
+  Extents axes;
+  bool in_order = true;
+  for (int axis = 0; axis < tensor.type().rank(); ++axis) {
+    int of_parameter = axis;
+    for (Value const* at = &tensor; Op const* const view = view_op(*at); at = view->in("tensor"))
+      of_parameter = viewed_axis(*view, of_parameter);
+    axes.push_back(of_parameter);
+    in_order = in_order && of_parameter == axis;
+  }
+  return in_order ? Extents() : axes;
 }
 
 ParameterAttributes parameter_of(Value const& tensor) {
@@ -27,8 +52,9 @@ ParameterAttributes parameter_of(Value const& tensor) {
   Function const* const function = block == nullptr ? nullptr : block->parent_function();
   if (function == nullptr) throw InternalError("a tensor that is not a parameter");
   ParameterAttributes result = function->parameter_attributes()[static_cast<std::size_t>(parameter.index())];
-  for (Value const* at = &tensor; at != &parameter; at = at->defining_op()->in<SliceOp>("tensor")) {
-    Op const& slice = *at->defining_op();
+  for (Value const* at = &tensor; Op const* const view = view_op(*at); at = view->in("tensor")) {
+    if (!view->is<SliceOp>()) continue;
+    Op const& slice = *view;
     result.multiple_of = 1;
     // A slice of the last axis may begin anywhere, those of others where a row does.
     if (slice.as<SliceOp>().axis + 1 != tensor.type().rank()) continue;
@@ -42,6 +68,20 @@ ParameterAttributes parameter_of(Value const& tensor) {
 Op const* tensor_map_of(Value const& map) {
   Op const* const built = map.defined_by<DeviceTensorMapOp>();
   return (built == nullptr ? map : *built->in<DeviceTensorMapOp>("map")).defined_by<TensorMapOp>();
+}
+
+Extents copied_box(Op const& copy) {
+  Value const& map = *copy.in("map");
+  Value const* const view = view_of(copy);  // a prefetch has none
+  Extents const& one = map.type().shape();
+  Extents result = (view == nullptr ? map : *view).type().shape();
+  while (result.size() < one.size()) result.insert(0, 1);
+  Op const* const stated = tensor_map_of(map);
+  if (stated == nullptr || stated->as<TensorMapOp>().box == one) return result;
+  // Several axes of the map's box are rows of the view. Further copies begin along the last of these axes.
+  Extents const& box = stated->as<TensorMapOp>().box;
+  for (int axis = 0; axis + 1 < box.size(); ++axis) result[axis] += box[axis] - one[axis];
+  return result;
 }
 
 Value const* registers_of(Op const& op, Effect const& effect) {

@@ -51,7 +51,7 @@ bool equal(Function const& a, Function const& b) { return a.name() == b.name() &
 bool equal_but_name(Function const& a, Function const& b) {
   Pairs pairs;
   return a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining && a.warps == b.warps &&
-         a.cluster == b.cluster && a.ctas == b.ctas && a.shared == b.shared &&
+         a.cluster == b.cluster && a.ctas == b.ctas && a.plan == b.plan && a.shared == b.shared &&
          a.parameter_attributes() == b.parameter_attributes() && equal_blocks(a.body(), b.body(), pairs);
 }
 

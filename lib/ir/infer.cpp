@@ -153,6 +153,19 @@ void apply(Rule& rule, IotaOp const& op) {
   rule.result(rule.stated[0]);
 }
 
+void apply(Rule& rule, TableOp const& op) {
+  if (!rule.stated_tile()) return;
+  Type const& type = rule.stated[0];
+  rule.require(type.element() != Element::boolean, "the result is " + to_string(type) + " but a table has no booleans");
+  std::string_view const digits = op.data.view();
+  auto const wanted = static_cast<std::size_t>(type.elements() * bytes(type.element()) * 2);
+  rule.require(digits.size() == wanted, "data has " + std::to_string(digits.size()) + " digits but " + to_string(type) +
+                                            " needs " + std::to_string(wanted));
+  rule.require(digits.find_first_not_of("0123456789abcdef") == std::string_view::npos,
+               "data has other characters than the digits 0 to 9 and a to f");
+  rule.result(type);
+}
+
 void apply(Rule& rule, BroadcastOp const&) {
   if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
   Type const& from = rule.operand("tile");
@@ -209,16 +222,10 @@ void apply(Rule& rule, SqueezeOp const& op) {
 void apply(Rule& rule, TransOp const& op) {
   if (!rule.tile_operand("tile")) return;
   Type const& from = rule.operand("tile");
+  if (!rule.permutation_of(op.permutation, from)) return;
   Extents shape;
-  std::set<std::int64_t> seen;
-  bool legal = op.permutation.size() == from.rank();
-  for (std::int64_t const axis : op.permutation) {
-    legal = legal && axis >= 0 && axis < from.rank() && seen.insert(axis).second;
-    if (legal) shape.push_back(from.shape()[static_cast<int>(axis)]);
-  }
-  if (rule.require(legal, list_text(op.permutation) + " does not permute the " + std::to_string(from.rank()) +
-                              " axes of " + short_text(from)))
-    rule.result(from.with_shape(shape));
+  for (std::int64_t const axis : op.permutation) shape.push_back(from.shape()[static_cast<int>(axis)]);
+  rule.result(from.with_shape(shape));
 }
 
 void apply(Rule& rule, ReshapeOp const&) {

@@ -3,6 +3,7 @@
 
 #include "ir/infer_rule.hpp"
 #include "layout/parts.hpp"
+#include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
 
@@ -226,6 +227,15 @@ void apply(Rule&, ClusterWaitOp const&) {}
 void apply(Rule&, LaunchDependentsOp const&) {}
 void apply(Rule&, WaitDependenciesOp const&) {}
 
+/// True if the stated type shows a box as rows of its last axis, one behind the other: [1, 1, 128, 64] for a box of
+/// [1, 8, 16, 64].
+static bool stated_box(Rule const& rule, Extents const& box) {
+  if (rule.stated.size() != 1 || !rule.stated[0].is_tensor_map()) return false;
+  Type const& stated = rule.stated[0];
+  return stated.element() == rule.operand("tensor").element() && box.size() >= 2 &&
+         stated.shape() == target::stated_rows(box);
+}
+
 // Asynchronous copies.
 void apply(Rule& rule, TensorMapOp const& op) {
   Type const& tensor = rule.operand("tensor");
@@ -239,7 +249,7 @@ void apply(Rule& rule, TensorMapOp const& op) {
   std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{swizzle_bytes(op.swizzle)};
   rule.require(inner <= span, "the box's last axis has " + std::to_string(inner) + " bytes, but a swizzle of " +
                                   std::to_string(span) + " bytes takes at most that");
-  rule.result(Type::tensor_map(tensor.element(), op.box));
+  rule.result(stated_box(rule, op.box) ? rule.stated[0] : Type::tensor_map(tensor.element(), op.box));
 }
 
 /// Checks the operands from which a descriptor is built on the device.

@@ -145,6 +145,15 @@ void apply(Rule& rule, SliceOp const& op) {
   rule.result(tensor);
 }
 
+void apply(Rule& rule, PermuteOp const& op) {
+  Type const& tensor = rule.operand("tensor");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
+  if (!rule.permutation_of(op.permutation, tensor)) return;
+  rule.require(op.permutation.back() + 1 == tensor.rank(),
+               list_text(op.permutation) + " moves the last axis, whose elements are adjacent; it must stay the last");
+  rule.result(tensor);
+}
+
 // Messages to the host.
 static void blocks(Rule& rule) {
   for (char const* const block : {"block0", "block1", "block2"}) rule.index_operand(block);

@@ -16,6 +16,8 @@ inline bool is_counting(Element element) { return is_whole(element) && is_signed
 
 /// Prints "[64, 32]".
 std::string list_text(Extents const& values);
+/// Prints "8x4xf16" for a tile without a layout, and other types as they are.
+std::string short_text(Type const& type);
 
 /// Names an operand of a rule's op, or gives its position where a rule treats all operands alike.
 struct OperandOf {
@@ -80,6 +82,16 @@ struct Rule {
   bool tile_operand(OperandOf place) { return require(operand(place).is_tile(), says(place) + " but must be a tile"); }
   bool index_operand(OperandOf place) {
     return require(operand(place) == Type::index(), says(place) + " but must be i64");
+  }
+  /// Requires that a list names each axis of a tile or tensor once.
+  bool permutation_of(Extents const& permutation, Type const& type) {
+    bool legal = permutation.size() == type.rank();
+    for (int i = 0; i < permutation.size(); ++i) {
+      legal = legal && permutation[i] >= 0 && permutation[i] < type.rank();
+      for (int j = 0; j < i; ++j) legal = legal && permutation[i] != permutation[j];
+    }
+    return require(legal, list_text(permutation) + " does not permute the " + std::to_string(type.rank()) +
+                              " axes of " + short_text(type));
   }
   bool axis_in(std::int64_t axis, int rank) {
     return require(axis >= 0 && axis < rank,

@@ -92,6 +92,7 @@ Function& add_copy(Module& module, Function const& function) {
   copy.warps = function.warps;
   copy.cluster = function.cluster;
   copy.ctas = function.ctas;
+  copy.plan = function.plan;
   copy.shared = function.shared;
   copy.where = function.where;
   ValueMap map;

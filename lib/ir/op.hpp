@@ -304,6 +304,8 @@ class Function {
   int cluster = 1;  ///< `cluster = 2`: CTAs per cluster, along the grid's linear order
   /// `ctas = 8`: CTAs that share a multiprocessor at least, which limits the registers of their threads.
   int ctas = 1;
+  /// `plan = "warps=8,wgmma=4x2"`: what plan-kernel decided, for explain; passes read it from the ops.
+  std::string plan;
   /// `shared = 2048`: bytes of shared memory that a device function uses, decided by allocation. Its last parameter, an
   /// i64, then says where they begin. -1: none, or not decided. Kernels do not state it: theirs begin at 0.
   std::int64_t shared = -1;

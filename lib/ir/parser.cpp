@@ -293,6 +293,10 @@ class Parser : LiteralParser {
       if (ctas < 1 || ctas > 32) fail_at(value_begin, "ctas is from 1 to 32, found " + std::to_string(ctas));
       created.ctas = static_cast<int>(ctas);
     }
+    if (accept_word("plan")) {
+      expect("=");
+      created.plan = take(TokenKind::string, "a text in quotes");
+    }
     if (accept_word("shared")) {
       expect("=");
       std::size_t const value_begin = token_.begin;

@@ -145,6 +145,7 @@ class Printer {
     if (function.warps != 0) out_ << " warps = " << function.warps;
     if (function.cluster != 1) out_ << " cluster = " << function.cluster;
     if (function.ctas != 1) out_ << " ctas = " << function.ctas;
+    if (!function.plan.empty()) out_ << " plan = " << support::quoted(function.plan);
     if (function.shared >= 0) out_ << " shared = " << function.shared;
     if (!is_declaration(function)) block(function.body());
     where(function.where);

@@ -218,8 +218,9 @@ class Verifier {
     for (Type const& type : stated) {
       std::string const wrong = why_not_a_type(type);
       if (!wrong.empty()) return error(op, named(op, wrong)), false;
-      if (type.is_tensor() && !op.is<SliceOp>())
-        return error(op, named(op, "a result cannot be " + to_string(type) + "; only slice gives a tensor")), false;
+      if (type.is_tensor() && !op.is(Family::symbolic))
+        return error(op, named(op, "a result cannot be " + to_string(type) + "; only slice and permute give tensors")),
+               false;
     }
     Inferred const inferred = infer(op.kind(), op.attributes(), types_of(op.operands()), stated);
     if (!inferred.ok()) return error(op, inferred.error), false;

@@ -77,8 +77,8 @@ std::string partitions_fit(Op const& op, Function const& function) {
 std::string of_a_slice(Op const& op) {
   Op const* const map = op.in("map")->defined_by<TensorMapOp>();
   Value const& slice = *op.in("slice");
-  if (map != nullptr && map->in<TensorMapOp>("tensor") == &parameter_behind(slice)) return {};
-  return to_string(*op.in("map")) + " is not made by tensor_map of " + to_string(parameter_behind(slice)) +
+  if (map != nullptr && map->in<TensorMapOp>("tensor") == &unsliced(slice)) return {};
+  return to_string(*op.in("map")) + " is not made by tensor_map of " + to_string(unsliced(slice)) +
          ", the parameter behind " + to_string(slice);
 }
 

@@ -107,10 +107,12 @@ std::string product_fits(Op const& op) {
   if (d.layout() == nullptr) return "the result needs a layout";
   int const warps = d.layout()->warps();
   std::string why;
-  layout::Layout const* const accumulator = layout::wgmma_layout(d.shape(), warps, why);
+  layout::WarpGrid grid = layout::wgmma_grid(d.shape(), d.layout(), warps);
+  if (grid.rows == 0) grid = {warps, 1};  // to say what is wrong
+  layout::Layout const* const accumulator = layout::wgmma_layout(d.shape(), grid, why);
   if (std::string wrong = fragment_is("the result", d, accumulator, why); !wrong.empty()) return wrong;
   if (a.is_tile()) {
-    layout::Layout const* const fragments = layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
+    layout::Layout const* const fragments = layout::wgmma_a_layout(a.shape(), bytes(a.element()), grid, why);
     if (std::string wrong = fragment_is("lhs", a, fragments, why); !wrong.empty()) return wrong;
   } else {
     auto const rows = target::wgmma_operand(a.shape(), *a.layout(), bytes(a.element()), target::WgmmaRole::a, why);
@@ -127,9 +129,7 @@ std::string warp_product_fits(Op const& op) {
   Type const &a = op.lhs()->type(), &b = op.rhs()->type(), &d = op.result()->type();
   int const warps = d.layout()->warps();
   std::string why, first;
-  for (int columns = 1; columns <= warps; ++columns) {
-    if (warps % columns != 0) continue;
-    layout::WarpGrid const grid{warps / columns, columns};
+  for (layout::WarpGrid const grid : layout::warp_grids(warps)) {
     layout::Layout const* const accumulator = layout::mma_layout(d.shape(), grid, why);
     if (accumulator == nullptr || accumulator != d.layout()) continue;
     std::string wrong = fragment_is("lhs", a, layout::mma_a_layout(a.shape(), bytes(a.element()), grid, why), why);

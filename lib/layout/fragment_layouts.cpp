@@ -55,16 +55,25 @@ LayoutDigit along(int axis, std::int64_t count, std::int64_t stride) {
   return {count, axis == 0 ? Extents{stride, 0} : Extents{0, stride}};
 }
 
+/// Gives the warps of a grid: 16 rows apart, then `column` apart (0: copies), then copies.
+LayoutInput warps_of(WarpGrid grid, LayoutDigit rows, LayoutDigit columns) {
+  LayoutInput warp{Dim::warp, {}, {std::move(rows), std::move(columns)}};
+  if (grid.copies > 1) warp.digits.push_back({grid.copies, {0, 0}});
+  return warp;
+}
+
 /// Lays out 16-row fragments: warps of a warpgroup 16 rows apart, warpgroups 64, columns and further rows in registers.
-Layout const* by_rows(Fragment fragment, Extents const& shape, std::int64_t row_warps, LayoutDigit column_warps) {
-  std::int64_t const columns = shape[1] / (column_warps.stride[1] != 0 ? column_warps.count : 1);
-  std::int64_t const rows = fragment.shape[0] * row_warps;
+/// Columns of warps take equal parts of the columns, or hold copies.
+Layout const* by_rows(Fragment fragment, Extents const& shape, WarpGrid grid, bool parts_columns) {
+  std::int64_t const columns = parts_columns ? shape[1] / grid.columns : shape[1];
+  std::int64_t const rows = fragment.shape[0] * grid.rows;
+  LayoutDigit column_warps =
+      parts_columns && grid.columns > 1 ? along(1, grid.columns, columns) : LayoutDigit{grid.columns, {0, 0}};
   LayoutInput reg{Dim::reg,
                   std::move(fragment.registers),
                   {along(1, columns / fragment.shape[1], fragment.shape[1]), along(0, shape[0] / rows, rows)}};
   LayoutInput lane{Dim::lane, std::move(fragment.lanes), {}};
-  LayoutInput warp{Dim::warp, {}, {along(0, row_warps, fragment.shape[0]), column_warps}};
-  return Layout::get({reg, lane, warp}, 2);
+  return Layout::get({reg, lane, warps_of(grid, along(0, grid.rows, fragment.shape[0]), std::move(column_warps))}, 2);
 }
 
 bool known_warps(std::string_view subject, int warps, std::string& error) {
@@ -74,39 +83,74 @@ bool known_warps(std::string_view subject, int warps, std::string& error) {
 }
 
 bool known_grid(std::string_view subject, WarpGrid grid, std::string& error) {
-  if (grid.rows >= 1 && grid.columns >= 1 && grid.rows <= 64 && grid.columns <= 64) return true;
+  if (grid.rows >= 1 && grid.columns >= 1 && grid.rows <= 64 && grid.columns <= 64 && grid.copies >= 1) return true;
   error = std::string(subject) + ": a grid of 1 to 64 warps along rows and columns is needed, found " +
           std::to_string(grid.rows) + "x" + std::to_string(grid.columns);
   return false;
 }
 
-}  // namespace
-
-Layout const* wgmma_layout(Extents const& shape, int warps, std::string& error) {
-  if (!known_warps("wgmma", warps, error) || !divides("wgmma", shape, 16 * std::int64_t{warps}, 8, error))
-    return nullptr;
-  return by_rows(accumulator(), shape, warps, {1, {0, 0}});
+template <class Make>
+WarpGrid grid_of(Layout const* accumulator, int warps, Make const& make) {
+  for (WarpGrid const grid : warp_grids(warps))
+    if (Layout const* const found = make(grid); found != nullptr && found == accumulator) return grid;
+  return {0, 0};
 }
 
-Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, int warps, std::string& error) {
-  if (!known_element("wgmma_a", element_bytes, 4, error) || !known_warps("wgmma_a", warps, error) ||
-      !divides("wgmma_a", shape, 16 * std::int64_t{warps}, 32 / element_bytes, error))
+}  // namespace
+
+std::vector<WarpGrid> warp_grids(int warps) {
+  std::vector<WarpGrid> grids;
+  for (int copies = 1; copies <= warps; ++copies)
+    for (int rows = 1; rows * copies <= warps; ++rows)
+      if (warps % (rows * copies) == 0) grids.push_back({rows, warps / (rows * copies), copies});
+  return grids;
+}
+
+Layout const* wgmma_layout(Extents const& shape, WarpGrid grid, std::string& error) {
+  if (!known_warps("wgmma", grid.rows, error) || !known_grid("wgmma", grid, error) ||
+      !divides("wgmma", shape, 16 * std::int64_t{grid.rows}, 8 * std::int64_t{grid.columns}, error))
     return nullptr;
-  return by_rows(operand_a(element_bytes), shape, warps, {1, {0, 0}});
+  return by_rows(accumulator(), shape, grid, true);
+}
+Layout const* wgmma_layout(Extents const& shape, int warps, std::string& error) {
+  return wgmma_layout(shape, WarpGrid{warps, 1}, error);
+}
+
+Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
+  if (!known_element("wgmma_a", element_bytes, 4, error) || !known_warps("wgmma_a", grid.rows, error) ||
+      !known_grid("wgmma_a", grid, error) ||
+      !divides("wgmma_a", shape, 16 * std::int64_t{grid.rows}, 32 / element_bytes, error))
+    return nullptr;
+  return by_rows(operand_a(element_bytes), shape, grid, false);
+}
+Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, int warps, std::string& error) {
+  return wgmma_a_layout(shape, element_bytes, WarpGrid{warps, 1}, error);
+}
+
+WarpGrid wgmma_grid(Extents const& shape, Layout const* accumulator, int warps) {
+  std::string ignored;
+  return grid_of(accumulator, warps, [&](WarpGrid grid) -> Layout const* {
+    return grid.copies > 1 ? nullptr : wgmma_layout(shape, grid, ignored);
+  });
+}
+
+WarpGrid mma_grid(Extents const& shape, Layout const* accumulator, int warps) {
+  std::string ignored;
+  return grid_of(accumulator, warps, [&](WarpGrid grid) { return mma_layout(shape, grid, ignored); });
 }
 
 Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error) {
   if (!known_grid("mma", grid, error) ||
       !divides("mma", shape, 16 * std::int64_t{grid.rows}, 8 * std::int64_t{grid.columns}, error))
     return nullptr;
-  return by_rows(accumulator(), shape, grid.rows, along(1, grid.columns, shape[1] / grid.columns));
+  return by_rows(accumulator(), shape, grid, true);
 }
 
 Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
   if (!known_element("mma_a", element_bytes, 8, error) || !known_grid("mma_a", grid, error) ||
       !divides("mma_a", shape, 16 * std::int64_t{grid.rows}, 32 / element_bytes, error))
     return nullptr;
-  return by_rows(operand_a(element_bytes), shape, grid.rows, {grid.columns, {0, 0}});
+  return by_rows(operand_a(element_bytes), shape, grid, false);
 }
 
 Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
@@ -120,8 +164,7 @@ Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid gri
                   {along(1, columns / fragment.shape[1], fragment.shape[1]),
                    along(0, shape[0] / fragment.shape[0], fragment.shape[0])}};
   LayoutInput lane{Dim::lane, std::move(fragment.lanes), {}};
-  LayoutInput warp{Dim::warp, {}, {{grid.rows, {0, 0}}, along(1, grid.columns, columns)}};
-  return Layout::get({reg, lane, warp}, 2);
+  return Layout::get({reg, lane, warps_of(grid, {grid.rows, {0, 0}}, along(1, grid.columns, columns))}, 2);
 }
 
 }  // namespace tegula::layout

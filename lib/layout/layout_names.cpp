@@ -91,14 +91,14 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
                                std::string& error) {
   WarpGrid grid;
   bool const of_warpgroups = call.name == "wgmma" || call.name == "wgmma_a";
-  if (call.arguments.size() > (of_warpgroups ? 1U : 2U)) return unknown(text, false, error);
+  if (call.arguments.size() > (of_warpgroups ? 2U : 3U)) return unknown(text, false, error);
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     auto const count = number(call.arguments[i]);
     if (!count || *count > 64) return unknown(text, false, error);
-    (i == 0 ? grid.rows : grid.columns) = static_cast<int>(*count);
+    (i == 0 ? grid.rows : i == 1 ? grid.columns : grid.copies) = static_cast<int>(*count);
   }
-  if (call.name == "wgmma") return wgmma_layout(shape, grid.rows, error);
-  if (call.name == "wgmma_a") return wgmma_a_layout(shape, element_bytes, grid.rows, error);
+  if (call.name == "wgmma") return wgmma_layout(shape, grid, error);
+  if (call.name == "wgmma_a") return wgmma_a_layout(shape, element_bytes, grid, error);
   if (call.name == "mma") return mma_layout(shape, grid, error);
   if (call.name == "mma_a") return mma_a_layout(shape, element_bytes, grid, error);
   if (call.name == "mma_b") return mma_b_layout(shape, element_bytes, grid, error);
@@ -162,18 +162,33 @@ std::string find_text(Layout const& layout, Element element, bool shared) {
   }
   int const warps = layout.warps();
   if (layout.lanes() != 32 || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
-  std::string const plain = warps == 4 ? "" : "(" + std::to_string(warps) + ")";
+  auto const arguments = [](WarpGrid grid) {
+    if (grid == WarpGrid{4, 1}) return std::string();
+    std::string text = "(" + std::to_string(grid.rows);
+    if (grid.columns > 1 || grid.copies > 1) text += "," + std::to_string(grid.columns);
+    if (grid.copies > 1) text += "," + std::to_string(grid.copies);
+    return text + ")";
+  };
   std::vector<std::string> names;
-  if (warps % 4 == 0) {
-    bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
-    names = {(operand_first ? "wgmma_a" : "wgmma") + plain, (operand_first ? "wgmma" : "wgmma_a") + plain};
-  }
-  for (char const* kind : {"mma", "mma_a", "mma_b"})
-    for (int columns = 1; columns <= warps; ++columns)
-      if (warps % columns == 0)
-        names.push_back(kind + (columns == 1
-                                    ? plain
-                                    : "(" + std::to_string(warps / columns) + "," + std::to_string(columns) + ")"));
+  bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
+  std::vector<WarpGrid> grids = warp_grids(warps);
+  std::reverse(grids.begin(), grids.end());  // few columns first
+  auto const add_warpgroups = [&](bool of_columns) {
+    for (WarpGrid const grid : grids) {
+      if (grid.rows % 4 != 0 || grid.copies > 1 || (grid.columns > 1) != of_columns) continue;
+      for (bool const operand : {operand_first, !operand_first})
+        names.push_back((operand ? "wgmma_a" : "wgmma") + arguments(grid));
+    }
+  };
+  auto const add_warps = [&](bool of_copies) {
+    for (char const* kind : {"mma", "mma_a", "mma_b"})
+      for (WarpGrid const grid : grids)
+        if ((grid.copies > 1) == of_copies) names.push_back(kind + arguments(grid));
+  };
+  add_warpgroups(false);
+  add_warps(false);
+  add_warpgroups(true);
+  add_warps(true);
   bool const one_axis = shape.size() == 1;
   if (!one_axis)
     for (std::string const& name : names)

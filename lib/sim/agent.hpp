@@ -168,21 +168,23 @@ class Agent {
   [[nodiscard]] Value fresh(ir::Type const& type) const;
   void set_index(ir::Value const& value, std::int64_t number);
 
-  /// Gives the number of a tensor value: that of the argument, or a larger one for a slice of it.
+  /// Gives the number of a tensor value: that of the argument, or a larger one for a view of it.
   [[nodiscard]] int tensor(ir::Value const& value) const {
     return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   }
   /// Makes the value a slice of tensor `of`: the elements begin .. end - 1 of an axis, which lie in it.
   void set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end);
+  /// Makes the value a view of tensor `of` whose axis i is axis permutation[i] of it.
+  void set_permuted(ir::Value const& value, int of, Extents const& permutation);
   /// Gives the extents, strides and address of a tensor by its number.
   [[nodiscard]] Tensor const& view(int tensor) const {
     auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
-    return number < arguments ? launch_.arguments()[number].tensor : slices_[number - arguments].view;
+    return number < arguments ? launch_.arguments()[number].tensor : views_[number - arguments].view;
   }
   /// Gives the argument whose memory a tensor names.
   [[nodiscard]] int argument(int tensor) const {
     auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
-    return number < arguments ? tensor : slices_[number - arguments].argument;
+    return number < arguments ? tensor : views_[number - arguments].argument;
   }
   /// Names an element of a tensor as one of its argument.
   [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
@@ -208,17 +210,21 @@ class Agent {
     Value value;
     int tensor = -1;
   };
-  struct Slice {
+  struct ViewOfArgument {
     Tensor view;
     int argument = -1;
-    Extents origin;  ///< in the argument
+    Extents origin;  ///< in the argument, by its axes
+    Extents axes;    ///< of the argument, by those of the view
   };
+  /// Gives the view that tensor `of` is.
+  [[nodiscard]] ViewOfArgument view_of(int of) const;
+  void set_view(ir::Value const& value, ViewOfArgument view);
   Launch& launch_;
   std::int64_t linear_block_;
   Holds holds_;
   Grid block_;
   std::vector<Slot> slots_;
-  std::vector<Slice> slices_;
+  std::vector<ViewOfArgument> views_;
   std::vector<Frame> frames_;
 };
 

@@ -489,34 +489,55 @@ void Agent::set_index(ir::Value const& value, std::int64_t number) {
   set(value, result);
 }
 
-void Agent::set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end) {
+Agent::ViewOfArgument Agent::view_of(int of) const {
+  auto const arguments = launch_.arguments().size();
+  if (static_cast<std::size_t>(of) >= arguments) return views_[static_cast<std::size_t>(of) - arguments];
+  ViewOfArgument whole{view(of), of, {}, {}};
+  for (int axis = 0; axis < whole.view.extents.size(); ++axis) {
+    whole.origin.push_back(0);
+    whole.axes.push_back(axis);
+  }
+  return whole;
+}
+
+void Agent::set_view(ir::Value const& value, ViewOfArgument view) {
   int& number = slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   auto const arguments = launch_.arguments().size();
   if (number < 0) {
-    number = static_cast<int>(arguments + slices_.size());
-    slices_.emplace_back();
+    number = static_cast<int>(arguments + views_.size());
+    views_.emplace_back();
   }
-  Slice slice{view(of), argument(of), {}};
-  bool const nested = static_cast<std::size_t>(of) >= arguments;
-  for (int i = 0; i < slice.view.extents.size(); ++i)
-    slice.origin.push_back(nested ? slices_[static_cast<std::size_t>(of) - arguments].origin[i] : 0);
-  slice.origin[axis] += begin;
+  views_[static_cast<std::size_t>(number) - arguments] = std::move(view);
+}
+
+void Agent::set_permuted(ir::Value const& value, int of, Extents const& permutation) {
+  ViewOfArgument const from = view_of(of);
+  ViewOfArgument result = from;
+  for (int axis = 0; axis < permutation.size(); ++axis) {
+    auto const at = static_cast<int>(permutation[axis]);
+    result.view.extents[axis] = from.view.extents[at];
+    result.view.strides[axis] = from.view.strides[at];
+    result.axes[axis] = from.axes[at];
+  }
+  set_view(value, std::move(result));
+}
+
+void Agent::set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end) {
+  ViewOfArgument slice = view_of(of);
+  slice.origin[static_cast<int>(slice.axes[axis])] += begin;
   slice.view.extents[axis] = end - begin;
   // An address is computed as an integer: an empty slice of a wrong view may begin anywhere.
   std::int64_t const bytes_to_begin =
       math::wrapping_mul(math::wrapping_mul(begin, slice.view.strides[axis]), std::int64_t{bytes(slice.view.element)});
   slice.view.data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(slice.view.data) +
                                             static_cast<std::uintptr_t>(bytes_to_begin));
-  slices_[static_cast<std::size_t>(number) - arguments] = std::move(slice);
+  set_view(value, std::move(slice));
 }
 
 std::string Agent::element_text(int tensor, std::int64_t const* coordinates) const {
-  Extents at;
-  auto const arguments = launch_.arguments().size();
-  for (int axis = 0; axis < view(tensor).extents.size(); ++axis) {
-    bool const whole = static_cast<std::size_t>(tensor) < arguments;
-    at.push_back(coordinates[axis] + (whole ? 0 : slices_[static_cast<std::size_t>(tensor) - arguments].origin[axis]));
-  }
+  ViewOfArgument const of = view_of(tensor);
+  Extents at = of.origin;
+  for (int axis = 0; axis < of.axes.size(); ++axis) at[static_cast<int>(of.axes[axis])] += coordinates[axis];
   return launch_.element_text(argument(tensor), at.begin());
 }
 

@@ -103,6 +103,10 @@ void execute(Agent& agent, Op const& op, SliceOp const& attributes) {
                   std::clamp<std::int64_t>(agent.index(*op.in<SliceOp>("end")), begin, extent));
 }
 
+void execute(Agent& agent, Op const& op, PermuteOp const& attributes) {
+  agent.set_permuted(*op.result(), agent.tensor(*op.in<PermuteOp>("tensor")), attributes.permutation);
+}
+
 // --- elements at indices ---------------------------------------------------------------------------------------------
 
 namespace {

@@ -6,9 +6,11 @@
 
 #include "ir/row_major.hpp"
 #include "ir/source.hpp"
+#include "ir/table.hpp"
 #include "sim/combine.hpp"
 #include "sim/scan.hpp"
 #include "sim/meaning.hpp"
+#include "sim/memory_element.hpp"
 #include "sim/product.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
@@ -116,6 +118,17 @@ void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
   std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < result.count(); ++i) result.data<T>()[i] = static_cast<T>(i / stride % extent);
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, TableOp const& attributes) {
+  Value result = agent.fresh(op);
+  std::vector<std::byte> const elements = ir::table_bytes(attributes);
+  Element const element = result.type().element();
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < result.count(); ++i)
+      result.data<T>()[i] = read_element<T>(elements.data() + i * bytes(element), element);
   });
   agent.set(*op.result(), std::move(result));
 }

@@ -123,6 +123,8 @@ inline constexpr FindingKind full_f32{
     "cast to f16 or bf16)"};
 inline constexpr FindingKind i8_columns{"i8_columns", nullptr, "wgmma takes multiples of 16 columns of i8, not {}"};
 inline constexpr FindingKind rows{"rows", nullptr, "wgmma takes multiples of 64 rows, not {}"};
+inline constexpr FindingKind sums{"sums", nullptr,
+                                  "wgmma keeps sums in registers, {} of each thread of {} warps, which have {}"};
 inline constexpr FindingKind rhs_by_pointer{"rhs_by_pointer", nullptr,
                                             "wgmma reads rhs from shared memory, but it is not copied there: {*}"};
 inline constexpr FindingKind rhs_handed{
@@ -188,6 +190,7 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &full_f32,
                                              &i8_columns,
                                              &rows,
+                                             &sums,
                                              &rhs_by_pointer,
                                              &rhs_handed,
                                              &rhs_computed,

@@ -208,6 +208,27 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
   return known.emplace(std::move(key), std::move(*operand)).first->second;
 }
 
+std::optional<WgmmaColumns> wgmma_columns(Extents const& view, layout::Layout const& memory, int element_bytes,
+                                          bool integers, std::int64_t max_columns, int groups, Finding& why) {
+  std::int64_t const columns = view[1];
+  Finding first;
+  for (std::int64_t parts = (columns + max_columns - 1) / max_columns; parts * 8 <= columns; ++parts) {
+    std::int64_t const each = columns / parts;
+    if (columns % (parts * 8) != 0 || parts % groups != 0) continue;
+    if (integers && each > 24 && each % 16 != 0) continue;  // the PTX ISA's table of shapes
+    Finding found;
+    auto operand = wgmma_operand(view, memory, element_bytes, WgmmaRole::b, found, static_cast<int>(each));
+    auto const own = static_cast<std::size_t>(parts / groups);
+    bool even = operand.has_value();
+    for (std::size_t i = own; even && i < operand->mn_starts.size(); ++i)
+      even = operand->mn_starts[i] == operand->mn_starts[i - own] + operand->mn_starts[own];
+    if (even) return WgmmaColumns{*operand, parts};
+    if (first.empty()) first = found;
+  }
+  why = first;
+  return std::nullopt;
+}
+
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
                                           WgmmaRole role, std::string& why, int n_per_step, Extents const& origin) {
   Finding finding;

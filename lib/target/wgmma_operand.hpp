@@ -49,6 +49,15 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
                                           WgmmaRole role, std::string& why, int n_per_step = 0,
                                           Extents const& origin = {});
 
+/// Divides the columns of a right operand (K, N) into the fewest equal parts that one instruction of at most
+/// `max_columns` takes. `groups` columns of warpgroups multiply as many parts each, which are evenly spaced.
+struct WgmmaColumns {
+  WgmmaOperand operand;
+  std::int64_t parts = 1;
+};
+std::optional<WgmmaColumns> wgmma_columns(Extents const& view, layout::Layout const& memory, int element_bytes,
+                                          bool integers, std::int64_t max_columns, int groups, Finding& why);
+
 /// Gives the maximum number of columns of one instruction in a CTA of so many warps. Its accumulators and the other
 /// live values must fit the registers with which the CTA's threads begin; setmaxnreg does not help (ptxas, C7602).
 std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target);

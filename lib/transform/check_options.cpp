@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "abi/pass_options.hpp"
+#include "support/string_buffer.hpp"
 #include "tegula/ir/ops.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
+#include "transform/common/kernel_plan.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -78,6 +80,10 @@ support::Diagnostics mistakes_of(CompileOptions const& options) {
       auto const number = static_cast<std::size_t>(value);
       if (number >= names.size())
         found.error(fmt::format("compile options: {} is {}; take {}", name, number, fmt::join(names, ", ")));
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      std::string why;
+      if (!value.empty() && !parse_plan(value, why))
+        found.error(fmt::format("compile options: {} is {}: {}", name, support::quoted(value), why));
     } else if constexpr (std::is_signed_v<Value>) {
       if (std::string why = why_not_number(name, value); !why.empty()) found.error(std::move(why));
     }

@@ -9,6 +9,7 @@
 
 #include "support/string_buffer.hpp"
 #include "transform/laid_out/circular_buffer.hpp"
+#include "transform/laid_out/compute_by_chunks.hpp"
 #include "transform/laid_out/limit_registers.hpp"
 #include "transform/laid_out/lower_online_softmax.hpp"
 #include "transform/laid_out/raise_loads.hpp"
@@ -24,6 +25,7 @@
 #include "transform/planned/assign_layouts.hpp"
 #include "transform/planned/lag_references.hpp"
 #include "transform/planned/schedule_dots.hpp"
+#include "transform/planned/share_rings.hpp"
 #include "transform/planned/skew_dots.hpp"
 #include "transform/planned/split_loops.hpp"
 #include "transform/profile/lower_profiling.hpp"
@@ -51,9 +53,12 @@
 #include "transform/staged/specialize_warps.hpp"
 #include "transform/tile/choose_memory_paths.hpp"
 #include "transform/tile/expand_dots.hpp"
+#include "transform/tile/fold_boxes.hpp"
+#include "transform/tile/fold_tables.hpp"
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
+#include "transform/tile/plan_kernel.hpp"
 #include "transform/tile/raise_dots.hpp"
 #include "transform/tile/serpentine_loops.hpp"
 #include "transform/tile/swap_operands.hpp"
@@ -130,6 +135,7 @@ constexpr PassInfo table[] = {
      .function = eliminate_dead_code,
      .works_on = all_levels,
      .after = {{"canonicalize", "operands of folded ops stay behind"},
+               {"fold-boxes", "tiles in front of shape ops stay behind"},
                {"hoist-loop-invariants", "loops may be left without ops"},
                {"test-masks", "masks that branches compute again stay behind"}}},
     {.name = "expand-math",
@@ -148,6 +154,17 @@ constexpr PassInfo table[] = {
      .function = expand_dots,
      .works_on = only(Level::tile),
      .after = {{"eliminate-dead-code", "dead products are not expanded"}}},
+    {.name = "fold-tables",
+     .summary = "computes tiles of floats that depend on no argument, and keeps them as constant data",
+     .function = fold_tables,
+     .works_on = only(Level::tile),
+     .after = {{"canonicalize", "arithmetic has moved ahead of broadcasts, so tables are small"},
+               {"eliminate-dead-code", "dead tiles would be computed"}}},
+    {.name = "fold-boxes",
+     .summary = "makes axes of extent 1 and orders of axes part of loads and stores",
+     .function = fold_boxes,
+     .works_on = only(Level::tile),
+     .after = {{"canonicalize", "reshapes that only add or drop axes have one form"}}},
     {.name = "pad-tiles",
      .summary = "gives tiles whose extents have large odd factors the next extent that lanes and warps share",
      .function = pad_tiles,
@@ -182,6 +199,12 @@ constexpr PassInfo table[] = {
      .works_on = only(Level::tile),
      .leads_to = Level::planned,
      .needs = {Property::no_calls}},
+    {.name = "share-rings",
+     .summary = "lets products that add to one sum take their operands from one ring",
+     .function = share_rings,
+     .works_on = only(Level::planned),
+     .needs = {Property::no_calls},
+     .after = {{"choose-memory-paths", "only copies take rings"}}},
     {.name = "lag-references",
      .summary = "lets the reference of a softmax lag behind the running maximum",
      .function = lag_references,
@@ -204,12 +227,18 @@ constexpr PassInfo table[] = {
      .function = narrow_masks,
      .works_on = {Level::tile, Level::planned},
      .after = {{"split-loops", "bounds of masks are read as they are written, without clamps"}}},
+    {.name = "plan-kernel",
+     .summary = "decides the warps of a kernel, and how each product is multiplied",
+     .function = plan_kernel,
+     .works_on = {Level::tile, Level::planned},
+     .leaves = {Property::planned_dots}},
     {.name = "schedule-dots",
      .summary = "replaces dots by tensor core products; issues them, commits them and waits for them",
      .function = schedule_dots,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls},
-     .leaves = {Property::no_dots}},
+     .needs = {Property::no_calls, Property::planned_dots},
+     .leaves = {Property::no_dots},
+     .after = {{"plan-kernel", "each product's path stands in the plan"}}},
     {.name = "assign-layouts",
      .summary = "gives every tile a layout and converts where two layouts meet",
      .module = assign_layouts,
@@ -264,6 +293,12 @@ constexpr PassInfo table[] = {
      .works_on = only(Level::laid_out),
      .breaks = {Property::shared_offsets, Property::barriers},
      .after = {{"split-products", "one CTA of a cluster stores, in a branch"}}},
+    {.name = "compute-by-chunks",
+     .summary = "loads and computes tiles that are stored in chunks chunk by chunk",
+     .function = compute_by_chunks,
+     .works_on = only(Level::laid_out),
+     .breaks = {Property::barriers},
+     .after = {{"split-stores", "it cuts results into the chunks"}}},
     {.name = "circular-buffer",
      .summary = "gives copied tiles stages of rings in shared memory, with full and empty barriers",
      .function = circular_buffer,
@@ -370,30 +405,32 @@ consteval std::array<PassInfo const*, sizeof...(Names)> list(Names... names) {
 }
 
 constexpr auto for_contraction = list("eliminate-common-subexpressions", "contract-products");
-constexpr auto for_host = list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions",
-                               "bound-loops", "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions",
-                               "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "canonicalize",
-                               "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
+constexpr auto for_host =
+    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions", "bound-loops",
+         "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+         "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "expand-math", "canonicalize",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
     list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions", "bound-loops",
          "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "relax-arithmetic", "pad-tiles", "narrow-masks", "expand-device-math",
-         "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
-         "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks",
-         "eliminate-dead-code", "share-atomic-results", "allocate-shared-memory", "insert-barriers", "prove-offsets",
-         "lower-profiling");
-constexpr auto for_cuda_block =
-    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-all-functions", "bound-loops",
-         "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "relax-arithmetic", "expand-dots", "pad-tiles", "persistent-grid", "serpentine-loops",
-         "hoist-loop-invariants", "swap-operands", "raise-dots", "choose-memory-paths", "lag-references", "skew-dots",
-         "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "relax-arithmetic", "canonicalize",
+         "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "pad-tiles",
+         "narrow-masks", "plan-kernel", "expand-device-math", "relax-arithmetic", "canonicalize",
          "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "raise-loads", "share-atomic-results", "lower-online-softmax", "test-masks",
-         "sink-reductions", "share-reciprocals", "split-products", "split-stores", "circular-buffer",
-         "specialize-warps", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
-         "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
+         "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks", "eliminate-dead-code",
+         "share-atomic-results", "allocate-shared-memory", "insert-barriers", "prove-offsets", "lower-profiling");
+constexpr auto for_cuda_block = list(
+    "eliminate-common-subexpressions", "contract-products", "specialize", "inline-all-functions", "bound-loops",
+    "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+    "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "expand-dots",
+    "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants", "swap-operands", "raise-dots",
+    "choose-memory-paths", "share-rings", "lag-references", "skew-dots", "split-loops", "narrow-masks", "plan-kernel",
+    "schedule-dots", "expand-device-math", "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions",
+    "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads",
+    "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
+    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "run-ahead",
+    "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
+    "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =
     list("eliminate-common-subexpressions", "contract-products", "specialize", "bound-loops", "relax-arithmetic",
          "expand-device-math", "relax-arithmetic", "build-tensor-maps", "canonicalize",

@@ -43,10 +43,7 @@ class Run {
 
   void all() {
     if (dump_.wants(DumpItem::Kind::ir)) dump_.write("tir", ir::print(module_, {true}));
-    for (std::size_t i = 0; i < pipeline_.size(); ++i) {
-      one(i);
-      if (savings_.missing > 0) i = go_back();
-    }
+    for (std::size_t i = 0; i < pipeline_.size(); ++i) one(i);
     if (environment_.time_passes) report_times();
   }
 
@@ -59,13 +56,12 @@ class Run {
     if (auto const lack = first_lack(pass.all_needs(), module_))
       throw UserError(
           fmt::format("pipeline: {} needs {}, but there is {}", pass.name, name(lack->property), lack->why));
-    Level const level = level_;
     ir::Module before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
     auto const start = std::chrono::steady_clock::now();
     bool changed = false;
     try {
       changed = apply(pass);
-      if (environment_.verify_each && savings_.missing == 0) check(pass);  // else the module is dropped
+      if (environment_.verify_each) check(pass);
     } catch (UserError const&) {
       throw;
     } catch (std::exception const& error) {
@@ -75,7 +71,6 @@ class Run {
       throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
                                       file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
-    if (std::exchange(savings_.more, false)) saving_.emplace(Saving{at, std::move(before), level});
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (dump_.wants(DumpItem::Kind::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
@@ -83,21 +78,9 @@ class Run {
       replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
   }
 
-  /// Goes back to the pass that can save shared memory; gives the place before it.
-  std::size_t go_back() {
-    auto [at, before, level] = *std::exchange(saving_, std::nullopt);
-    savings_.asked += std::exchange(savings_.missing, 0);
-    module_ = std::move(before);
-    level_ = level;
-    cache_.clear();
-    times_.resize(at);
-    return at - 1;
-  }
-
-  /// Runs a pass. If it lacks shared memory that can be saved, its errors are dropped.
   bool apply(PassInfo const& pass) {
     support::Diagnostics diagnostics;
-    PassContext context{options_, target_, diagnostics, savings_};
+    PassContext context{options_, target_, diagnostics};
     PassResult result = PassResult::unchanged;
     if (pass.module != nullptr) {
       result = pass.module(module_, cache_, context);
@@ -109,14 +92,7 @@ class Run {
         result |= here;
       }
     }
-    if (savings_.missing > 0 && saving_) return true;
-    bool const lacks_memory = std::exchange(savings_.missing, 0) > 0;
-    try {
-      support::throw_user_error(diagnostics);
-    } catch (UserError const& error) {
-      if (lacks_memory) throw DoesNotFit(error);
-      throw;
-    }
+    support::throw_user_error(diagnostics);
     return result == PassResult::changed;
   }
 
@@ -158,15 +134,7 @@ class Run {
   support::Dump dump_;
   AnalysisCache cache_;
   std::vector<double> times_;
-  RingSavings savings_;
   Level level_;  ///< of the module; followed if each pass is verified
-  /// Holds the place of the pass that can save shared memory, and the module before it with its level.
-  struct Saving {
-    std::size_t at;
-    ir::Module before;
-    Level level;
-  };
-  std::optional<Saving> saving_;
 };
 
 /// Finds a pass before one that it comes after. Empty: there is none.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "support/options.hpp"
-#include "tegula/support/error.hpp"
 #include "transform/pass_table.hpp"
 
 namespace tegula::transform {
@@ -25,12 +24,6 @@ std::string to_string(Pipeline pipeline);
 /// - below the first one, or without a property that it needs: neither an earlier pass leaves it, nor has the module
 /// it.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);
-
-/// Is the refusal of a kernel that takes more shared memory than the target has.
-class DoesNotFit : public UserError {
- public:
-  explicit DoesNotFit(UserError const& error) : UserError(error.what(), error.where()) {}
-};
 
 /// Runs a pipeline on a verified module, as the environment's options say: TEGULA_DUMP, TEGULA_TIME, TEGULA_VERIFY and
 /// TEGULA_OVERRIDE_DIR. Throws UserError for a text that names no pass, an order that is refused, or an error that a

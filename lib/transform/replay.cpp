@@ -24,6 +24,7 @@ Number number_of(std::string_view text) {
   return value;
 }
 
+void read_value(std::string_view text, std::string& value) { value = text; }
 void read_value(std::string_view text, bool& value) { value = number_of<int>(text) != 0; }
 template <class Number>
 requires(std::is_integral_v<Number>) void read_value(std::string_view text, Number& value) {

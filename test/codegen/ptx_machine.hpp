@@ -23,7 +23,10 @@ namespace tegula::test {
 
 class PtxMachine : protected PtxArithmetic {
  public:
-  explicit PtxMachine(std::string_view ptx) : PtxArithmetic(ptx) {}
+  explicit PtxMachine(std::string_view ptx) : PtxArithmetic(ptx) {
+    for (auto const& [name, table] : tables_)
+      allow(reinterpret_cast<void const*>(table.address()), static_cast<std::int64_t>(table.size), false);
+  }
   virtual ~PtxMachine() = default;
 
   /// Describes memory that the kernel may read, or read and write.

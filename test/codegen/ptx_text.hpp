@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -113,6 +114,9 @@ class PtxText {
     } else if (auto const parameter = parameter_numbers_.find(text); parameter != parameter_numbers_.end()) {
       result.kind = Operand::Kind::parameter;
       result.value = static_cast<std::uint64_t>(parameter->second);
+    } else if (auto const table = tables_.find(text); table != tables_.end()) {
+      result.kind = Operand::Kind::immediate;
+      result.value = table->second.address();
     } else if (text == "tegula_shared") {
       result.kind = Operand::Kind::shared_symbol;
     } else if (text.find("param") != std::string::npos || text.find("retval") != std::string::npos) {
@@ -153,6 +157,20 @@ class PtxText {
     std::size_t const result = line.find("(.param");
     if (result != std::string::npos)
       open_->results.push_back(function_ + parameter_name(line.substr(result + 1, line.find(')') - result - 1)));
+  }
+
+  /// Reads `.global .align 128 .b8 name[4] = {0, 0, 128, 63};`
+  void table(std::string const& line) {
+    std::size_t const open = line.find('[');
+    std::string const name = line.substr(line.rfind(' ', open) + 1, open - line.rfind(' ', open) - 1);
+    std::vector<std::uint8_t> bytes;
+    std::size_t const first = line.find('{') + 1;
+    for (std::string const& byte : list_of(line.substr(first, line.find('}') - first)))
+      bytes.push_back(static_cast<std::uint8_t>(std::stoul(byte)));
+    Table& table = tables_[name];
+    table.size = std::max(bytes.size(), static_cast<std::size_t>(std::stoul(line.substr(open + 1))));
+    table.memory = std::make_shared<std::vector<std::uint8_t>>(table.size + Table::alignment);
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::uint8_t*>(table.address()));
   }
 
   void call(std::string line) {
@@ -202,6 +220,7 @@ class PtxText {
         }
       if (line.empty()) continue;
       if (!inside) {
+        if (starts_with(line, ".global") && line.find("= {") != std::string::npos) table(line);
         if (line.find(".entry ") != std::string::npos || line.find(".func ") != std::string::npos) head(line);
         if (starts_with(line, ".param")) {
           if (is_entry_)
@@ -287,6 +306,16 @@ class PtxText {
   std::map<std::string, std::size_t> label_numbers_;
   std::map<std::uint64_t, std::size_t> labels_;
   std::map<std::string, int> parameter_numbers_;
+  /// Holds a constant in global memory.
+  struct Table {
+    static constexpr std::size_t alignment = 128;
+    std::shared_ptr<std::vector<std::uint8_t>> memory;
+    std::size_t size = 0;
+    [[nodiscard]] std::uint64_t address() const {
+      return (reinterpret_cast<std::uint64_t>(memory->data()) + alignment - 1) / alignment * alignment;
+    }
+  };
+  std::map<std::string, Table> tables_;
 };
 
 }  // namespace tegula::test

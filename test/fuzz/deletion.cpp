@@ -364,7 +364,12 @@ class Remover {
 
   std::optional<Reason> reason_of(test::Mutation const& mutation, std::vector<test::Mutation const*> const& quiet) {
     ir::Op const& op = *ops_[mutation.number];
-    if (op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && gives_nothing_back(op)) return Reason::bounds_products;
+    auto const bounds = [&](ir::Op const& wait) {
+      return wait.is<ir::WgmmaWaitOp>() && wait.result_count() == 0 && gives_nothing_back(wait);
+    };
+    if (bounds(op)) return Reason::bounds_products;
+    // Without the commit in front of such a wait, the product joins the next group.
+    if (op.is<ir::WgmmaCommitOp>() && next_of(op) != nullptr && bounds(*next_of(op))) return Reason::bounds_products;
     if (!lets_all_go_on(op)) return std::nullopt;
     std::vector<std::size_t> alike;
     for (test::Mutation const* other : quiet)

@@ -116,6 +116,7 @@ class TileMemory : protected TileWriter {
             Values values = Values::whole) {
     if (inside_function_) return number(pick(7) - 3, Type::tile(element, {rows, columns}));
     int const rank = chance(12) && rows > 1 ? 3 : 2;
+    bool const in_the_middle = rank == 3 && chance(50);  // the axis of which the tile takes one element
     std::string source;
     std::vector<std::string> offsets;
     Loop const* const loop = scope.loops.empty() ? nullptr : &scope.loops.back();
@@ -130,12 +131,12 @@ class TileMemory : protected TileWriter {
           source = known.name;
       if (source.empty()) {
         std::vector<std::int64_t> extents = {near(rows * (1 + pick(3))), near(columns * (1 + pick(3)))};
-        if (rank == 3) extents.insert(extents.begin(), 1 + pick(3));
+        if (rank == 3) extents.insert(extents.begin() + (in_the_middle ? 1 : 0), 1 + pick(3));
         source = tensor(element, extents, Direction::in, 2, values);
         tensors_.push_back({source, element, rank, values});
       }
-      if (rank == 3) offsets.push_back(offset(scope, 1));
       offsets.push_back(offset(scope, rows)), offsets.push_back(offset(scope, columns));
+      if (rank == 3) offsets.insert(offsets.begin() + (in_the_middle ? 1 : 0), offset(scope, 1));
     }
     if (chance(8))
       source = slice(scope, source, Type::tensor(element, static_cast<int>(offsets.size())), rows, columns);
@@ -143,7 +144,14 @@ class TileMemory : protected TileWriter {
     for (std::string const& at : offsets) op += ", " + at;
     bool const pads = values != Values::scaled && chance(5);
     if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
-    return tile(define(op, Type::tile(element, {rows, columns})), values != Values::whole ? any_size : pads ? 3 : 2);
+    double const size = values != Values::whole ? any_size : pads ? 3 : 2;
+    if (!in_the_middle || offsets.size() != 3) return tile(define(op, Type::tile(element, {rows, columns})), size);
+    std::string loaded = define(op, Type::tile(element, {rows, 1, columns})).name;
+    if (chance(30) && is_float(element) && bits(element) >= 16)
+      loaded = define("neg " + loaded, Type::tile(element, {rows, 1, columns})).name;
+    return tile(define((chance(50) ? "squeeze " + loaded + " {axes = [1]}" : "reshape " + loaded),
+                       Type::tile(element, {rows, columns})),
+                size);
   }
   /// Cuts an axis of a tensor, from which boxes of so many rows and columns are loaded.
   std::string slice(Scope const& scope, std::string const& source, Type const& type, std::int64_t rows,
@@ -162,6 +170,19 @@ class TileMemory : protected TileWriter {
     Entry const row = define("load " + source + ", " + times("%b0", columns), Type::tile(Element::f32, {columns}));
     return tile(define("expand_dims " + row.name + " {axes = [0]}", Type::tile(Element::f32, {1, columns})), 2);
   }
+  /// Stores rows as two axes of a box; false: they do not divide. `row`: the number of the place, of so many.
+  bool store_as_box(Tile const& value, std::string const& row, std::int64_t places) {
+    Extents const& shape = value.type.shape();
+    std::int64_t const inner = one_of<std::int64_t>({2, 4, 8, 16, 64}), outer = shape[0] / inner;
+    if (shape[0] % inner != 0) return false;
+    std::vector<std::int64_t> const extents = {near(places * outer), near(inner), near(shape[1])};
+    std::string const target = tensor(value.type.element(), extents, Direction::out, 0);
+    kernel_.parameters.back().tolerance = value.error;
+    std::string const box = define("reshape " + value.name, value.type.with_shape({outer, inner, shape[1]})).name;
+    line("store " + target + ", " + box + ", " + moved(times(row, outer), outer) + ", " + moved("%zero", inner) + ", " +
+         moved("%zero", shape[1]));
+    return true;
+  }
   /// Stores to a tensor of its own, at a place of this block and iteration alone.
   void store(Scope const& scope, Tile value) {
     if (inside_function_) return;
@@ -172,13 +193,23 @@ class TileMemory : protected TileWriter {
     for (Loop const& loop : scope.loops)
       row = scalar("add", times(row, std::max<std::int64_t>(loop.trips, 1)), loop.number);
     std::int64_t const blocks = grid_[0] * grid_[1] * std::max<std::int64_t>(scope.turns(), 1);
-    bool const as_product = scope.loops.empty() && chance(50), as_pages = !as_product && chance(15);
+    bool const as_product = scope.loops.empty() && chance(50), as_pages = !as_product && chance(15),
+               as_heads = !as_product && !as_pages && chance(15);
     std::vector<std::int64_t> const extents =
         as_product ? std::vector<std::int64_t>{near(grid_[1] * shape[0]), near(grid_[0] * shape[1])}
         : as_pages ? std::vector<std::int64_t>{blocks, near(shape[0]), near(shape[1])}
+        : as_heads ? std::vector<std::int64_t>{near(shape[0]), blocks, near(shape[1])}
                    : std::vector<std::int64_t>{near(blocks * shape[0]), near(shape[1])};
+    if (as_heads && chance(50) && store_as_box(value, row, blocks)) return;
     std::string const target = tensor(element, extents, Direction::out, 0);
     kernel_.parameters.back().tolerance = value.error;
+    if (as_heads) {
+      Type const spread = Type::tile(element, {shape[0], 1, shape[1]});
+      std::string const tile = define("expand_dims " + value.name + " {axes = [1]}", spread).name;
+      line("store " + target + ", " + tile + ", " + moved("%zero", shape[0]) + ", " + row + ", " +
+           moved("%zero", shape[1]));
+      return;
+    }
     std::string const first =
         as_pages ? row + ", " + moved("%zero", shape[0]) : moved(times(as_product ? "%b1" : row, shape[0]), shape[0]);
     std::string const second = moved(as_product ? times("%b0", shape[1]) : "%zero", shape[1]);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr char up_to_rings[] =
     "specialize,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
-    "choose-memory-paths,schedule-dots,eliminate-dead-code,assign-layouts,circular-buffer,allocate-shared-memory";
+    "choose-memory-paths,plan-kernel,schedule-dots,eliminate-dead-code,assign-layouts,circular-buffer,allocate-shared-"
+    "memory";
 
 /// Runs under schedules, on as many CTAs as the grid has and on one that takes all tiles, and compares with float64.
 void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b = false,

@@ -34,6 +34,9 @@ struct CompileOptions {
   std::string architecture = {};
   int warps = 0;   ///< cuda: warps per CTA, or the nearest number that fits; 0: chosen by the compiler
   int stages = 0;  ///< overrides stages<n> of every loop; 0: as written
+  /// cuda: the plan to follow, as explain() prints it: "warps=8,wgmma=4x2,mma=2x4"; empty: the compiler's choice. One
+  /// that the kernel cannot follow is refused.
+  std::string plan = {};
   /// Takes `warps` and `stages` as they are: where they do not fit, the kernel is refused.
   bool exactly = false;
   bool exact = false;  ///< every rounding as written: no licence of lib/doc/arithmetic.md

@@ -74,6 +74,8 @@ struct KernelPaths {
   std::vector<DotPath> dots;
   std::vector<RingDepth> rings;    ///< GPU only
   std::vector<PaddedTile> padded;  ///< GPU only
+  /// GPU only: warps, and path and arrangement of each product, as CompileOptions::plan takes it.
+  std::string kernel_plan;
   /// Gives a line for each, indented by so many blanks.
   [[nodiscard]] std::string paths_text(int indent = 0) const;
 };

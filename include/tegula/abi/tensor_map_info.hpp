@@ -29,7 +29,8 @@ enum class L2Promotion : std::uint8_t { none, b64, b128, b256 };
 /// Describes one tensor map: a box of a tensor parameter.
 struct TensorMapInfo {
   std::int32_t parameter = 0;  ///< number of the tensor parameter
-  Extents box;  ///< elements along each axis of the tensor, outermost first; 1 where a copy takes one element
+  Extents axes;                ///< axes of the parameter in the map's order, the last one last; empty: as they are
+  Extents box;  ///< elements along each axis of the map, outermost first; 1 where a copy takes one element
   Swizzle swizzle = Swizzle::none;
   L2Promotion l2_promotion = L2Promotion::b128;
   bool nan_fill = false;  ///< floats: elements that a load finds outside the tensor are NaN, not 0

@@ -6,6 +6,7 @@
 #include "codegen/host/host.hpp"
 #include "ir/exchange.hpp"
 #include "ir/row_major.hpp"
+#include "ir/table.hpp"
 
 namespace tegula::codegen::host {
 namespace {
@@ -35,6 +36,14 @@ bool is_cta_wide(ir::Op const& op) {
          (op.is<ir::ElectOp>() && is_first_warp(op));
 }
 
+/// Makes a variable of a module.
+static llvm::GlobalVariable* module_variable(llvm::Module& module, llvm::Constant* value, bool constant,
+                                             llvm::GlobalValue::LinkageTypes linkage, std::string const& name) {
+  auto* const memory = new llvm::GlobalVariable(module, value->getType(), constant, linkage, value, name);
+  memory->setAlignment(llvm::Align(buffer_alignment));
+  return memory;
+}
+
 llvm::Value* FunctionEmitter::global_buffer(ir::Op const& alloc) {
   // A vector that starts inside may be read to its end.
   std::int64_t const bytes =
@@ -42,11 +51,20 @@ llvm::Value* FunctionEmitter::global_buffer(ir::Op const& alloc) {
       context.target.vector_bytes;
   llvm::Type* const type = llvm::ArrayType::get(b.getInt8Ty(), static_cast<std::uint64_t>(bytes));
   Symbol const symbol = alloc.as<ir::BufferAllocOp>().symbol;
-  auto* const memory = new llvm::GlobalVariable(
-      context.module, type, false,
-      symbol.empty() ? llvm::GlobalValue::InternalLinkage : llvm::GlobalValue::ExternalLinkage,
-      llvm::ConstantAggregateZero::get(type), symbol.empty() ? "tegula_buffer" : std::string(symbol.view()));
-  memory->setAlignment(llvm::Align(buffer_alignment));
+  return module_variable(context.module, llvm::ConstantAggregateZero::get(type), false,
+                         symbol.empty() ? llvm::GlobalValue::InternalLinkage : llvm::GlobalValue::ExternalLinkage,
+                         symbol.empty() ? "tegula_buffer" : std::string(symbol.view()));
+}
+
+llvm::Value* FunctionEmitter::table(ir::Op const& op) {
+  llvm::GlobalVariable*& memory = tables_[&op];
+  if (memory != nullptr) return memory;
+  std::vector<std::byte> bytes = ir::table_bytes(op.as<ir::TableOp>());
+  // A vector that starts inside may be read to its end.
+  bytes.resize(bytes.size() + static_cast<std::size_t>(context.target.vector_bytes));
+  llvm::StringRef const raw(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+  llvm::Constant* const data = llvm::ConstantDataArray::getRaw(raw, bytes.size(), b.getInt8Ty());
+  memory = module_variable(context.module, data, true, llvm::GlobalValue::InternalLinkage, "tegula_table");
   return memory;
 }
 

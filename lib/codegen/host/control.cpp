@@ -192,12 +192,12 @@ void FunctionEmitter::block(ir::Block const& region) {
                             !is_ordered(*ahead, context.plan);
            ++ahead) {
         if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
-        if (ahead->is<ir::SliceOp>()) tensor(*ahead->result());
+        if (ir::is_view_op(*ahead)) tensor(*ahead->result());
       }
       group(at, region);
     } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {
       scalar(*op.result());
-    } else if (op.is<ir::SliceOp>()) {
+    } else if (ir::is_view_op(op)) {
       tensor(*op.result());
     } else if (!is_inlineable(op)) {
       throw UserError(why_not_run(op.info(), ir::on_host), op.where());

@@ -39,7 +39,7 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
   b.SetInsertPoint(start);
   dummy_ = variable(b.getInt64Ty());
   scalars_.emplace_back();
-  slices_.emplace_back();
+  views_.emplace_back();
 }
 
 void FunctionEmitter::finish() {
@@ -69,10 +69,27 @@ int first_slot(ir::Function const& function, int parameter) {
   return slot;
 }
 
-Tensor const& FunctionEmitter::slice(ir::Value const& value) {
-  for (auto scope = slices_.rbegin(); scope != slices_.rend(); ++scope)
+Tensor const& FunctionEmitter::view(ir::Value const& value) {
+  for (auto scope = views_.rbegin(); scope != views_.rend(); ++scope)
     if (auto const found = scope->find(&value); found != scope->end()) return found->second;
   ir::Op const& op = *value.defining_op();
+  Tensor result = op.is<ir::PermuteOp>() ? permuted(op) : sliced(op);
+  return views_.back()[&value] = std::move(result);
+}
+
+Tensor FunctionEmitter::permuted(ir::Op const& op) {
+  Tensor const& from = tensor(*op.in<ir::PermuteOp>("tensor"));
+  Tensor result = from;
+  Extents const& permutation = op.as<ir::PermuteOp>().permutation;
+  for (int axis = 0; axis < permutation.size(); ++axis) {
+    auto const to = static_cast<std::size_t>(axis), at = static_cast<std::size_t>(permutation[axis]);
+    result.extents[to] = from.extents[at];
+    result.strides[to] = from.strides[at];
+  }
+  return result;
+}
+
+Tensor FunctionEmitter::sliced(ir::Op const& op) {
   auto const axis = static_cast<std::size_t>(op.as<ir::SliceOp>().axis);
   Tensor result = tensor(*op.in<ir::SliceOp>("tensor"));
   llvm::Value* const extent = result.extents[axis];
@@ -80,13 +97,13 @@ Tensor const& FunctionEmitter::slice(ir::Value const& value) {
   llvm::Value* const end = smin(smax(scalar(*op.in<ir::SliceOp>("end")), begin), extent);
   bool const unit = result.unit_inner && axis + 1 == result.extents.size();
   llvm::Value* const elements = unit ? begin : b.CreateMul(begin, result.strides[axis]);
-  result.base = b.CreateGEP(arith.memory_type(value.type().element()), result.base, elements);
+  result.base = b.CreateGEP(arith.memory_type(op.result()->type().element()), result.base, elements);
   result.extents[axis] = b.CreateSub(end, begin);
-  return slices_.back()[&value] = std::move(result);
+  return result;
 }
 
 Tensor const& FunctionEmitter::tensor(ir::Value const& parameter) {
-  if (parameter.defining_op() != nullptr) return slice(parameter);
+  if (parameter.defining_op() != nullptr) return view(parameter);
   Tensor& tensor = tensors_[&parameter];
   if (tensor.base != nullptr) return tensor;
   int const slot = first_slot(context.kernel, parameter.index());

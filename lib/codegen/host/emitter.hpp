@@ -60,7 +60,7 @@ struct Axis {
 };
 using Index = std::vector<Axis>;
 
-/// Holds a tensor parameter, read from the slots, or a slice of one.
+/// Holds a tensor parameter, read from the slots, or a view of one.
 struct Tensor {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> extents, strides;
@@ -149,17 +149,17 @@ class FunctionEmitter {
   Tensor const& tensor(ir::Value const& parameter);
   llvm::Value* grid_extent(int axis);
   llvm::Value* workspace() const { return workspace_; }
-  /// Forgets, at its end, the scalars and slices first emitted within it: their code may not dominate the code after
+  /// Forgets, at its end, the scalars and views first emitted within it: their code may not dominate the code after
   /// it.
   class Scope {
    public:
     explicit Scope(FunctionEmitter& emitter) : emitter_(emitter) {
       emitter_.scalars_.emplace_back();
-      emitter_.slices_.emplace_back();
+      emitter_.views_.emplace_back();
     }
     ~Scope() {
       emitter_.scalars_.pop_back();
-      emitter_.slices_.pop_back();
+      emitter_.views_.pop_back();
     }
     Scope(Scope const&) = delete;
     Scope& operator=(Scope const&) = delete;
@@ -185,6 +185,8 @@ class FunctionEmitter {
   // --- buffers
   /// Gives the lanes of an f32 vector, or of an f64 one.
   [[nodiscard]] int native_lanes(Element element) const;
+  /// Gives the memory of a table.
+  llvm::Value* table(ir::Op const& op);
   [[nodiscard]] llvm::Type* storage_type(Element element);
   [[nodiscard]] int storage_bytes(Element element);
   /// Gives the type that a buffer's strides count: elements, or words of packed panels.
@@ -358,9 +360,12 @@ class FunctionEmitter {
   llvm::Value* block_index_[3] = {nullptr, nullptr, nullptr};
   llvm::Value* grid_[3] = {nullptr, nullptr, nullptr};
   std::vector<std::unordered_map<ir::Value const*, llvm::Value*>> scalars_;
-  std::unordered_map<ir::Value const*, Tensor> tensors_;              ///< parameters
-  std::vector<std::unordered_map<ir::Value const*, Tensor>> slices_;  ///< by scope, as scalars_
-  Tensor const& slice(ir::Value const& value);
+  std::unordered_map<ir::Value const*, Tensor> tensors_;             ///< parameters
+  std::vector<std::unordered_map<ir::Value const*, Tensor>> views_;  ///< by scope, as scalars_
+  std::unordered_map<ir::Op const*, llvm::GlobalVariable*> tables_;
+  Tensor const& view(ir::Value const& value);
+  [[nodiscard]] Tensor sliced(ir::Op const& op);
+  [[nodiscard]] Tensor permuted(ir::Op const& op);
   std::unordered_map<ir::Value const*, Buffer> buffers_;
   std::unordered_map<ir::Value const*, Buffer> panels_;
   std::unordered_map<ir::Value const*, Buffer> targets_;  ///< buffer for a value's definition

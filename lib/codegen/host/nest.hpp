@@ -68,6 +68,7 @@ class Nest {
   llvm::Value* evaluate(ir::Value const& value, Index const& index);
   llvm::Value* by_one_instruction(ir::Op const& op, Index const& index);
   llvm::Value* iota(ir::Op const& op, Index const& index);
+  llvm::Value* table(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* gather(ir::Op const& op, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);

@@ -10,6 +10,7 @@
 #include "codegen/host/scaling.hpp"
 #include "ir/combine.hpp"
 #include "ir/match.hpp"
+#include "ir/row_major.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
@@ -45,8 +46,8 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   using ir::on;
   llvm::Value* const element = ir::match<llvm::Value*>(
       op, on<ir::ConstantOp>([&] { return e_.arith.constant(op.as<ir::ConstantOp>().value); }),
-      on<ir::IotaOp>([&] { return iota(op, index); }), on<ir::LoadOp>([&] { return load(op, index); }),
-      on<ir::GatherOp>([&] { return gather(op, index); }));
+      on<ir::IotaOp>([&] { return iota(op, index); }), on<ir::TableOp>([&] { return table(op, index); }),
+      on<ir::LoadOp>([&] { return load(op, index); }), on<ir::GatherOp>([&] { return gather(op, index); }));
   if (element != nullptr) return element;
   if (in_masks_ &&
       std::any_of(range_masks_.begin(), range_masks_.end(), [&](RangeMask const& mask) { return mask.op == &op; }))
@@ -92,6 +93,30 @@ llvm::Value* Nest::iota(ir::Op const& op, Index const& index) {
   llvm::Type* const type = e_.arith.register_type(op.result()->type().element());
   llvm::Value* const at = b_.CreateTrunc(axis.at, type);
   return axis.lanes ? b_.CreateAdd(splat(at), lane_numbers(type)) : at;
+}
+
+llvm::Value* Nest::table(ir::Op const& op, Index const& index) {
+  ir::Type const& type = op.result()->type();
+  Extents const strides = ir::row_major_strides(type.shape());
+  llvm::Type* const memory = e_.arith.memory_type(type.element());
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(type.element())));
+  llvm::Value* at = e_.i64(0);
+  std::int64_t step = 0;  // elements from one lane to the next
+  for (std::size_t axis = 0; axis < index.size(); ++axis) {
+    std::int64_t const stride = strides[static_cast<int>(axis)];
+    at = b_.CreateAdd(at, b_.CreateMul(index[axis].at, e_.i64(stride)));
+    if (index[axis].lanes) step = stride;
+  }
+  llvm::Value* const first = b_.CreateGEP(memory, e_.table(op), at);
+  if (step == 0) return e_.arith.from_memory(type.element(), b_.CreateAlignedLoad(memory, first, align));
+  if (step == 1) return e_.arith.from_memory(type.element(), b_.CreateAlignedLoad(vector_of(memory), first, align));
+  return e_.arith.from_memory(type.element(), per_lane(memory, [&](int lane) {
+                                llvm::Value* to = e_.i64(lane * step);
+                                if (mask_ != nullptr)  // lanes behind the tile read an element of it
+                                  to = b_.CreateSelect(b_.CreateExtractElement(mask_, static_cast<std::uint64_t>(lane)),
+                                                       to, e_.i64(0));
+                                return b_.CreateGEP(memory, first, to);
+                              }));
 }
 
 // --- tensors -------------------------------------------------------------------------------------------------

@@ -57,8 +57,7 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.is(ir::Family::elementwise) || ir::relabels(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
-         reads_tensor(op);
+  return op.is(ir::Family::elementwise) || ir::relabels(op) || op.is(ir::Family::constant) || reads_tensor(op);
 }
 
 bool regroups(ir::Op const& op) { return ir::moves_elements(op) && !ir::relabels(op); }
@@ -239,7 +238,7 @@ std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Valu
       continue;
     }
     bool const known =
-        is_inlineable(*op) || op->is<ir::SliceOp>() || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
+        is_inlineable(*op) || at->type().is_tensor() || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
     if (op->block_count() != 0 || !known) return std::nullopt;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }

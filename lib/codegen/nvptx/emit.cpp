@@ -11,6 +11,7 @@
 #include "codegen/nvptx/machine.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
+#include "ir/accesses.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "target/gpu_target.hpp"
@@ -83,7 +84,9 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
   for (ir::Op const* op : nvptx::tensor_maps_of(kernel)) {
     auto const& map = op->as<ir::TensorMapOp>();
     TensorMapInfo info;
-    info.parameter = op->in<ir::TensorMapOp>("tensor")->index();
+    ir::Value const& tensor = *op->in<ir::TensorMapOp>("tensor");
+    info.parameter = ir::parameter_behind(tensor).index();
+    info.axes = ir::axes_of_parameter(tensor);
     info.box = map.box;
     info.swizzle = map.swizzle;
     result.tensor_maps.push_back(info);

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/registers.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -75,6 +77,17 @@ void lower_op(ir::Op const& op, Emitter& emitter) {
     lower_shape(op, emitter);
   else
     lower(op.as<OpStruct>(), op, emitter);
+}
+
+/// The number of multiprocessors, behind the grid's extents.
+constexpr int multiprocessors_slot = 3;
+
+/// Lets LLVM compute a value here at the latest.
+void needed_here(llvm::IRBuilder<>& b, llvm::Value* value) {
+  llvm::Type* const type = value->getType();
+  if (type->isIntegerTy(8) || llvm::isa<llvm::Constant>(value)) return;
+  if (type->isHalfTy() || type->isBFloatTy()) value = b.CreateBitCast(value, b.getInt16Ty());
+  inline_ptx(b, b.getVoidTy(), "", std::string(1, constraint_of(value->getType())), {value}, AsmEffect::together);
 }
 
 unsigned slots_of(ir::Type const& parameter) {
@@ -157,12 +170,65 @@ void Emitter::emit_block_after_coordinates(ir::Block const& ops) {
 }
 
 void Emitter::emit_block(ir::Block const& ops) {
-  for (auto op = ops.begin(); op != ops.end();) {
-    ir::Op const& current = *op;
-    ++op;
-    next_ = op == ops.end() ? nullptr : &*op;
-    emit(current);
+  auto const registers = [](ir::Value const& value) { return ir::registers_of(value); };
+  auto next = ops.begin();
+  for (ir::ElementChain const& chain : ir::element_chains(ops, registers)) {
+    if (chain.by_elements()) {
+      for (std::size_t i = 0; i < chain.all.size(); ++i) ++next;
+      next_ = next == ops.end() ? nullptr : &*next;
+      emit_by_elements(chain);
+      continue;
+    }
+    for (ir::Op const* op : chain.all) {
+      ++next;
+      next_ = next == ops.end() ? nullptr : &*next;
+      emit(*op);
+    }
   }
+}
+
+void Emitter::keep_apart(std::vector<ir::Value const*> const& computed) {
+  // LLVM and ptxas would move what only later code needs behind the branch. For few values its condition takes them:
+  // neither knows that the upper half of the number of multiprocessors is 0.
+  llvm::Value* bits = i32(-1);
+  for (ir::Value const* tile : computed)
+    for (llvm::Value* value : get(*tile))
+      if (window_.count == 0)
+        needed_here(b, value);
+      else if (!llvm::isa<llvm::Constant>(value))
+        bits = b.CreateXor(bits, b.CreateZExtOrTrunc(to_bits(value, tile->type().element()), b.getInt32Ty()));
+  llvm::Value* const zero = b.CreateTrunc(b.CreateLShr(launch_slot(multiprocessors_slot), 32), b.getInt32Ty());
+  llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(bits, zero), i32(-1 - apart_++));
+  llvm::BasicBlock *const from = b.GetInsertBlock(), *const next = block("elements");
+  if (never_ == nullptr) {
+    // A loop: behind a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
+    never_ = block("never");
+    b.SetInsertPoint(never_);
+    b.CreateBr(never_);
+    b.SetInsertPoint(from);
+  }
+  b.CreateCondBr(holds, next, never_, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(next);
+}
+
+void Emitter::emit_by_elements(ir::ElementChain const& chain) {
+  for (ir::Op const* op : chain.ahead) emit(*op);
+  int const registers = chain.ops.front()->result()->type().layout()->registers();
+  int const step = std::max((registers + chain.parts - 1) / chain.parts, 1);
+  keep_apart(chain.taken);
+  std::vector<Registers> results(chain.ops.size());
+  for (int first = 0; first < registers; first += step) {
+    window_ = {first, std::min(step, registers - first)};
+    for (std::size_t i = 0; i < chain.ops.size(); ++i) {
+      emit(*chain.ops[i]);
+      Registers const& part = windowed_.at(chain.ops[i]->result());
+      results[i].insert(results[i].end(), part.begin(), part.end());
+    }
+    keep_apart(chain.given);
+    windowed_.clear();
+  }
+  window_ = {};
+  for (std::size_t i = 0; i < chain.ops.size(); ++i) set(*chain.ops[i]->result(), std::move(results[i]));
 }
 
 void Emitter::emit(ir::Op const& op) {
@@ -181,9 +247,16 @@ void Emitter::emit(ir::Op const& op) {
 }
 
 Registers const& Emitter::get(ir::Value const& value) const {
+  if (window_.count != 0)
+    if (auto const part = windowed_.find(&value); part != windowed_.end()) return part->second;
   auto const found = values_.find(&value);
   if (found == values_.end()) throw InternalError("nvptx: a value is used before it is lowered");
-  return found->second;
+  Registers const& all = found->second;
+  if (window_.count == 0 || !value.type().is_tile() || all.size() == 1) return all;
+  if (all.size() < static_cast<std::size_t>(window_.first + window_.count))
+    throw InternalError("nvptx: a chain of elements takes a tile with other registers");
+  auto const first = all.begin() + window_.first;
+  return windowed_[&value] = Registers(first, first + window_.count);
 }
 
 TensorParts const& Emitter::tensor(ir::Value const& value) const {
@@ -194,6 +267,10 @@ TensorParts const& Emitter::tensor(ir::Value const& value) const {
 
 void Emitter::set(ir::Value const& value, Registers registers) {
   ir::Type const& type = value.type();
+  if (window_.count != 0) {
+    windowed_[&value] = std::move(registers);
+    return;
+  }
   std::size_t const wanted = type.in_registers() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
   if (registers.size() != wanted)
     throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " +
@@ -472,7 +549,7 @@ std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel) {
   std::vector<ir::Op const*> result;
   for (ir::Op const& op : kernel.body())
     if (op.is<ir::TensorMapOp>()) {
-      if (op.in<ir::TensorMapOp>("tensor")->defining_op() != nullptr)
+      if (op.in<ir::TensorMapOp>("tensor")->defined_by<ir::SliceOp>() != nullptr)
         refuse(op, ir::to_string(*op.in<ir::TensorMapOp>("tensor")) +
                        " is a slice, which the host cannot describe; run build-tensor-maps");
       result.push_back(&op);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/element_chains.hpp"
 #include "ir/exchange.hpp"
 #include "layout/layout.hpp"
 #include "ir/op.hpp"
@@ -75,6 +76,12 @@ class Emitter {
 
   std::function<void()> late_entry;  ///< stores an entry whose clock was read ahead of products; empty: there is none
   LineTable* lines = nullptr;        ///< null: nobody asks for lines
+
+  /// Names the registers of a tile that are computed now: all but within a chain of elements.
+  struct Window {
+    int first = 0, count = 0;  ///< no count: all
+  };
+  [[nodiscard]] Window window() const { return window_; }
 
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
@@ -169,7 +176,14 @@ class Emitter {
   ir::Function const& source_;  ///< the emitted function: the kernel, or one that it calls
   llvm::Function* function_ = nullptr;
   unsigned first_launch_slot_ = 0;
+  void emit_by_elements(ir::ElementChain const& chain);
+  /// Keeps the assembler from mixing what comes with the code for these tiles: a branch that is never taken.
+  void keep_apart(std::vector<ir::Value const*> const& computed);
   std::map<ir::Value const*, Registers> values_;
+  mutable std::map<ir::Value const*, Registers> windowed_;  ///< their registers in the window
+  Window window_;
+  llvm::BasicBlock* never_ = nullptr;  ///< where that branch would lead
+  std::int64_t apart_ = 0;             ///< counts such branches
   std::map<ir::Value const*, TensorParts> tensors_;
   std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
   llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; the code for coordinates is put before it

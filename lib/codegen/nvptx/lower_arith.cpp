@@ -381,14 +381,16 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Pre
   Registers const& others = e.get(bounds);
   std::vector<std::pair<Extents, llvm::Value*>> known;
   Registers result;
-  for (int reg = 0; reg < layout.registers(); ++reg) {
+  Emitter::Window const window = e.window();
+  int const end = window.count == 0 ? layout.registers() : window.first + window.count;
+  for (int reg = window.first; reg < end; ++reg) {
     Extents at = layout.part(layout::Dim::reg, reg);
     std::int64_t const part = at[axis];
     if ((of_thread.thread_bits & part) != 0) return {};
     at[axis] = 0;
     auto found = std::find_if(known.begin(), known.end(), [&](auto const& one) { return one.first == at; });
     if (found == known.end()) {
-      llvm::Value* const other = others[others.size() == 1 ? 0 : static_cast<std::size_t>(reg)];
+      llvm::Value* const other = others[others.size() == 1 ? 0 : static_cast<std::size_t>(reg - window.first)];
       llvm::Value* const bounded = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, other, e.i32(-1));
       known.emplace_back(at, e.b.CreateNSWSub(bounded, of_thread.thread));
       found = known.end() - 1;

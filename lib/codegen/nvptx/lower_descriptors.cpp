@@ -65,6 +65,17 @@ void lower(ir::SliceOp const& attributes, ir::Op const& op, Emitter& e) {
   e.set_tensor(*op.result(), std::move(parts));
 }
 
+void lower(ir::PermuteOp const& attributes, ir::Op const& op, Emitter& e) {
+  TensorParts parts = e.tensor(*op.in<ir::PermuteOp>("tensor"));
+  std::vector<llvm::Value*> const extents = parts.extents, strides = parts.strides;
+  for (int axis = 0; axis < attributes.permutation.size(); ++axis) {
+    auto const to = static_cast<std::size_t>(axis), from = static_cast<std::size_t>(attributes.permutation[axis]);
+    parts.extents[to] = extents[from];
+    parts.strides[to] = strides[from];
+  }
+  e.set_tensor(*op.result(), std::move(parts));
+}
+
 void lower(ir::BuildTensorMapOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   if (!e.elected) refuse(op, "one lane builds a descriptor; put it into an elect region");

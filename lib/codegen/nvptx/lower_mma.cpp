@@ -56,26 +56,26 @@ ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
 }
 
-/// Divides N into equal parts, each with as many columns as one instruction can have here, that descriptors can start
-/// at.
-std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view,
-                                                    std::int64_t& parts) {
-  std::string first;
-  std::int64_t const columns = view.shape()[1];
+/// Divides N into equal parts, each with as many columns as one instruction can have here.
+target::WgmmaColumns columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view, int groups) {
   std::int64_t const max_columns = target::max_wgmma_columns(op.function()->warps, e.target);
-  for (parts = (columns + max_columns - 1) / max_columns; parts * 8 <= columns; ++parts) {
-    if (columns % (parts * 8) != 0) continue;
-    std::int64_t const n = columns / parts;
-    if (is_i8_or_u8(view.element()) && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
-    std::string why;
-    auto operand = target::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), target::WgmmaRole::b, why,
-                                         static_cast<int>(columns / parts));
-    if (operand) return operand;
-    if (first.empty()) first = why;
-  }
-  refuse(op, first.empty() ? "N is " + std::to_string(columns) + ", which does not split into equal parts of at most " +
-                                 std::to_string(max_columns) + " make up"
-                           : first);
+  target::Finding why;
+  auto columns = target::wgmma_columns(view.shape(), *view.layout(), bytes(view.element()), is_i8_or_u8(view.element()),
+                                       max_columns, groups, why);
+  if (columns) return *columns;
+  refuse(op, !why.empty()
+                 ? why.text()
+                 : "N is " + std::to_string(view.shape()[1]) + ", which does not split into equal parts of at most " +
+                       std::to_string(max_columns) + " make up");
+}
+
+/// Gives the address of the columns of the right operand that this warpgroup multiplies.
+llvm::Value* columns_address(ir::Op const& op, Emitter& e, target::WgmmaColumns const& columns, layout::WarpGrid grid) {
+  llvm::Value* const address = e.scalar(*op.rhs());
+  if (grid.columns == 1) return address;
+  std::int64_t const distance = columns.operand.mn_starts[static_cast<std::size_t>(columns.parts / grid.columns)];
+  llvm::Value* const number = e.b.CreateUDiv(e.warp, e.i32(grid.rows));
+  return e.b.CreateAdd(address, e.b.CreateMul(number, e.i32(distance)));
 }
 
 /// Holds registers of values as they pass through a fence or a wait: words, and the number of registers they stand for.
@@ -117,15 +117,17 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   if (e.warps % e.target.warps_per_group != 0)
     refuse(op, std::to_string(e.warps) + " warps execute it, but wgmma takes whole warpgroups of 4");
   std::string why;
-  check_layout(op, e, "result", d, layout::wgmma_layout(d.shape(), e.warps, why), why);
-  int const groups = e.warps / e.target.warps_per_group;
+  layout::WarpGrid grid = layout::wgmma_grid(d.shape(), d.layout(), e.warps);
+  if (grid.rows == 0) check_layout(op, e, "result", d, layout::wgmma_layout(d.shape(), e.warps, why), why);
+  int const groups = grid.rows / e.target.warps_per_group;                // along the rows
   std::int64_t const blocks = d.shape()[0] / (isa::wgmma.rows * groups);  // of 64 rows per warpgroup
 
-  std::int64_t parts = 1;
-  auto const columns = columns_operand(op, e, rhs.type(), parts);
+  target::WgmmaColumns const all_columns = columns_operand(op, e, rhs.type(), grid.columns);
+  target::WgmmaOperand const& columns = all_columns.operand;
+  std::int64_t const parts = all_columns.parts, own_parts = parts / grid.columns;
   ptx::WgmmaGroup group;
-  group.b_descriptor = ptx::matrix_descriptor(b, e.scalar(rhs), fields_of(*columns));
-  std::int64_t const steps = static_cast<std::int64_t>(columns->k_starts.size());
+  group.b_descriptor = ptx::matrix_descriptor(b, columns_address(op, e, all_columns, grid), fields_of(columns));
+  std::int64_t const steps = static_cast<std::int64_t>(columns.k_starts.size());
   ptx::WgmmaForm& form = group.form;
   form.n = static_cast<int>(d.shape()[1] / parts);
   form.a = mma_element(op, element);
@@ -134,7 +136,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
            : d.element() == Element::i32 ? ptx::MmaResult::s32
                                          : ptx::MmaResult::f32;
   // Elements of 32 and 8 bits are read K-major only, as wgmma_operand ensures.
-  form.b_transposed = columns->mn_major;
+  form.b_transposed = columns.mn_major;
 
   // A: descriptors of this warpgroup's rows, or fragments.
   std::optional<target::WgmmaOperand> rows;
@@ -150,17 +152,19 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
       for (std::size_t i = 0; i < rows->mn_starts.size(); ++i)
         if (rows->mn_starts[i] != static_cast<std::int64_t>(i) * stride)
           refuse(op, "blocks of 64 rows of the left operand are not evenly spaced");
-      address = b.CreateAdd(address, b.CreateMul(b.CreateLShr(e.warp, e.i32(2)), e.i32(stride)));
+      llvm::Value* number = b.CreateLShr(e.warp, e.i32(2));
+      if (grid.columns > 1) number = b.CreateURem(number, e.i32(groups));
+      address = b.CreateAdd(address, b.CreateMul(number, e.i32(stride)));
     }
     group.a_descriptor = ptx::matrix_descriptor(b, address, fields_of(*rows));
   } else {
-    check_layout(op, e, "left operand", a, layout::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
+    check_layout(op, e, "left operand", a, layout::wgmma_a_layout(a.shape(), bytes(element), grid, why), why);
     fragments = operand_words(e, element, e.get(lhs));
   }
 
   auto const accumulator = op.all<ir::WgmmaOp>("accumulator");  // then the bool that asks for it
   if (accumulator.size() == 2) group.accumulate = e.scalar(*accumulator[1]);
-  group.results.resize(static_cast<std::size_t>(blocks * parts));
+  group.results.resize(static_cast<std::size_t>(blocks * own_parts));
   if (!accumulator.empty()) {
     Registers const registers = pack_words(e, d.element(), e.get(*accumulator[0]));
     auto from = registers.begin();
@@ -172,7 +176,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   }
   for (std::int64_t step = 0; step < steps; ++step)
     for (std::int64_t block = 0; block < blocks; ++block)
-      for (std::int64_t part = 0; part < parts; ++part) {
+      for (std::int64_t part = 0; part < own_parts; ++part) {
         ptx::WgmmaStep next;
         if (rows) {
           next.a_bytes = rows->mn_starts[static_cast<std::size_t>(block * groups)] +
@@ -182,8 +186,8 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
           next.a.assign(first, first + 4);
         }
         next.b_bytes =
-            columns->mn_starts[static_cast<std::size_t>(part)] + columns->k_starts[static_cast<std::size_t>(step)];
-        next.result = static_cast<std::size_t>(block * parts + part);
+            columns.mn_starts[static_cast<std::size_t>(part)] + columns.k_starts[static_cast<std::size_t>(step)];
+        next.result = static_cast<std::size_t>(block * own_parts + part);
         group.steps.push_back(std::move(next));
       }
   group.fence = std::exchange(e.open_fence, false);
@@ -216,15 +220,9 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const &a = op.lhs()->type(), &b_type = op.rhs()->type(), &d = op.result()->type();
   int const size = bytes(a.element());
   // Finds the arrangement of warps of the result; the operands must have the same.
-  layout::WarpGrid grid;
+  layout::WarpGrid const grid = layout::mma_grid(d.shape(), d.layout(), e.warps);
   std::string why;
-  bool found = false;
-  for (int rows = 1; rows <= e.warps && !found; ++rows) {
-    if (e.warps % rows != 0) continue;
-    grid = {rows, e.warps / rows};
-    found = layout::mma_layout(d.shape(), grid, why) == d.layout();
-  }
-  if (!found) check_layout(op, e, "accumulator", d, nullptr, "mma");
+  if (grid.rows == 0) check_layout(op, e, "accumulator", d, nullptr, "mma");
   check_layout(op, e, "left operand", a, layout::mma_a_layout(a.shape(), size, grid, why), why);
   check_layout(op, e, "right operand", b_type, layout::mma_b_layout(b_type.shape(), size, grid, why), why);
 

@@ -3,8 +3,13 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/exchange_tile.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/module_memory.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/source.hpp"
+#include "ir/row_major.hpp"
+#include "ir/table.hpp"
 #include "layout/parts.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -51,6 +56,52 @@ void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
   for (int reg = 0; reg < type.layout()->registers(); ++reg)
     result.push_back(
         e.b.CreateZExt(e.coordinate(*type.layout(), static_cast<int>(attributes.axis), reg), e.type(type.element())));
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::TableOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.result()->type();
+  layout::Layout const& layout = *type.layout();
+  Element const element = type.element();
+  llvm::GlobalVariable& memory = constant_memory(e, "tegula_table", ir::table_bytes(attributes));
+  Extents const strides = ir::row_major_strides(type.shape());
+  // The address is one that all registers share, and a constant for each, but along axes where the two overlap.
+  llvm::Value* base = e.b.CreatePtrToInt(&memory, e.b.getInt64Ty());
+  auto const along = [&](llvm::Value* address, llvm::Value* coordinate, int axis) {
+    llvm::Value* const at = e.b.CreateZExt(coordinate, e.b.getInt64Ty());
+    return e.b.CreateAdd(address, e.b.CreateMul(at, e.i64(strides[axis] * bytes(element))));
+  };
+  std::vector<bool> shared;
+  for (int axis = 0; axis < layout.rank(); ++axis) {
+    AxisCoordinate const& part = e.coordinates(layout)[static_cast<std::size_t>(axis)];
+    bool disjoint = true;
+    for (int reg = 0; reg < layout.registers(); ++reg)
+      disjoint = disjoint && (part.thread_bits & layout.part(layout::Dim::reg, reg)[axis]) == 0;
+    shared.push_back(disjoint);
+    if (disjoint && part.thread != nullptr) base = along(base, part.thread, axis);
+  }
+  int const last = layout.rank() - 1;
+  std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / bytes(element));
+  while (type.shape()[last] % width != 0) width /= 2;
+  Words const words = words_for(element, static_cast<int>(width));
+  Registers result;
+  for (int reg = 0; reg < layout.registers(); reg += static_cast<int>(width)) {
+    Extents const part = layout.part(layout::Dim::reg, reg);
+    llvm::Value* address = base;
+    std::int64_t constant = 0;
+    for (int axis = 0; axis <= last; ++axis)
+      if (shared[static_cast<std::size_t>(axis)])
+        constant += part[axis] * strides[axis] * bytes(element);
+      else
+        address = along(address, e.coordinate(layout, axis, reg), axis);
+    llvm::Value* const zero = e.constant({element, 0});
+    std::vector<llvm::Value*> const none(static_cast<std::size_t>(words.elements), zero);
+    Registers otherwise;
+    for (std::int64_t at = 0; at < width; at += words.elements)
+      otherwise.push_back(pack_word(e, element, words, none.data()));
+    for (llvm::Value* word : load_vector(e.b, "global.nc", nullptr, address, constant, otherwise, words.bits))
+      unpack_word(e, element, words, word, result);
+  }
   e.set(*op.result(), std::move(result));
 }
 

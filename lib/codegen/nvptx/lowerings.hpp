@@ -60,6 +60,7 @@ TEGULA_LOWERING(AssertOp);
 TEGULA_LOWERING(PrintOp);
 // lower_descriptors.cpp
 TEGULA_LOWERING(SliceOp);
+TEGULA_LOWERING(PermuteOp);
 TEGULA_LOWERING(BuildTensorMapOp);
 TEGULA_LOWERING(ReleaseTensorMapsOp);
 TEGULA_LOWERING(DeviceTensorMapOp);
@@ -90,6 +91,7 @@ TEGULA_LOWERING(ProfileEndOp);
 TEGULA_LOWERING(ScanOp);
 // lower_shape.cpp
 TEGULA_LOWERING(IotaOp);
+TEGULA_LOWERING(TableOp);
 // lower_shared.cpp
 TEGULA_LOWERING(BufferAllocOp);
 TEGULA_LOWERING(BufferDeallocOp);

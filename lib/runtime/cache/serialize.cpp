@@ -135,6 +135,7 @@ template <class Archive, class M>
 requires std::is_same_v<std::remove_const_t<M>, TensorMapInfo>
 void visit(Archive& archive, M& map) {
   archive(map.parameter);
+  archive(map.axes);
   archive(map.box);
   archive(map.swizzle, Swizzle::b128);
   archive(map.l2_promotion, L2Promotion::b256);
@@ -187,7 +188,7 @@ void visit(Archive& archive, K& kernel) {
   archive(kernel.entry);
   archive(kernel.threads_per_cta);
   archive(kernel.shared_bytes);
-  archive.list(kernel.tensor_maps, 8);
+  archive.list(kernel.tensor_maps, 9);
   archive(kernel.cluster);
   archive(kernel.dependent_launch);
   visit(archive, kernel.profile);

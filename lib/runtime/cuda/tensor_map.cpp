@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/counters.hpp"
 #include "runtime/cuda/backend.hpp"
@@ -25,9 +26,11 @@ struct Subject {
   std::string_view kernel;
   std::int32_t number;  ///< of the argument, from 0
   TensorMapInfo const& map;
-  Argument const& tensor;
+  Argument const& tensor;  ///< its axes in the map's order
 
   [[nodiscard]] int rank() const { return tensor.rank; }
+  /// Gives the number that an axis of the map has in the argument.
+  [[nodiscard]] std::int64_t axis_of(int axis) const { return map.axes.empty() ? axis : map.axes[axis]; }
   [[nodiscard]] int size() const { return bytes(tensor.element); }
   /// Counts the elements in 16 bytes.
   [[nodiscard]] int step() const { return chunk / size(); }
@@ -47,7 +50,7 @@ void check_box(Subject const& on) {
   for (int axis = 0; axis < box.size(); ++axis)
     if (box[axis] < 1 || box[axis] > max_box)
       refuse(on, "a TMA box has 1 to {} elements along an axis but {} are requested along axis {}; split the tile",
-             max_box, box[axis], axis);
+             max_box, box[axis], on.axis_of(axis));
   std::int64_t const row = box.back() * on.size();
   if (row % chunk != 0)
     refuse(on,
@@ -68,12 +71,12 @@ void check_memory(Subject const& on) {
   auto const found =
       target::tma_obstacle(on.tensor.address, on.size(), on.rank(), on.tensor.extents, on.tensor.strides);
   if (!found) return;
-  int const axis = found->axis;
-  std::int64_t const elements = axis < 0 ? 0 : on.tensor.strides[axis];
+  std::int64_t const elements = found->axis < 0 ? 0 : on.tensor.strides[found->axis];
+  std::int64_t const axis = found->axis < 0 ? -1 : on.axis_of(found->axis);
   switch (found->kind) {
     case TmaObstacle::Kind::extent:
       refuse(on, "TMA addresses {} elements along an axis but axis {} has {}; pass slices of it", max_extent, axis,
-             on.tensor.extents[axis]);
+             on.tensor.extents[found->axis]);
     case TmaObstacle::Kind::address:
       refuse(on,
              "TMA copies from addresses that are multiples of {} bytes but {} is {} past one; begin the view at a "
@@ -130,6 +133,21 @@ void describe_empty(Subject const& on, Direction direction, TensorMapRequest& re
   for (int axis = 0; axis + 1 < on.rank(); ++axis) request.strides[static_cast<std::size_t>(axis)] = chunk;
 }
 
+/// Gives the argument with its axes in the order of the map.
+Argument in_order(Argument const& argument, TensorMapInfo const& map) {
+  Argument result = argument;
+  bool legal = map.axes.size() == argument.rank && map.axes.back() + 1 == argument.rank;
+  for (std::int64_t const axis : map.axes) legal = legal && axis >= 0 && axis < argument.rank;
+  if (!legal)
+    throw InternalError(fmt::format("a tensor map of parameter {} takes the axes of a tensor of {} in a wrong order",
+                                    map.parameter, argument.rank));
+  for (int axis = 0; axis < argument.rank; ++axis) {
+    result.extents[axis] = argument.extents[map.axes[axis]];
+    result.strides[axis] = argument.strides[map.axes[axis]];
+  }
+  return result;
+}
+
 std::size_t hash(int device, TensorMapRequest const& request) {
   std::uint64_t state = static_cast<std::uint64_t>(device);
   auto const mix = [&](std::uint64_t value) {
@@ -162,7 +180,9 @@ TensorMapRequest describe(std::string_view kernel, TensorMapInfo const& map, std
       arguments[number].kind != ParameterKind::tensor)
     throw InternalError(
         fmt::format("{}: a tensor map names parameter {}, which is not a tensor", kernel, map.parameter));
-  Argument const& tensor = arguments[number];
+  std::optional<Argument> reordered;
+  if (!map.axes.empty()) reordered = in_order(arguments[number], map);
+  Argument const& tensor = reordered ? *reordered : arguments[number];
   Subject const on{kernel, map.parameter, map, tensor};
   if (tensor.rank < 1 || tensor.rank > max_tensor_map_axes)
     refuse(on, "TMA copies tensors of 1 to {} axes but this one has {}; pass a view of fewer axes", max_tensor_map_axes,

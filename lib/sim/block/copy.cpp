@@ -47,9 +47,10 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   Op const& map = *warp.handle(*op.in("map")).tensor_map;
   TensorMapOp const& attributes = tensor_map_of(*map.result())->as<TensorMapOp>();
   View const& whole = warp.view(*ir::view_of(op));
-  int const lead = attributes.box.size() - whole.shape.size();
+  Extents const& rows = map.result()->type().shape();  // axes of the box may be one axis of the view
+  int const lead = rows.size() - whole.shape.size();
   Extents box;
-  for (int axis = lead; axis < attributes.box.size(); ++axis) box.push_back(attributes.box[axis]);
+  for (int axis = lead; axis < rows.size(); ++axis) box.push_back(rows[axis]);
   Extents start;
   for (int axis = 0; axis < box.size(); ++axis) start.push_back(0);
   for (;;) {

@@ -48,7 +48,7 @@ class Costs {
       case Family::elementwise:
         return elementwise();
       case Family::constant:
-        return {op_.is<IotaOp>() ? 1 : 0};
+        return {op_.is<TableOp>() ? accesses(*op_.result()) : op_.is<IotaOp>() ? 1 : 0};
       case Family::shape:
         return moved();
       case Family::reduction:

@@ -74,10 +74,23 @@ struct Product {
     std::vector<T> right(static_cast<std::size_t>(depth * width));
     read_elements(memory, std::span(b->addresses), right_element, right.data());
     if (right_element == Element::f32) truncate_to_tf32(right);
+    if (static_cast<std::int64_t>(part->columns.size()) != width) right = own_columns(right);
     std::vector<T> sums = accumulator.empty() ? std::vector<T>(part->from.size()) : dense_block<T>(accumulator, *part);
     multiply(left.data(), right.data(), sums.data(), part->rows.size(), static_cast<std::size_t>(depth),
              part->columns.size());
     store_block(sums, *part, result);
+  }
+
+ private:
+  /// Takes the columns that this warp multiplies.
+  template <class T>
+  [[nodiscard]] std::vector<T> own_columns(std::vector<T> const& right) const {
+    std::vector<T> own;
+    own.reserve(static_cast<std::size_t>(depth) * part->columns.size());
+    for (std::int64_t k = 0; k < depth; ++k)
+      for (std::int32_t const column : part->columns)
+        own.push_back(right[static_cast<std::size_t>(k * width + column)]);
+    return own;
   }
 };
 
@@ -151,7 +164,9 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
     Registers const& held = warp.registers(lhs);
     action.a_registers = machine::Footprint(warp.warp().registers(), held->begin, held->end);
   }
-  check_parts(op, *product->part, product->a_part, product->width, product->depth);
+  // Columns of warpgroups take parts of the columns.
+  check_parts(op, *product->part, product->a_part, static_cast<std::int64_t>(product->part->columns.size()),
+              product->depth);
   shared.emplace_back(space, product->b->intervals);
   if (accumulates) product->accumulator = warp.value(*accumulator[0]);
   product->result = warp.agent().fresh(op);

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "ir/exchange.hpp"
+#include "ir/row_major.hpp"
 #include "ir/source.hpp"
+#include "ir/table.hpp"
 #include "ir/text.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/memory_element.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -157,6 +160,23 @@ Progress perform(WarpProgram& warp, Op const& op, IotaOp const& attributes) {
   Value result = warp.agent().fresh(op);
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < fragment.count(); ++i) result.data<T>()[i] = static_cast<T>(fragment.at(i)[attributes.axis]);
+  });
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, TableOp const& attributes) {
+  Fragment const& fragment = warp.fragment(op.result()->type());
+  Value result = warp.agent().fresh(op);
+  std::vector<std::byte> const elements = ir::table_bytes(attributes);
+  Element const element = op.result()->type().element();
+  Extents const strides = row_major_strides(op.result()->type().shape());
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    for (int i = 0; i < fragment.count(); ++i) {
+      std::int64_t at = 0;
+      for (int axis = 0; axis < strides.size(); ++axis) at += fragment.at(i)[axis] * strides[axis];
+      result.data<T>()[i] = read_element<T>(elements.data() + at * bytes(element), element);
+    }
   });
   warp.set(*op.result(), std::move(result));
   return Progress::done;

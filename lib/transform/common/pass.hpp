@@ -25,21 +25,12 @@ inline PassResult operator|(PassResult a, PassResult b) {
 }
 inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 
-/// Holds the bytes of shared memory that rings give up so that the rest of a CTA fits. If allocate-shared-memory lacks
-/// some, the pipeline goes back to circular-buffer, which takes fewer stages.
-struct RingSavings {
-  std::int64_t asked = 0;    ///< bytes by which the rings are smaller than their loops ask for
-  bool more = false;         ///< the rings can give up more, stated by circular-buffer
-  std::int64_t missing = 0;  ///< bytes that a CTA lacks, stated by allocate-shared-memory
-};
-
 /// Holds everything that a pass may ask for. An error among the diagnostics ends the pipeline. It is the user's (a
 /// kernel that does not fit, an op that the target refuses); internal errors are thrown as InternalError.
 struct PassContext {
   CompileOptions const& options;
   TargetInfo const& target;
   support::Diagnostics& diagnostics;
-  RingSavings& savings;
 };
 
 using FunctionPass = PassResult (*)(ir::Function&, AnalysisCache&, PassContext&);

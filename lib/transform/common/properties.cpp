@@ -49,6 +49,8 @@ std::string_view name(Property property) {
       return "shared-offsets";
     case Property::barriers:
       return "barriers";
+    case Property::planned_dots:
+      return "planned-dots";
     case Property::no_dots:
       return "no-dots";
     case Property::no_fetches:
@@ -98,6 +100,11 @@ std::string why_not(Property property, ir::Module const& module) {
       }
       return {};
     }
+    case Property::planned_dots:
+      return first(module, [](ir::Op& op) {
+        bool const open = op.is<ir::DotOp>() && op.as<ir::DotOp>().path == ir::ProductPath::open;
+        return open ? std::string("dot without a path") : std::string();
+      });
     case Property::no_dots:
       return first(module, [](ir::Op& op) { return op.is<ir::DotOp>() ? std::string("dot") : std::string(); });
     case Property::no_fetches:

@@ -16,13 +16,14 @@ namespace tegula::transform {
 enum class Property : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic
+  planned_dots,    ///< each product of tiles states its path
   no_dots,         ///< no product of tiles is left
   layouts,         ///< every tile has a layout, and kernels state their warps
   no_fetches,      ///< no tile in shared memory without a buffer is left
   shared_offsets,  ///< every user of shared memory has its place
   barriers,        ///< no hazard is left that a barrier can close
 };
-inline constexpr int property_count = 7;
+inline constexpr int property_count = 8;
 
 std::string_view name(Property property);
 /// Explains why the property does not hold: the first op in its way. Empty: it holds.

@@ -88,19 +88,35 @@ std::int64_t bytes_beside_rings(ir::Function& function) {
   return total;
 }
 
-std::int64_t min_bytes_of_rings(ir::Function& function) {
+namespace {
+
+/// Sums the bytes of all rings, with so many stages as `stages` gives for a fetch.
+template <class Stages>
+std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
   std::set<std::int64_t> counted;
   std::int64_t total = 0;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::FetchOp>()) return;
     std::int64_t const ring = op.as<ir::FetchOp>().ring;
     if (ring != 0 && !counted.insert(ring).second) return;
-    Op const* const loop = ir::loop_around(*op.parent());
-    std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
     Type const& tile = op.result()->type();
-    total += std::max(asked, min_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());
+    total += stages(op) * tile.elements() * bytes(tile.element());
   });
   return total;
+}
+
+}  // namespace
+
+std::int64_t min_bytes_of_rings(ir::Function& function) {
+  return bytes_of_rings(function, [](Op& fetch) {
+    Op const* const loop = ir::loop_around(*fetch.parent());
+    std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
+    return std::max(asked, min_stages(stage_lifetime(fetch)));
+  });
+}
+
+std::int64_t bytes_of_single_stages(ir::Function& function) {
+  return bytes_of_rings(function, [](Op&) { return std::int64_t{1}; });
 }
 
 Op* ancestor_in(Op& op, Block const& block) {

@@ -36,6 +36,8 @@ inline std::int64_t min_stages(StageLifetime const& life) { return life.next_tur
 std::int64_t bytes_beside_rings(ir::Function& function);
 /// Gives the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
+/// Gives the bytes of all fetches with one stage each: what is left where shared memory has no room for more.
+std::int64_t bytes_of_single_stages(ir::Function& function);
 
 /// Finds the op of `block` that is `op` or holds it.
 ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
+#include "target/box_rows.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -37,11 +38,13 @@ bool known_at_start(Value const& tensor) {
   return collect(tensor, ops, seen);
 }
 
-Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp const& wanted) {
+Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp const& wanted, Extents const& shape) {
+  ir::Type const type = ir::Type::tensor_map(tensor.type().element(), shape.empty() ? wanted.box : shape);
   for (ir::Use const& use : tensor.uses()) {
     if (!use.user->is<ir::TensorMapOp>()) continue;
     auto const& map = use.user->as<ir::TensorMapOp>();
-    if (map.box == wanted.box && map.swizzle == wanted.swizzle) return use.user->result();
+    if (map.box == wanted.box && map.swizzle == wanted.swizzle && use.user->result()->type() == type)
+      return use.user->result();
   }
   std::vector<Op*> ops;
   std::unordered_set<Op const*> seen;
@@ -56,9 +59,17 @@ Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp 
   for (Op* op : ops)
     if (in_place.count(op) == 0) op->move_before(*behind);
   ir::Builder builder = ir::Builder::before(*behind);
-  Value* const map = builder.value(wanted, {&tensor}, ir::Type::tensor_map(tensor.type().element(), wanted.box));
+  Value* const map = builder.value(wanted, {&tensor}, type);
   map->set_name("map_" + (tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
   return map;
+}
+
+Value* map_of_rows(ir::Function& kernel, Value& tensor, Extents box, int swizzle_bytes) {
+  while (box.size() < tensor.type().rank()) box.insert(0, 1);
+  ir::TensorMapOp wanted;
+  wanted.box = box;
+  wanted.swizzle = swizzle_of(swizzle_bytes);
+  return tensor_map_at_start(kernel, tensor, wanted, target::stated_rows(box));
 }
 
 }  // namespace tegula::transform

@@ -11,6 +11,12 @@ bool known_at_start(ir::Value const& tensor);
 
 /// Gives the map of that box at the start of the kernel: an equal one, or a new one. The ops from which a slice follows
 /// move there; its map stands behind them.
-ir::Value* tensor_map_at_start(ir::Function& kernel, ir::Value& tensor, ir::TensorMapOp const& wanted);
+/// `shape`: that of one copy's tile, where axes of the box are one axis of it; empty: the box.
+ir::Value* tensor_map_at_start(ir::Function& kernel, ir::Value& tensor, ir::TensorMapOp const& wanted,
+                               Extents const& shape = {});
+
+/// Gives the map of a box, of two axes or more, that one copy moves as a tile of rows (target/box_rows.hpp). Copies
+/// take one element along the tensor's axes in front of those of the box.
+ir::Value* map_of_rows(ir::Function& kernel, ir::Value& tensor, Extents box, int swizzle_bytes);
 
 }  // namespace tegula::transform

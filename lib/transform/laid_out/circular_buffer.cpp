@@ -54,8 +54,27 @@ struct Ring {
   [[nodiscard]] std::int64_t requested_stages() const {
     std::int64_t max = repeats() ? 0 : 1;
     for (Site const& site : sites)
-      if (Op const* const loop = ir::loop_around(site.block())) max = std::max(max, transform::requested_stages(*loop));
+      if (Op const* const loop = ir::loop_around(site.block()))
+        max = std::max(max, std::min(transform::requested_stages(*loop) * sites_beside(site),
+                                     std::max(transform::requested_stages(*loop), max_stages_chosen)));
     return max;
+  }
+  /// Counts the sites of a site's block: so many uses an iteration.
+  [[nodiscard]] std::int64_t sites_beside(Site const& site) const {
+    return std::count_if(sites.begin(), sites.end(),
+                         [&](Site const& other) { return &other.block() == &site.block(); });
+  }
+  /// Counts the stages that earlier sites of the block still hold when this one is filled.
+  [[nodiscard]] std::int64_t held_before(Site const& site) const {
+    std::int64_t held = 0;
+    for (Site const& other : sites) {
+      if (&other.block() != &site.block() || &other == &site) continue;
+      bool const earlier = stands_before(*other.fetches.front(), *site.fetches.front());
+      Op const& last = *other.life.last;
+      bool const ends_later = &last != site.fetches.front() && stands_before(*site.fetches.front(), last);
+      held += (earlier ? ends_later || other.life.next_turn : other.life.next_turn && ends_later) ? 1 : 0;
+    }
+    return held;
   }
   /// Tells whether a loop around the sites takes its number of stages or none.
   [[nodiscard]] bool exact() const {
@@ -193,20 +212,24 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
-  /// Counts the CTAs that fill each other's stages: only where products alone read them. Waits for products end their
-  /// reads, so that a release need not order any; ordinary reads would need a fence that a peer's copy waits for.
+  /// Counts the CTAs that fill each other's stages: only where products alone read them, and every site takes a part
+  /// from each peer. Waits for products end their reads, so that a release need not order any; ordinary reads would
+  /// need a fence that a peer's copy waits for. A peer sends its part behind its wait for the stage, so whoever waited
+  /// for the part releases in the peer's next phase. Without a part, the release could come a phase too early.
   static std::int64_t shared_by(Ring const& ring) {
-    std::int64_t share = 1;
+    std::int64_t all = 1;
     for (Site const& site : ring.sites) {
-      if (site.life.generic) return 1;
+      std::int64_t share = 1;
       for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
+      if (site.life.generic || share == 1) return 1;
+      all = std::max(all, share);
     }
-    return share;
+    return all;
   }
 
   static std::int64_t min_stages(Ring const& ring) {
     std::int64_t max = 1;
-    for (Site const& site : ring.sites) max = std::max(max, transform::min_stages(site.life));
+    for (Site const& site : ring.sites) max = std::max(max, transform::min_stages(site.life) + ring.held_before(site));
     return max;
   }
 
@@ -241,6 +264,8 @@ class Rings {
         if (!fits(ring)) return false;
         total += ring.stages * ring.stage_bytes;
       }
+    while (total > context_.target.shared && save_a_stage(total)) {
+    }
     auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t max) {
       for (std::int64_t depth = 2; depth <= max; ++depth)
         for (Ring* ring : rings) {
@@ -251,7 +276,6 @@ class Rings {
     };
     deepen(inner, max_stages_chosen);
     deepen(outer, 2);
-    save_stages();
     return true;
   }
 
@@ -262,28 +286,30 @@ class Rings {
     ring.stages = std::max(std::min(ring.stages, fitting), min_stages(ring));
   }
 
-  /// Finds the deepest ring, the largest of them, that can lose a stage; null: none.
-  Ring* deepest() {
+  /// Takes a stage from the deepest ring that can lose one, of equal ones the largest; if none can, from one whose
+  /// products then end in the same iteration. False: all have their fewest.
+  bool save_a_stage(std::int64_t& total) {
     Ring* found = nullptr;
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings) {
-        bool const better = found == nullptr || ring.stages > found->stages ||
-                            (ring.stages == found->stages && ring.stage_bytes > found->stage_bytes);
-        if (!ring.exact() && ring.stages > 1 && better) found = &ring;
-      }
-    return found;
+    for (bool const closing : {false, true}) {
+      for (Home& home : homes_)
+        for (Ring& ring : home.rings) {
+          bool const can_lose = ring.stages > min_stages(ring) || (closing && ring.stages > 1 && stays_open(ring));
+          bool const better = found == nullptr || ring.stages > found->stages ||
+                              (ring.stages == found->stages && ring.stage_bytes > found->stage_bytes);
+          if (!ring.exact() && can_lose && better) found = &ring;
+        }
+      if (found != nullptr) break;
+    }
+    if (found == nullptr) return false;
+    if (found->stages == min_stages(*found)) close_products(*found);
+    if (found->stages == min_stages(*found)) return false;
+    --found->stages;
+    total -= found->stage_bytes;
+    return true;
   }
 
-  /// Takes stages until the bytes are saved that the rest of the CTA lacks, and states whether more could be.
-  void save_stages() {
-    std::int64_t saved = 0;
-    for (Ring* ring = deepest(); ring != nullptr && saved < context_.savings.asked; ring = deepest()) {
-      if (ring->stages == min_stages(*ring)) close_products(*ring);
-      if (ring->stages == min_stages(*ring)) return;
-      --ring->stages;
-      saved += ring->stage_bytes;
-    }
-    context_.savings.more = saved >= context_.savings.asked && deepest() != nullptr;
+  static bool stays_open(Ring const& ring) {
+    return std::any_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.next_turn; });
   }
 
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
@@ -308,7 +334,6 @@ class Rings {
     if (needed <= context_.target.shared) return true;
     std::vector<std::string> names;
     for (Op const* fetch : ring.sites.front().fetches) names.push_back("%" + base_name(*fetch, "tile"));
-    context_.savings.missing = needed - context_.target.shared;
     return refuse(*ring.sites.front().fetches.front(),
                   std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
                       support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
@@ -375,8 +400,8 @@ class Rings {
     auto const by_value = [&](Value const& map) {
       Op const* const op = map.defining_op();
       return op != nullptr && op->is<ir::TensorMapOp>() &&
-             op->in<ir::TensorMapOp>("tensor")->defining_op() == nullptr && op->parent() == first.parent() &&
-             stands_before(*op, first);
+             op->in<ir::TensorMapOp>("tensor")->defined_by<ir::SliceOp>() == nullptr &&
+             op->parent() == first.parent() && stands_before(*op, first);
     };
     std::vector<Value*> maps;
     for (Home const& home : homes_)
@@ -589,14 +614,22 @@ class Rings {
     ir::Loop const loop(*site.block().parent_op());
     Value* const not_first = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ne),
                                            {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
-    arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
+    // The use of the iteration before, counted from the first one of this, which alone may stand ahead of this place.
+    std::size_t first = ring.sites.size();
+    std::int64_t later = 0;  // uses from this one to the loop's end
+    for (std::size_t beside = 0; beside < ring.sites.size(); ++beside) {
+      if (&ring.sites[beside].block() != &site.block()) continue;
+      first = std::min(first, beside);
+      later += beside >= i ? 1 : 0;
+    }
+    arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {ring.sites[first].use, builder.index(later)}), not_first);
     // The last iteration releases its stage only if a later fill uses the ring again.
     if (i + 1 == ring.sites.size() && ir::loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());
     Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
                                      Type::scalar(Element::boolean));
-    arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(1)}), some);
+    arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(later)}), some);
   }
 
   static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, std::int64_t lag, Value* use,

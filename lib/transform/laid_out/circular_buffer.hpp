@@ -39,6 +39,7 @@ namespace tegula::transform {
 /// Sharing: where a fetch has `share` N, each of the cluster's N CTAs copies one part of the tile into the stages of
 /// all (tma_load {multicast}), cut along shared_axis(). Each CTA's full mbarrier still expects the whole tile. A CTA
 /// releases its stage to every CTA, so an empty mbarrier awaits N times the warps. CTAs stay until all have released.
+/// If some site of a ring has no such fetch, or ordinary loads read it, each CTA fetches the ring's tiles for itself.
 ///
 /// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =
 /// consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.

@@ -43,7 +43,7 @@ PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& 
   if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
   int const step = target.register_step;
-  int const needed = analysis::whole_tile_pressure(function) + other_registers;
+  int const needed = analysis::whole_tile_pressure(function) + analysis::other_registers;
   int const registers = std::max((needed + step - 1) / step * step, usual_registers);
   int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
   if (ctas <= 1) return PassResult::unchanged;

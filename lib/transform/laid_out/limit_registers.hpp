@@ -5,9 +5,6 @@
 
 namespace tegula::transform {
 
-/// Registers of addresses, predicates and temporaries besides the tiles', in kernels that memory limits.
-inline constexpr int other_registers = 16;
-
 /// States the CTAs that fill a multiprocessor with 32 warps, or with as many as the tiles' registers allow. The
 /// assembler keeps registers within that. Left alone it takes more to overlap the arithmetic of one thread, where the
 /// loads of other warps hide more.

@@ -8,7 +8,6 @@
 #include "analysis/register_pressure.hpp"
 #include "ir/families.hpp"
 #include "ir/walk.hpp"
-#include "transform/laid_out/limit_registers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -17,7 +16,7 @@ using ir::Block;
 using ir::Op;
 
 /// Registers of tiles that leave 28 warps, of 72 registers a thread, to a multiprocessor.
-constexpr int max_pressure = 72 - other_registers;
+constexpr int max_pressure = 72 - analysis::other_registers;
 /// Kernels with more loads hold more tiles than that.
 constexpr std::size_t max_loads = 16;
 

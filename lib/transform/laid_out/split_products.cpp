@@ -83,6 +83,9 @@ class Split {
     for (Op const* at = loop_->parent_op(); at != nullptr; at = at->parent_op())
       if (!at->is<ir::ForOp>()) return "the product's loop is inside " + std::string(at->info().mnemonic);
     if (!find_sums()) return "its loop carries a value that is not an accumulator with the initial value 0";
+    // A warp that only holds copies sends nothing, so the CTA that adds the parts would not wait for it.
+    for (Value const* sum : sums_)
+      if (sum->type().layout()->free_bits(layout::Dim::warp) != 0) return "several warps hold copies of its sum";
     std::int64_t bytes = 0;
     for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
     if (bytes > max_part_bytes)

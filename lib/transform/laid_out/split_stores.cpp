@@ -14,7 +14,9 @@
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "layout/fragment_layouts.hpp"
+#include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
+#include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
 #include "transform/common/named_barriers.hpp"
 #include "transform/common/ring_lifetimes.hpp"
@@ -28,7 +30,7 @@ using ir::Type;
 using ir::Value;
 using layout::Layout;
 
-constexpr std::int64_t rows_per_warp = 16, rows_per_warpgroup = rows_per_warp * isa::warps_per_group;
+constexpr std::int64_t rows_per_warpgroup = isa::wgmma.rows, rows_per_warp = rows_per_warpgroup / isa::warps_per_group;
 constexpr std::int64_t max_buffers = 2;
 constexpr std::int64_t pattern_rows = 8;         ///< of a swizzle
 constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
@@ -63,10 +65,15 @@ std::optional<Send> send_of(Op& op) {
 }
 
 /// Describes how a tile is cut. The 64 rows of a product that a warpgroup holds are rows of the tile, or its columns if
-/// the product is transposed.
+/// the product is transposed. Where warpgroups hold parts of the columns too, their parts of a chunk lie one behind the
+/// other, as the rows of a product that all warpgroups hold along the rows.
 struct Cut {
   bool transposed = false;
   Element element = Element::f32;
+  layout::WarpGrid grid;             ///< of the product
+  Type tile;                         ///< as (rows, columns), or as (rows, columns of warpgroups, columns of one)
+  Type part;                         ///< of a chunk, in the axes of that tile
+  Extents box;                       ///< of the tensor that a warpgroup's copy takes
   Extents chunk;                     ///< of all warpgroups: what they hold along one axis, a part along the other
   Extents own;                       ///< of one warpgroup
   Layout const* fragment = nullptr;  ///< of a chunk in registers
@@ -78,6 +85,7 @@ struct Cut {
   std::int64_t max = max_buffers;
   bool apart = false;  ///< turns write to places of their own, or add to them
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
+  [[nodiscard]] bool parts_columns() const { return grid.columns > 1; }
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), max); }
   [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
   /// Tells whether chunks take the buffers in turn, across tiles too.
@@ -92,8 +100,9 @@ class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
       : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
-    room_ = target.shared - bytes_beside_rings(function) - min_bytes_of_rings(function);
-    if (room_ <= 0) room_ = target.shared;  // narrow staging would not help
+    std::int64_t const beside = target.shared - bytes_beside_rings(function);
+    room_ = beside - min_bytes_of_rings(function);
+    if (room_ <= 0) room_ = beside - bytes_of_single_stages(function);  // stages are taken away anyhow
   }
 
   bool run() {
@@ -142,21 +151,21 @@ class Split {
     return max;
   }
 
-  /// Tells whether all accesses to a tensor and to its slices are updates of boxes by one operation.
+  /// Tells whether all accesses to a tensor and to its views are updates of boxes by one operation.
   static bool only_updated(Value const& tensor, ir::Combine combine) {
     return std::all_of(tensor.uses().begin(), tensor.uses().end(), [&](ir::Use const& use) {
       if (use.user->is<ir::ExtentOp>()) return true;
-      if (use.user->is<ir::SliceOp>()) return only_updated(*use.user->result(), combine);
+      if (ir::is_view_op(*use.user)) return only_updated(*use.user->result(), combine);
       auto const send = send_of(*use.user);
       return send && send->combine == combine;
     });
   }
 
-  /// Counts the accesses to a tensor and to its slices.
+  /// Counts the accesses to a tensor and to its views.
   static std::ptrdiff_t accesses_to(Value const& tensor) {
     std::ptrdiff_t count = 0;
     for (ir::Use const& use : tensor.uses())
-      if (use.user->is<ir::SliceOp>())
+      if (ir::is_view_op(*use.user))
         count += accesses_to(*use.user->result());
       else
         count += use.user->is<ir::ExtentOp>() ? 0 : 1;
@@ -165,7 +174,7 @@ class Split {
 
   bool can_be_sent(Send const& send) {
     ir::ParameterAttributes const& parameter = ir::parameter_of(*send.tensor);
-    if (!known_at_start(*send.tensor) || send.type().rank() != 2) return false;
+    if (!known_at_start(*send.tensor) || send.type().rank() < 2) return false;
     bool const alone = send.combine ? only_updated(ir::parameter_behind(*send.tensor), *send.combine)
                                     : accesses_to(ir::parameter_behind(*send.tensor)) == 1;
     if (!alone || (!send.combine && parameter.direction != Direction::out)) return false;
@@ -199,57 +208,92 @@ class Split {
     plan.push_back({std::move(send), *cut, &stagings_.back()});
   }
 
-  /// Cuts a tile that lies as a product of tensor cores does, or as its transpose. Nothing if it does not.
-  std::optional<Cut> cut_of(Type const& tile, bool apart, std::int64_t room) const {
+  /// Cuts a tile that lies as a product of tensor cores does, or as its transpose. Nothing if it does not. Its axes but
+  /// the last are the rows of the product.
+  std::optional<Cut> cut_of(Type const& sent, bool apart, std::int64_t room) const {
     std::string why;
-    int const warps = function_.warps, size = bytes(tile.element());
-    Extents const turned = {tile.shape()[1], tile.shape()[0]};
-    Layout const* const product = layout::wgmma_layout(turned, warps, why);
+    int const size = bytes(sent.element());
     Cut cut;
     cut.apart = apart;
-    cut.element = tile.element();
-    cut.transposed = product != nullptr && product->transposed({1, 0}) == tile.layout();
-    if (!cut.transposed && layout::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return std::nullopt;
+    cut.element = sent.element();
+    if (!find_product(cut, sent)) return std::nullopt;
     for (int const swizzle : {128, 64, 32}) {
       cut.swizzle = swizzle;
-      if (!(cut.transposed ? cut_columns(cut, tile) : cut_rows(cut, tile))) continue;
+      if (!(cut.transposed ? cut_columns(cut) : cut_rows(cut))) continue;
       if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room)) continue;
       if (cut.bytes(size) > room) cut.max = 1;
+      if (cut.bytes(size) > room) return std::nullopt;
       cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
       cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
-      if (cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr) return cut;
-      return std::nullopt;
+      auto const box = target::box_of_rows(sent.shape(), cut.own[0]);
+      if (cut.fragment == nullptr || cut.memory == nullptr || cut.staging == nullptr || !box) return std::nullopt;
+      cut.box = *box;
+      cut.box[cut.box.size() - 1] = swizzle / size;
+      return cut;
     }
     return std::nullopt;
   }
 
-  /// Takes the rows of one round of the warps, and the columns of a swizzled row.
-  bool cut_rows(Cut& cut, Type const& tile) const {
+  /// Finds the product that a tile is. Warpgroups that hold parts of its columns get an axis of their own.
+  bool find_product(Cut& cut, Type const& sent) const {
     std::string why;
-    std::int64_t const columns = cut.swizzle / bytes(tile.element());
-    if (tile.shape()[1] % columns != 0) return false;
+    Extents const shape = target::tile_of_box(sent.shape());
+    auto const is = [&](Layout const* product) {
+      if (product == nullptr) return false;
+      cut.tile = Type::tile(sent.element(), shape, product);
+      return (sent.rank() == 2 ? product : product->reshaped(sent.shape())) == sent.layout();
+    };
+    Layout const* const turned = layout::wgmma_layout({shape[1], shape[0]}, function_.warps, why);
+    cut.transposed = turned != nullptr && is(turned->transposed({1, 0}));
+    if (cut.transposed) return true;
+    for (layout::WarpGrid const grid : layout::warp_grids(function_.warps)) {
+      if (grid.copies > 1 || !is(layout::wgmma_layout(shape, grid, why))) continue;
+      cut.grid = grid;
+      if (!cut.parts_columns()) return true;
+      Extents const parts = {shape[0], grid.columns, shape[1] / grid.columns};
+      Layout const* const parted = cut.tile.layout()->reshaped(parts);
+      cut.tile = Type::tile(sent.element(), parts, parted);
+      return parted != nullptr;
+    }
+    return false;
+  }
+
+  /// Takes the rows of one round of the warps, and from each warpgroup the columns of a swizzled row.
+  bool cut_rows(Cut& cut) const {
+    std::string why;
+    Extents const& tile = cut.tile.shape();
+    std::int64_t const columns = cut.swizzle / bytes(cut.element), round = rows_per_warp * cut.grid.rows;
+    if (tile.back() % columns != 0) return false;
     cut.chunk = {rows_per_warp * function_.warps, columns};
     cut.own = {rows_per_warpgroup, columns};
-    cut.rows = tile.shape()[0] / cut.chunk[0];
-    cut.columns = tile.shape()[1] / columns;
+    cut.rows = tile[0] / round;
+    cut.columns = tile.back() / columns;
     cut.fragment = layout::wgmma_layout(cut.chunk, function_.warps, why);
+    cut.part = Type::tile(cut.element, cut.chunk, cut.fragment);
+    if (!cut.parts_columns()) return true;
+    Extents const part = {round, cut.grid.columns, columns};
+    Layout const* const own = layout::part_of(*cut.tile.layout(), part, {0, 0, 0});
+    if (own == nullptr || own->transposed({1, 0, 2})->reshaped(cut.chunk) != cut.fragment) return false;
+    cut.part = Type::tile(cut.element, part, own);
     return true;
   }
 
   /// Takes the columns of one round of the warps, and as many rows as let two chunks fit into the staging buffers.
-  bool cut_columns(Cut& cut, Type const& tile) const {
+  bool cut_columns(Cut& cut) const {
     std::string why;
-    std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(tile.element());
+    Extents const& tile = cut.tile.shape();
+    std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(cut.element);
     if (rows_per_warpgroup * size % cut.swizzle != 0) return false;
-    std::int64_t rows = tile.shape()[0];
+    std::int64_t rows = tile[0];
     while (rows % (2 * pattern_rows) == 0 && max_buffers * rows * columns * size > max_staging) rows /= 2;
     if (rows % pattern_rows != 0) return false;
     cut.chunk = {rows, columns};
     cut.own = {rows, rows_per_warpgroup};
-    cut.rows = tile.shape()[0] / rows;
-    cut.columns = tile.shape()[1] / columns;
+    cut.rows = tile[0] / rows;
+    cut.columns = tile[1] / columns;
     Layout const* const product = layout::wgmma_layout({columns, rows}, function_.warps, why);
     cut.fragment = product == nullptr ? nullptr : product->transposed({1, 0});
+    cut.part = Type::tile(cut.element, cut.chunk, cut.fragment);
     return true;
   }
 
@@ -262,15 +306,8 @@ class Split {
     Send& send = planned.send;
     Cut const& cut = planned.cut;
     Op& op = *send.op;
-    // Axes of which the tile takes one element each.
-    std::size_t const leading = send.offsets.size() - 2;
     Element const element = send.type().element();
-    ir::TensorMapOp map_of;
-    for (std::size_t axis = 0; axis < leading; ++axis) map_of.box.push_back(1);
-    map_of.box.push_back(cut.own[0]);
-    map_of.box.push_back(cut.swizzle / send.element_bytes());
-    map_of.swizzle = swizzle_of(cut.swizzle);
-    Value* const map = tensor_map_at_start(function_, *send.tensor, map_of);
+    Value* const map = map_of_rows(function_, *send.tensor, cut.box, cut.swizzle);
     ir::Builder start = ir::Builder::after(*map->defining_op());
     Value*& staging = planned.staging->buffers;
     if (staging == nullptr) {
@@ -291,13 +328,12 @@ class Split {
     Value* const group = builder.same(ir::ShrOp{}, {warp, builder.index(2)});
     Value* const name = builder.same(ir::AddOp{}, {group, builder.index(first_name)});
     Value* const of_warp = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
-    Value* const first = builder.same(ir::AddOp{}, {offsets[leading + (cut.transposed ? 1 : 0)], of_warp});
+    Places const places = places_of(builder, send, cut, warp, of_warp, std::move(offsets));
+    Value* const whole = in_axes_of(builder, cut, send.tile);
     bool const shared = planned.staging->sends > 1;
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
-      Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
-      ir::ExtractOp part;
-      part.offsets = at;
-      Value* const chunk_tile = builder.value(part, {send.tile}, Type::tile(element, cut.chunk, cut.fragment));
+      Extents const at = {chunk / cut.columns * cut.part.shape()[0], chunk % cut.columns * cut.part.shape().back()};
+      Value* const chunk_tile = chunk_of(builder, cut, *whole, at);
       Value* const buffer = builder.index(chunk % cut.buffers());
       std::int64_t const open = shared ? cut.buffers() - 1 : groups_since(op, cut, chunk);
       if (open >= 0) {
@@ -318,13 +354,8 @@ class Split {
       lane.set_where(op.where());
       Value* const own = cut.transposed ? lane.value(ir::ViewOp{}, {staging, buffer, zero, of_warp}, own_type)
                                         : lane.value(ir::ViewOp{}, {staging, buffer, of_warp, zero}, own_type);
-      auto const moved = [&](int axis) {
-        Value* const from = (axis == 1) == cut.transposed ? first : offsets[leading + static_cast<std::size_t>(axis)];
-        return lane.same(ir::AddOp{}, {from, lane.index(at[axis])});
-      };
       std::vector<Value*> operands = {map, own};
-      operands.insert(operands.end(), offsets.begin(), offsets.end() - 2);
-      operands.insert(operands.end(), {moved(0), moved(1)});
+      for (Value* place : moved(lane, cut, send.type().shape(), places, at)) operands.push_back(place);
       if (send.combine)
         lane.op(ir::make_op<ir::TmaReduceOp>(*send.combine), operands, {});
       else
@@ -333,6 +364,83 @@ class Split {
       lane.op(ir::YieldOp{}, {}, {});
     }
     op.erase();
+  }
+
+  /// Gives the tile as it is cut.
+  static Value* in_axes_of(ir::Builder& builder, Cut const& cut, Value* tile) {
+    return tile->type() == cut.tile ? tile : builder.value(ir::ReshapeOp{}, {tile}, cut.tile);
+  }
+
+  /// Gives the chunk whose first row and column, of each warpgroup's columns, are these.
+  static Value* chunk_of(ir::Builder& builder, Cut const& cut, Value& tile, Extents at) {
+    if (cut.parts_columns()) at.insert(1, 0);
+    ir::ExtractOp extract;
+    extract.offsets = at;
+    Value* const part = builder.value(extract, {&tile}, cut.part);
+    if (!cut.parts_columns()) return part;
+    Extents const& shape = cut.part.shape();
+    Type const groups_first =
+        Type::tile(cut.element, {shape[1], shape[0], shape[2]}, cut.part.layout()->transposed({1, 0, 2}));
+    Value* const turned = builder.value(ir::make_op<ir::TransOp>(Extents{1, 0, 2}), {part}, groups_first);
+    return builder.value(ir::ReshapeOp{}, {turned}, Type::tile(cut.element, cut.chunk, cut.fragment));
+  }
+
+  /// Holds the place of a warpgroup's part of the first chunk.
+  struct Places {
+    std::vector<Value*> offsets;  ///< along the tensor's axes
+    Value* row = nullptr;         ///< to be parted among several axes of the box; null: the first
+  };
+
+  /// Gives the places of this warpgroup. `of_warp`: 16 rows for each warp before this one.
+  static Places places_of(ir::Builder& builder, Send const& send, Cut const& cut, Value* warp, Value* of_warp,
+                          std::vector<Value*> offsets) {
+    Places places{std::move(offsets)};
+    Value* row = cut.transposed ? nullptr : of_warp;
+    Value* column = cut.transposed ? of_warp : nullptr;
+    if (cut.parts_columns()) {
+      Value* const in_column = builder.same(ir::RemOp{}, {warp, builder.index(cut.grid.rows)});
+      Value* const number = builder.same(ir::DivOp{}, {warp, builder.index(cut.grid.rows)});
+      row = builder.same(ir::MulOp{}, {in_column, builder.index(rows_per_warp)});
+      column = builder.same(ir::MulOp{}, {number, builder.index(cut.tile.shape().back())});
+    }
+    auto const move = [&](std::size_t from_last, Value* by) {
+      Value*& offset = places.offsets[places.offsets.size() - from_last];
+      if (by != nullptr) offset = builder.same(ir::AddOp{}, {offset, by});
+    };
+    move(1, column);
+    if (send.type().rank() == 2)
+      move(2, row);
+    else
+      places.row = row;
+    return places;
+  }
+
+  /// Gives the places of this warpgroup's part of another chunk.
+  static std::vector<Value*> moved(ir::Builder& lane, Cut const& cut, Extents const& box, Places const& places,
+                                   Extents const& at) {
+    std::vector<Value*> result = places.offsets;
+    std::size_t const leading = result.size() - static_cast<std::size_t>(box.size());
+    auto const add = [&](int axis, Value* more) {
+      Value*& offset = result[leading + static_cast<std::size_t>(axis)];
+      offset = lane.same(ir::AddOp{}, {offset, more});
+    };
+    if (box.size() == 2) {
+      add(0, lane.index(at[0]));
+    } else {
+      std::int64_t const rows = target::tile_of_box(box)[0];
+      std::int64_t behind = rows;  // of one step along the axis
+      for (int axis = 0; axis + 1 < box.size(); ++axis) {
+        behind /= box[axis];
+        if (cut.box[axis] == box[axis]) continue;  // each copy takes the whole axis
+        Value* row = lane.index(at[0]);
+        if (places.row != nullptr) row = lane.same(ir::AddOp{}, {places.row, row});
+        Value* const steps = lane.same(ir::DivOp{}, {row, lane.index(behind)});
+        bool const outermost = behind * box[axis] == rows;
+        add(axis, outermost ? steps : lane.same(ir::RemOp{}, {steps, lane.index(box[axis])}));
+      }
+    }
+    add(box.size() - 1, lane.index(at[1]));
+    return result;
   }
 
   /// Counts the groups that a lane committed after the one that reads this chunk's buffer now. -1: nothing reads it, or

@@ -26,12 +26,18 @@ namespace tegula::transform {
 /// element in chunks of one shape take the same buffers in turn, if each takes all of them and no wait is for an
 /// earlier turn's store to the same place.
 ///
+/// The rows of the product may be several axes of the stored box. Each copy then takes 64 rows as a box of these axes
+/// (target/box_rows.hpp): [1, 4, 16, 64] of a tile<1x8x16x128xbf16>. Where warpgroups hold parts of a product's
+/// columns, a chunk has the columns of a swizzled row from each; these parts lie one behind the other in the buffer,
+/// and each warpgroup sends its own.
+///
 /// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for
 /// another. At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same
 /// place again it waits for those of the previous iteration.
 ///
 /// Stores stay as they are for
 /// - tensors that TMA cannot write;
+/// - boxes of which 64 rows of the product are not a box;
 /// - tensors that the kernel accesses elsewhere too, other than by updates of boxes by the same operation;
 /// - places that may begin before the tensor;
 /// - places where one warpgroup would overwrite another's store of an earlier iteration.

@@ -19,6 +19,8 @@
 #include "layout/shared_access.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/global_accesses.hpp"
+#include "transform/common/kernel_plan.hpp"
+#include "transform/common/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -30,7 +32,6 @@ using namespace global_accesses;
 
 constexpr int access_bytes = 16;  // the widest access of one thread
 constexpr int lanes_per_warp = 32;
-constexpr int max_warps = 16;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
@@ -65,7 +66,11 @@ struct Square {
 
 class Assignment {
  public:
-  Assignment(ir::Function& function, analysis::AxisFacts const& facts) : function_(function), facts_(facts) {}
+  /// `shared`: bytes of shared memory of a CTA.
+  Assignment(ir::Function& function, analysis::AxisFacts const& facts, std::int64_t shared)
+      : function_(function),
+        facts_(facts),
+        room_(shared - bytes_beside_rings(function) - bytes_of_single_stages(function)) {}
 
   bool run() {
     note_widest_accesses();
@@ -419,11 +424,18 @@ class Assignment {
     // The copy engine updates boxes from products' layouts.
     bool const own_accesses = std::any_of(group.accesses.begin(), group.accesses.end(),
                                           [](Op const* access) { return !analysis::updated_box(*access); });
-    bool const moves_memory =
-        own_accesses && layout->registers() > 1 && narrower && layout->free_bits(layout::Dim::lane) == 0;
+    bool const moves_memory = own_accesses && layout->registers() > 1 && narrower &&
+                              layout->free_bits(layout::Dim::lane) == 0 && can_be_exchanged(group);
     if (moves_memory || !reaches_shared(group, *layout)) return;
     group.layout = layout;
     derive_from(group);
+  }
+
+  /// Tells whether shared memory holds a tile of the group while its elements change threads.
+  [[nodiscard]] bool can_be_exchanged(Group const& group) const {
+    return std::all_of(group.values.begin(), group.values.end(), [&](Value const* value) {
+      return value->type().elements() * bytes(value->type().element()) <= room_;
+    });
   }
 
   /// Tells whether threads with this layout find the elements of a tile where shared memory holds them, or has to.
@@ -554,6 +566,7 @@ class Assignment {
 
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
+  std::int64_t room_;  ///< bytes that one stage of each ring leaves
   std::map<Value*, int> numbers_;
   std::vector<int> parent_;
   std::vector<Value*> order_;
@@ -562,53 +575,20 @@ class Assignment {
   std::map<Op const*, std::int64_t> widest_;  ///< elements that an access can take at once
 };
 
-/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
-int bits_moved(Op const& op) {
-  if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !at_indices(op)) return 0;
-  return bits((op.is<ir::FetchOp>() ? *op.result() : *accessed_tile(op)).type().element());
-}
-
-/// Chooses the warps for the largest tile of the module, or takes the number that a kernel already states.
-int wanted_warps(ir::Module const& module) {
-  std::int64_t max = 1;
-  int given = 0, moved = 0;
-  bool transposes = false;
-  for (auto const& function : module.functions()) {
-    if (function->is_kernel()) given = std::max(given, function->warps);
-    ir::walk(*function, [&](Op& op) {
-      for (int i = 0; i < op.result_count(); ++i)
-        if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
-      moved = std::max(moved, bits_moved(op));
-      transposes = transposes || op.is<ir::TransOp>();
-    });
-  }
-  if (given != 0) return given;
-  // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
-  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
-  // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles
-  // take longer in fewer warps.
-  // Two warps or more, since a multiprocessor has few CTAs.
-  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
-  bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
-  std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
-  std::int64_t const wanted = max / (lanes_per_warp * per_thread);
-  int warps = 1;
-  while (warps < wanted && warps < max_warps) warps *= 2;
-  return warps;
-}
-
 }  // namespace
 
 PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
-  int const asked = context.options.warps;
   bool changed = false;
-  int const warps = asked != 0 ? asked : wanted_warps(module);
+  int warps = 0;
+  for (auto const& function : module.functions())
+    if (function->is_kernel()) warps = std::max(warps, function->warps);
+  if (warps == 0) warps = context.options.warps != 0 ? context.options.warps : warps_of_rows(module);
   for (ir::Function* function : analysis::callees_first(module)) {
     if (function->warps == 0) {
       function->warps = warps;
       changed = true;
     }
-    changed = Assignment(*function, analyses.axis_facts()).run() || changed;
+    changed = Assignment(*function, analyses.axis_facts(), context.target.shared).run() || changed;
   }
   return result_of(changed);
 }

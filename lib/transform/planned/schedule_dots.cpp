@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "analysis/shared_accesses.hpp"
 #include "ir/builder.hpp"
@@ -10,10 +11,12 @@
 #include "ir/walk.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "layout/shared_layouts.hpp"
+#include "tegula/support/error.hpp"
 #include "transform/common/carried.hpp"
+#include "transform/common/dot_chains.hpp"
 #include "transform/common/dot_paths.hpp"
 #include "transform/common/fetches.hpp"
-#include "transform/common/ring_lifetimes.hpp"
+#include "transform/common/role_registers.hpp"
 #include "transform/common/tf32_bits.hpp"
 
 namespace tegula::transform {
@@ -39,6 +42,21 @@ std::optional<Carry> open_carry(Op const& dot) {
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
+/// Gives the chain that begins with this product if all its products stay open: of one shape, with copied operands.
+std::optional<DotChain> open_chain(Op& dot) {
+  auto chain = chain_from(dot);
+  if (!chain) return std::nullopt;
+  auto const& first = dot.as<ir::DotOp>();
+  for (Op const* next : chain->dots) {
+    auto const& plan = next->as<ir::DotOp>();
+    bool const alike = plan.path == ir::ProductPath::wgmma && plan.warps == first.warps &&
+                       next->lhs()->type().element() == dot.lhs()->type().element() &&
+                       next->rhs()->type().element() == dot.rhs()->type().element();
+    if (!alike || plan.left != ir::OperandPlace::copied || plan.right != ir::OperandPlace::copied) return std::nullopt;
+  }
+  return chain;
+}
+
 /// Products that were issued and are waited for where the last one's result is needed. Each adds to the one before.
 struct OpenProducts {
   std::vector<Op*> dots;  ///< stand until the wait is made
@@ -57,23 +75,33 @@ class Schedule {
     });
     if (dots_.empty()) return false;
     bool const truncates = takes_upper_bits(function_);
-    int const asked = function_.warps != 0 ? function_.warps : context_.options.warps;
-    if (asked % context_.target.warps_per_group == 0) store_operands();
-    if (function_.warps == 0)
-      function_.warps =
-          context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
-    std::vector<target::Finding> reasons;  // why no wgmma takes them
-    for (Op const* dot : dots_) reasons.push_back(no_wgmma(*dot, function_.warps));
-    for (std::size_t i = 0; i < dots_.size(); ++i) {
-      Op& dot = *dots_[i];
-      if (!reasons[i].empty() && !no_mma(dot, function_.warps).empty())
-        multiply_by_lanes(dot, why_lanes(dot), truncates && dot.as<ir::DotOp>().precision == ir::DotPrecision::tf32);
-      else if (!reasons[i].empty())
-        warp_by_warp(dot, reasons[i]);
-      else if (auto const carry = open_carry(dot))
-        carried(dot, *carry);
-      else
-        waited_for(dot);
+    for (Op const* dot : dots_)
+      if (std::string const why = why_not_as_planned(*dot); !why.empty()) {
+        context_.diagnostics.error("schedule-dots: the product cannot go as its plan says: " + why, dot->where());
+        return false;
+      }
+    for (Op* dot : dots_) store_operands(*dot);
+    for (Op* dot : dots_) {
+      if (in_chain_.count(dot) != 0) continue;  // issued with the first one, and erased
+      auto const& plan = dot->as<ir::DotOp>();
+      switch (plan.path) {
+        case ir::ProductPath::wgmma:
+          if (auto const chain = open_chain(*dot))
+            carried_in_turn(*chain);
+          else if (auto const carry = open_carry(*dot))
+            carried(*dot, *carry);
+          else
+            waited_for(*dot);
+          break;
+        case ir::ProductPath::mma:
+          warp_by_warp(*dot);
+          break;
+        case ir::ProductPath::lanes:
+          multiply_by_lanes(*dot, why_lanes(*dot), truncates && plan.precision == ir::DotPrecision::tf32);
+          break;
+        case ir::ProductPath::open:
+          throw InternalError("schedule-dots: a dot without a path");
+      }
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
     for (OpenProducts const& open : open_) wait_for(open);
@@ -87,35 +115,68 @@ class Schedule {
   }
 
  private:
-  /// Stores computed operands to where wgmma reads them, as long as shared memory holds them beside the rings: right
-  /// ones, and left ones that are transposed, since other warps have computed their rows.
-  void store_operands() {
-    for (Op* dot : dots_) {
-      if (Layout const* const layout = stored_right_layout(*dot); layout != nullptr && has_room(*dot->rhs()))
-        dot->set_operand(dot->position("rhs"), stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
-      Layout const* const layout = stored_left_layout(*dot);
-      if (layout == nullptr || !has_room(*dot->lhs())) continue;
-      Op& turned = *dot->lhs()->defining_op();
-      Value* const stored = stored_operand(*dot, turned.operand(), layout, widest_swizzle_alignment);
-      ir::Builder builder = ir::Builder::before(*dot);
-      builder.set_where(dot->where());
-      dot->set_operand(dot->position("lhs"), builder.value(turned.as<ir::TransOp>(), {stored}, dot->lhs()->type()));
-    }
+  /// Stores the operands that the plan says to where wgmma reads them: right ones, and left ones that are transposed,
+  /// since other warps have computed their rows.
+  static void store_operands(Op& dot) {
+    auto const& plan = dot.as<ir::DotOp>();
+    bool const right = plan.right == ir::OperandPlace::stored, left = plan.left == ir::OperandPlace::stored;
+    if (!right && !left) return;
+    StoredOperands const stored = stored_operands(dot);
+    if (right)
+      dot.set_operand(dot.position("rhs"), stored_operand(dot, dot.rhs(), stored.right, widest_swizzle_alignment));
+    if (!left) return;
+    Op& turned = *dot.lhs()->defining_op();
+    Value* const tile = stored_operand(dot, turned.operand(), stored.left, widest_swizzle_alignment);
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    dot.set_operand(dot.position("lhs"), builder.value(turned.as<ir::TransOp>(), {tile}, dot.lhs()->type()));
   }
-  [[nodiscard]] bool has_room(Value const& operand) const {
-    std::int64_t const size = operand.type().elements() * bytes(operand.type().element());
-    return min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size <=
-           static_cast<std::int64_t>(context_.target.shared);
+
+  /// Explains why a product cannot go as it states, for plans that stand in a text. Empty: it can.
+  [[nodiscard]] std::string why_not_as_planned(Op const& dot) const {
+    auto const& plan = dot.as<ir::DotOp>();
+    if (plan.path == ir::ProductPath::lanes) return {};
+    if (plan.warps.size() < 2 || plan.warps.size() > 3) return "it states no warps along rows and columns";
+    layout::WarpGrid const grid = grid_of(dot);
+    if (grid.warps() != function_.warps)
+      return std::to_string(grid.warps()) + " warps, but the kernel has " + std::to_string(function_.warps);
+    if (plan.path == ir::ProductPath::mma) {
+      std::string why = no_mma(dot, function_.warps);
+      Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
+      if (why.empty()) (void)layout::mma_layout(d, grid, why);
+      bool const whole = plan.step == 0;
+      std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+      bool const readable =
+          whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
+                    readable_in_parts(*dot.rhs(), false, plan.step));
+      return !why.empty() || readable ? why : "K is not read " + std::to_string(plan.step) + " elements at a time";
+    }
+    StoredOperands stored;
+    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
+    if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
+    if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
+    target::Finding why = no_wgmma(dot, stored);
+    if (!why.empty()) return why.text();
+    int const cta_warps = function_.warps + producer_warps;
+    auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
+    if (std::find(grids.begin(), grids.end(), grid) != grids.end()) return {};
+    return why.empty() ? "wgmma does not divide it among the warps so" : why.text();
+  }
+
+  /// Gives the arrangement of the warps that the plan states.
+  static layout::WarpGrid grid_of(Op const& dot) {
+    Extents const& warps = dot.as<ir::DotOp>().warps;
+    return {static_cast<int>(warps[0]), static_cast<int>(warps[1]), warps.size() > 2 ? static_cast<int>(warps[2]) : 1};
   }
 
   /// Gives the operand as wgmma takes it.
-  Value* operand_of(ir::Builder& builder, Value* tile) {
+  static Value* operand_of(ir::Builder& builder, Value* tile, layout::WarpGrid grid) {
     FetchedOperand const source = fetched_operand(*tile);
     if (source.view != nullptr)
       return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
     std::string why;
     Type const& type = tile->type();
-    Layout const* const layout = layout::wgmma_a_layout(type.shape(), bytes(type.element()), function_.warps, why);
+    Layout const* const layout = layout::wgmma_a_layout(type.shape(), bytes(type.element()), grid, why);
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
   }
 
@@ -127,33 +188,61 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
   }
 
+  /// Issues a chain's products one behind the other, and waits for each when the next one is issued: its operands'
+  /// stages are free then.
+  void carried_in_turn(DotChain const& chain) {
+    for (std::size_t i = 0; i < chain.dots.size(); ++i) {
+      Op& dot = *chain.dots[i];
+      in_chain_.insert(&dot);
+      Op& commit = open_product(dot, chain.carry, *dot.in<ir::DotOp>("accumulator"));
+      if (i + 1 == chain.dots.size()) {
+        close_behind(chain.carry, commit);
+        continue;
+      }
+      ir::Builder behind = ir::Builder::after(commit);
+      behind.set_where(commit.where());
+      behind.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
+    }
+  }
+
   void carried(Op& dot, Carry const& carry) {
+    close_behind(carry, open_product(dot, carry, *carry.loop.carried(carry.number)));
+  }
+
+  /// Remembers the last commit to a carried sum.
+  void close_behind(Carry const& carry, Op& commit) {
+    auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
+                                    [&](PendingLoop const& known) { return known.loop == &carry.loop.op(); });
+    PendingLoop& known =
+        found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&carry.loop.op(), {}});
+    known.groups.push_back({&commit, carry.number});
+  }
+
+  /// Issues and commits a product that adds to `sum`, which stays open over the iterations of its loop.
+  static Op& open_product(Op& dot, Carry const& carry, Value& sum) {
     auto const& [loop, k] = carry;
     std::string why;
-    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), grid_of(dot), why);
     Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
 
     ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(dot.where());
-    loop.set_init(k, laid_out(before, loop.init(k), layout));
-    loop.carried(k)->set_type(pending);
-    loop.result(k)->set_type(pending);
+    if (&sum == loop.carried(k)) {
+      loop.set_init(k, laid_out(before, loop.init(k), layout));
+      loop.carried(k)->set_type(pending);
+      loop.result(k)->set_type(pending);
+    }
 
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
-    Value* const a = operand_of(builder, dot.lhs());
-    Value* const b = operand_of(builder, dot.rhs());
+    Value* const a = operand_of(builder, dot.lhs(), grid_of(dot));
+    Value* const b = operand_of(builder, dot.rhs(), grid_of(dot));
     // Products of one shape on the same accumulators need none between (PTX: wgmma.fence), but ptxas puts it in.
-    Value* const fenced =
-        builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {loop.carried(k)}, pending);
+    Value* const fenced = builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {&sum}, pending);
     Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
     Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
     ir::replace(dot, product);
-    auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
-                                    [&](PendingLoop const& known) { return known.loop == &carry.loop.op(); });
-    PendingLoop& known =
-        found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop.op(), {}});
-    known.groups.push_back({&commit, k});
+    return commit;
   }
 
   /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
@@ -210,13 +299,13 @@ class Schedule {
 
   void waited_for(Op& dot) {
     std::string why;
-    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), grid_of(dot), why);
     Type const tile = dot.result()->type().with_layout(layout), pending = tile.as(ir::TypeKind::pending);
     OpenProducts* const before = added_to(dot);
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
-    Value* a = operand_of(builder, dot.lhs());
-    Value* const b = operand_of(builder, dot.rhs());
+    Value* a = operand_of(builder, dot.lhs(), grid_of(dot));
+    Value* const b = operand_of(builder, dot.rhs(), grid_of(dot));
     std::vector<Value*> operands;  // of the fence: the registers that the product reads
     std::vector<Type> types;
     auto const fence = [&](Value* value) {
@@ -308,9 +397,9 @@ class Schedule {
     }
   }
 
-  /// Tells whether a value is loop-carried, the result of a product of the previous iteration, and what a product of
-  /// this one adds to.
-  static bool in_place(Loop const& loop, Value const& value) {
+  /// Tells whether a value is loop-carried, and the result of a product of the previous iteration which stays where it
+  /// is: a product of this one adds to it, or several ops read it.
+  static bool stays_in_place(Loop const& loop, Value const& value) {
     for (int k = 0; k < loop.count(); ++k) {
       if (handed_on(&value) != loop.carried(k)) continue;
       Op const* const wait = handed_on(loop.yielded(k))->defined_by<ir::WgmmaWaitOp>();
@@ -321,9 +410,20 @@ class Schedule {
         auto const accumulator = op.all<ir::WgmmaOp>("accumulator");
         added_to = added_to || (!accumulator.empty() && handed_on(accumulator[0]) == loop.carried(k));
       }
-      return added_to;
+      std::set<Op const*> readers;
+      collect_readers(*loop.carried(k), readers);
+      return added_to || readers.size() > 1;
     }
     return false;
+  }
+
+  /// Collects the ops that read a value, also behind ops that hand it on.
+  static void collect_readers(Value const& value, std::set<Op const*>& readers) {
+    for (ir::Use const& use : value.uses())
+      if (use.user->is<ir::ConvertLayoutOp>() || use.user->is<ir::WgmmaFenceOp>())
+        collect_readers(*use.user->result(use.index), readers);
+      else
+        readers.insert(use.user);
   }
 
   /// Waits ahead of the first product of an iteration where accumulators are read while products are open. Those of the
@@ -338,7 +438,7 @@ class Schedule {
       open = open || product;
       if (!open || product || fence || op.is<ir::ConvertLayoutOp>() || op.info().has(ir::terminator)) continue;
       read = read || std::any_of(op.operands().begin(), op.operands().end(),
-                                 [&](Value const* operand) { return in_place(loop, *operand); });
+                                 [&](Value const* operand) { return stays_in_place(loop, *operand); });
     }
     if (!read) return;
     for (int k = 0; k < loop.count(); ++k)
@@ -368,14 +468,15 @@ class Schedule {
 
   /// Makes a product of registers, done when the next op runs; in parts along K where the operands would fill the
   /// registers.
-  void warp_by_warp(Op& dot, target::Finding const& reason) {
-    layout::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
+  static void warp_by_warp(Op& dot) {
+    layout::WarpGrid const grid = grid_of(dot);
+    auto const& plan = dot.as<ir::DotOp>();
     Type const& d = dot.result()->type();
     std::string why;
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
     Value* sum = nullptr;
-    std::int64_t const depth = dot.lhs()->type().shape()[1], step = depth_of_part(dot, grid);
+    std::int64_t const depth = dot.lhs()->type().shape()[1], step = plan.step == 0 ? depth : plan.step;
     for (std::int64_t from = 0; from < depth; from += step) {
       bool const whole = step == depth;
       Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, builder.index(from), step);
@@ -388,7 +489,7 @@ class Schedule {
       Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
       if (sum == nullptr)
         sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), layout::mma_layout(d.shape(), grid, why));
-      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(reason.data())), {lhs, rhs, sum}, sum->type());
+      sum = builder.value(ir::make_op<ir::MmaOp>(plan.why), {lhs, rhs, sum}, sum->type());
     }
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
   }
@@ -409,6 +510,7 @@ class Schedule {
   std::vector<Op*> dots_;
   std::vector<PendingLoop> pending_groups_;
   std::vector<OpenProducts> open_;
+  std::set<Op const*> in_chain_;  ///< products that were issued with the first of their chain
 };
 
 }  // namespace

@@ -29,14 +29,10 @@ namespace tegula::transform {
 /// accumulators.
 ///
 /// Operands are read in place: fetched tiles (transposed ones too) from shared memory, other left operands from
-/// registers in the layout wgmma_a. A computed right operand is stored to a buffer of its own, swizzled as wgmma reads
-/// it, if one fits beside the rings. Its product is waited for in the same iteration. Tiles without a layout meet those
-/// of products at convert_layout. The number of warps is 4 per 64 rows of the products, up to 16, or the options'
-/// number. A product that wgmma does not support becomes an mma of registers, warp by warp. One that neither supports
-/// becomes multiply-adds of lanes, an element of K at a time. Such are products of f64, of f32 in full, and of rows,
-/// columns or a K that fill no instruction. Needs: no-calls. Leaves: no-dots.
-///
-/// Order: free behind narrow-masks.
+/// registers in the layout wgmma_a. A computed operand is stored to a buffer of its own where the plan says so,
+/// swizzled as wgmma reads it. Its product is waited for in the same iteration. Tiles without a layout meet those of
+/// products at convert_layout. By the plan a product becomes an mma of registers, warp by warp, or multiply-adds of
+/// lanes, an element of K at a time. Needs: no-calls, planned-dots. Leaves: no-dots.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/accesses.hpp"
 #include "ir/match.hpp"
 #include "ir/source.hpp"
 #include "transform/common/fold.hpp"
@@ -142,9 +143,39 @@ Value* trans(Site& site) {
   return nullptr;
 }
 
+/// Gives the axes of extent 1.
+Extents units(Extents const& shape) {
+  Extents result;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] == 1) result.push_back(axis);
+  return result;
+}
+
+Extents without_units(Extents const& shape) {
+  Extents result;
+  for (std::int64_t const extent : shape)
+    if (extent != 1) result.push_back(extent);
+  return result;
+}
+
+/// Rewrites a reshape that only drops and adds axes of extent 1 as squeeze and expand_dims.
+Value* of_units(Site& site) {
+  Type const &from = site.operand()->type(), &to = site.type();
+  if (from.layout() != nullptr || to.layout() != nullptr) return nullptr;
+  Extents const large = without_units(from.shape());
+  if (large.empty() || large != without_units(to.shape())) return nullptr;
+  Value* tile = site.operand();
+  if (Extents const axes = units(from.shape()); !axes.empty())
+    tile = site.builder.value(ir::make_op<ir::SqueezeOp>(axes), {tile}, from.with_shape(large));
+  if (Extents const axes = units(to.shape()); !axes.empty())
+    tile = site.builder.value(ir::make_op<ir::ExpandDimsOp>(axes), {tile}, to);
+  return tile;
+}
+
 Value* reshape(Site& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
+  if (Value* const tile = of_units(site)) return tile;
   Op* const inner = x->defined_by<ir::ReshapeOp>();
   if (inner != nullptr && site.type().layout() == nullptr)
     return site.builder.op(ir::ReshapeOp{}, {inner->operand()}, {site.type()}).result();
@@ -183,11 +214,13 @@ Value* reduce(Site& site) {
   return picks ? of_uniform(site) : nullptr;
 }
 
-/// A slice has its tensor's extents along the other axes.
+/// A view has its tensor's extents, but for a slice along its axis.
 Value* extent(Site& site) {
-  Op const* const slice = site.operand()->defined_by<ir::SliceOp>();
-  if (slice == nullptr || slice->as<ir::SliceOp>().axis == site.op.as<ir::ExtentOp>().axis) return nullptr;
-  return site.same_op({slice->in<ir::SliceOp>("tensor")}, site.type());
+  Op const* const view = ir::view_op(*site.operand());
+  auto const axis = static_cast<int>(site.op.as<ir::ExtentOp>().axis);
+  if (view == nullptr || (view->is<ir::SliceOp>() && view->as<ir::SliceOp>().axis == axis)) return nullptr;
+  auto const of_tensor = ir::make_op<ir::ExtentOp>(std::int64_t{ir::viewed_axis(*view, axis)});
+  return site.builder.value(of_tensor, {view->in("tensor")}, site.type());
 }
 
 Value* splat(Site& site) {

@@ -34,7 +34,7 @@ PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassCont
 ///
 /// Needs: tile ops without layouts.  Leaves: native functions of at most 32 bits.
 ///
-/// Order: free behind narrow-masks and schedule-dots, which make integers and products.
+/// Order: free behind narrow-masks, plan-kernel and schedule-dots, which make integers, decisions and products.
 PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -155,7 +155,6 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassCo
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < users.size(); ++i) bytes = std::max(bytes, offsets[i] + users[i].bytes);
   if (bytes > context.target.shared) {
-    context.savings.missing = bytes - context.target.shared;
     std::vector<ir::SharedUser> placed = users;
     for (std::size_t i = 0; i < placed.size(); ++i) placed[i].offset = offsets[i];
     context.diagnostics.error(

@@ -27,7 +27,8 @@ class Build {
   bool run() {
     std::vector<Op*> maps;
     for (Op& op : function_.body())
-      if (op.is<ir::TensorMapOp>() && op.in<ir::TensorMapOp>("tensor")->defining_op() != nullptr) maps.push_back(&op);
+      if (op.is<ir::TensorMapOp>() && op.in<ir::TensorMapOp>("tensor")->defined_by<ir::SliceOp>() != nullptr)
+        maps.push_back(&op);
     if (maps.empty()) return false;
     // One barrier is enough for those that stand behind each other.
     for (std::size_t first = 0; first < maps.size();) {
@@ -58,8 +59,9 @@ class Build {
     std::vector<std::vector<Value*>> parts;  // by value, slice, home
     for (Op* map : maps) {
       Value* const slice = map->in<ir::TensorMapOp>("tensor");
-      auto& parameter = const_cast<Value&>(ir::parameter_behind(*slice));
-      Value* const by_value = tensor_map_at_start(function_, parameter, map->as<ir::TensorMapOp>());
+      auto& whole = const_cast<Value&>(ir::unsliced(*slice));
+      Value* const by_value =
+          tensor_map_at_start(function_, whole, map->as<ir::TensorMapOp>(), map->result()->type().shape());
       Value* const home = builder.value(ir::make_op<ir::BufferAllocOp>(std::int64_t{8}), {},
                                         Type::shared(Element::i64, {1}, layout::dense_layout({1})));
       home->set_name("home");
@@ -86,8 +88,8 @@ class Build {
   /// Lets copies of a slice without elements begin outside of the one element that its descriptor has.
   static void keep_outside(ir::Builder& builder, Value& map, Value& slice) {
     std::set<std::int64_t> axes;
-    for (Value* at = &slice; at->defining_op() != nullptr; at = at->defining_op()->in<ir::SliceOp>("tensor"))
-      axes.insert(at->defining_op()->as<ir::SliceOp>().axis);
+    for (Value* at = &slice; Op* const op = at->defined_by<ir::SliceOp>(); at = op->in<ir::SliceOp>("tensor"))
+      axes.insert(op->as<ir::SliceOp>().axis);
     std::vector<Op*> users;
     for (ir::Use const& use : map.uses()) users.push_back(use.user);
     std::vector<Value*> empty;

@@ -20,18 +20,9 @@ bool has_coordinates(Op const& op) {
   return op.info().names("map") && op.info().names("offsets") && !op.is<ir::FetchOp>();
 }
 
-/// Gives the elements that a copy takes along each axis of its tensor.
-Extents box_of(Op const& op) {
-  Value const& map = *op.in("map");
-  Value const* const view = ir::view_of(op);  // a prefetch has none
-  Extents box = (view == nullptr ? map : *view).type().shape();
-  while (box.size() < map.type().rank()) box.insert(0, 1);
-  return box;
-}
-
 bool clamp(Op& op, analysis::AxisFacts const& facts) {
   using Limits = std::numeric_limits<std::int32_t>;
-  Extents const box = box_of(op);
+  Extents const box = ir::copied_box(op);
   int const first = op.position("offsets");
   ir::Builder builder = ir::Builder::before(op);
   builder.set_where(op.where());

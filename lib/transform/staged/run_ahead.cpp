@@ -54,6 +54,13 @@ std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& f
   return needed;
 }
 
+/// Counts the fills of a ring in a block: several products of an iteration may take turns with one.
+std::int64_t fills_of_ring(std::int64_t ring, Block const& block) {
+  std::int64_t count = 0;
+  for (Op const& op : block) count += fills(op) && op.as<ir::ElectOp>().ring == ring ? 1 : 0;
+  return count;
+}
+
 bool let_run_ahead(Op& loop, CompileOptions const& options) {
   std::vector<Op*> fills_here;
   std::int64_t distance = 0;
@@ -61,7 +68,8 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
     if (!fills(op)) continue;
     fills_here.push_back(&op);
     auto const& fill = op.as<ir::ElectOp>();
-    std::int64_t const max = fill.stages > 1 && released_here(fill, loop) ? fill.stages : fill.stages - 1;
+    std::int64_t const turns = fill.stages / fills_of_ring(fill.ring, loop.block());  // iterations that the ring holds
+    std::int64_t const max = fill.stages > 1 && released_here(fill, loop) ? turns : turns - 1;
     distance = fills_here.size() == 1 ? max : std::min(distance, max);
   }
   if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);

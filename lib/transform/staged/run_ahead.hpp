@@ -7,7 +7,7 @@ namespace tegula::transform {
 
 /// Moves the fills of a loop's rings D iterations before their readers, in a kernel whose warps are not specialised. D
 /// is the loop's `distance`, or without one as large as the rings allow. A ring of S stages allows S iterations, or S -
-/// 1 if a stage is released in the next iteration.
+/// 1 if a stage is released in the next iteration; S / 2 if two products of an iteration take turns with it.
 ///
 ///   before: for %i = %lo to %hi step %s carry (%use = %u) {
 ///             elect {role = producer} { fill of %i, %use }

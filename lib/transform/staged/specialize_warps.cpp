@@ -1,11 +1,16 @@
 #include "transform/staged/specialize_warps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "analysis/effects.hpp"
+#include "analysis/register_pressure.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/families.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/dead_code.hpp"
@@ -58,13 +63,16 @@ bool reads_any_of(Op const& op, Ops const& makers) {
   return false;
 }
 
+/// Registers that consumers need beside their values.
+constexpr int spare_registers = 24;
+
 class Specialization {
  public:
   Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr || meets_at_cta_barrier()) return false;
+    if (last == nullptr || lacks_threads() || meets_at_cta_barrier()) return false;
     hoist_launch_statements(*last);
     std::vector<Op*> region;
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
@@ -94,12 +102,28 @@ class Specialization {
     }
     moving.insert(moving.end(), region.begin(), region.end());
     make_consumer(split.add_block(), moving);
+    if (std::int64_t const asked = registers_of_copies(split.block(0)); asked != 0) {
+      Extents const registers = registers_of_roles(function_.warps, context_.target, asked);
+      if (analysis::register_pressure(split.block(1)) + spare_registers <= registers[1])
+        split.as<ir::WarpSpecializeOp>().registers = registers;
+    }
     for (Op* op : end) op->move_before(function_.body().back());
     function_.warps += producer_warps;
     return true;
   }
 
  private:
+  /// Gives the registers that a producer needs for the places of its copies; 0: few.
+  static std::int64_t registers_of_copies(Block& producer) {
+    constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
+    std::map<Block const*, std::int64_t> copies;
+    std::int64_t most = 0;
+    ir::walk(producer, [&](Op& op) {
+      if (ir::copies_in(op)) most = std::max(most, ++copies[op.parent()]);
+    });
+    return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
+  }
+
   /// Tells whether the op begins the meeting of the cluster at the end of the kernel.
   static bool meets_cluster(Op& op) {
     auto next = op.parent()->begin();
@@ -119,6 +143,17 @@ class Specialization {
       if (found) return last;
     }
     return nullptr;
+  }
+
+  /// Tells whether a CTA has no threads for a producer. With specialization `on` the kernel is refused then.
+  bool lacks_threads() {
+    int const possible = context_.target.threads / context_.target.lanes;
+    if (context_.options.specialization == Choice::on || function_.warps + producer_warps <= possible) return false;
+    context_.diagnostics.remark(
+        fmt::format("specialize-warps: copies do not get separate warps: {} warps compute, and a CTA has {}",
+                    function_.warps, possible),
+        function_.where);
+    return true;
   }
 
   /// Tells whether warps exchange. An exchange between warps takes the barrier of the whole CTA, at which producers do

@@ -15,6 +15,8 @@
 #include "ir/walk.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
+#include "target/box_rows.hpp"
+#include "tegula/target/tma_rules.hpp"
 #include "transform/common/dot_paths.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/tensor_maps.hpp"
@@ -28,6 +30,18 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
+/// True for a reshape to rows of the operand's last axis, one behind the other, which one copy can bring.
+bool makes_rows(Op const& op) {
+  if (!op.is<ir::ReshapeOp>()) return false;
+  Extents const &from = op.operand()->type().shape(), &to = op.result()->type().shape();
+  return from.size() > 2 && to == target::tile_of_box(from) && to[0] <= tma_rule::max_box_extent;
+}
+/// Gives the only use of a load if it makes rows; null otherwise.
+Op* rows_of(Op const& load) {
+  auto const& uses = load.result()->uses();
+  return uses.size() == 1 && makes_rows(*uses[0].user) ? uses[0].user : nullptr;
+}
+
 /// Tells whether an operand of such a product is made of this value. Only ops that a product can look through, or that
 /// keep it in registers, lie between.
 template <class Wanted>
@@ -35,7 +49,9 @@ bool feeds(Value const& value, Wanted const& wanted) {
   return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
     Op const& user = *use.user;
     if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator") && wanted(user);
-    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds(*user.result(), wanted);
+    bool const looks_through =
+        user.is<ir::TransOp>() || user.is<ir::CastOp>() || user.is<ir::ExtractOp>() || makes_rows(user);
+    return looks_through && feeds(*user.result(), wanted);
   });
 }
 bool feeds_product(Value const& value) {
@@ -43,6 +59,16 @@ bool feeds_product(Value const& value) {
 }
 bool feeds_tensor_cores(Value const& value) {
   return feeds(value, [](Op const& dot) { return no_tensor_core(dot).empty(); });
+}
+
+/// Tells whether a box of a copied tile can be read where it lies.
+bool is_view(ir::ExtractOp const& box, ir::Type const& part, Layout const& layout) {
+  std::string ignored;
+  layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(layout, ignored);
+  if (box.uniform || offsets == nullptr || !offsets->movable(part.shape(), ignored)) return false;
+  for (int axis = 0; axis < box.offsets.size(); ++axis)
+    if (box.offsets[axis] % part.shape()[axis] != 0) return false;
+  return true;
 }
 
 bool in_staged_loop(Op const& op) {
@@ -79,7 +105,15 @@ class Paths {
 
  private:
   bool decide(Op& load) {
-    ir::Type const& tile = load.result()->type();
+    Op* const rows = rows_of(load);
+    if (rows != nullptr && feeds_product(*rows->result()) && fetch(load, rows)) return true;
+    return fetch(load, nullptr);
+  }
+
+  /// Makes a copy of a load, or of the rows that a reshape makes of it. If there is a reason against it, the load gets
+  /// it; one with such a reshape is tried by itself.
+  bool fetch(Op& load, Op* rows) {
+    ir::Type const& tile = (rows == nullptr ? load : *rows).result()->type();
     Finding why;
     Layout const* const layout = layout_of(tile, feeds_tensor_cores(*load.result()), why);
     target::TmaPlan plan;
@@ -89,11 +123,14 @@ class Paths {
       std::int64_t const alignment = std::max<std::int64_t>(plan.alignment, 128);
       if (!plan.legal())
         why = plan.broken.front();
+      else if (rows != nullptr && plan.box[0] != tile.shape()[0])
+        return false;
       else if (size % alignment != 0)
         why = Finding(finding::stage, size, alignment);
       if (Finding const error = broken_rule(load); !error.empty()) why = error;
     }
     if (!why.empty()) {
+      if (rows != nullptr) return false;
       Symbol& reason = load.as<ir::LoadOp>().by_pointer;
       std::string const data = why.data();
       bool const known = reason.view() == data;
@@ -103,16 +140,42 @@ class Paths {
     ir::Builder builder = ir::Builder::before(load);
     builder.set_where(load.where());
     ir::FetchOp fetch;
-    fetch.share = shares(load) ? share_boxes(tile.shape(), plan.box) : 0;
-    std::vector<Value*> operands = {map_of(load, plan)};
+    fetch.share = rows == nullptr && shares(load) ? share_boxes(tile.shape(), plan.box) : 0;
+    std::vector<Value*> operands = {rows == nullptr ? map_of(load, plan) : map_of_all_rows(load, plan)};
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     operands.insert(operands.end(), offsets.begin(), offsets.end());
     Value* const fetched =
         builder.op(fetch, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
     fetched->set_name(load.result()->name());
+    Op& whole = rows == nullptr ? load : *rows;
+    if (load.as<ir::LoadOp>().pad.bits == 0) view_boxes(whole, *fetched);
     Value* const copied = builder.value(ir::BufferLoadOp{}, {fetched}, tile);
+    if (rows != nullptr) {
+      ir::replace(*rows, copied);
+      load.erase();
+      return true;
+    }
     ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
     return true;
+  }
+
+  /// Lets products read boxes of a copied tile where they lie.
+  static void view_boxes(Op const& load, Value& fetched) {
+    std::vector<Op*> boxes;
+    for (ir::Use const& use : load.result()->uses())
+      if (use.user->is<ir::ExtractOp>() && feeds_product(*use.user->result()) &&
+          is_view(use.user->as<ir::ExtractOp>(), use.user->result()->type(), *fetched.type().layout()))
+        boxes.push_back(use.user);
+    for (Op* box : boxes) {
+      ir::Type const& part = box->result()->type();
+      ir::Builder builder = ir::Builder::before(*box);
+      builder.set_where(box->where());
+      std::vector<Value*> operands = {&fetched};
+      for (std::int64_t const offset : box->as<ir::ExtractOp>().offsets) operands.push_back(builder.index(offset));
+      ir::Type const type = ir::Type::shared(part.element(), part.shape(), fetched.type().layout());
+      Value* const view = builder.op(ir::ViewOp{}, operands, {type}).result();
+      ir::replace(*box, builder.value(ir::BufferLoadOp{}, {view}, part));
+    }
   }
 
   /// Tells whether all CTAs of the cluster load the same tile, in the same iterations.
@@ -231,6 +294,13 @@ class Paths {
     for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
     wanted.swizzle = swizzle_of(plan.swizzle_bytes);
     return tensor_map_at_start(function_, *tensor, wanted);
+  }
+
+  /// Gives the map for copies of all rows that the axes of a load's box make.
+  Value* map_of_all_rows(Op const& load, target::TmaPlan const& plan) {
+    Extents box = load.result()->type().shape();
+    box[box.size() - 1] = plan.box.back();
+    return map_of_rows(function_, *load.in<ir::LoadOp>("tensor"), box, plan.swizzle_bytes);
   }
 
   ir::Function& function_;

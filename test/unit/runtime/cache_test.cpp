@@ -94,7 +94,7 @@ CompiledKernel some_kernel() {
   kernel.entry = "entry";
   kernel.threads_per_cta = 128;
   kernel.shared_bytes = 200000;
-  kernel.tensor_maps = {{0, {1, 64, 256}, Swizzle::b128, L2Promotion::b256, true}, {1, {8}}};
+  kernel.tensor_maps = {{0, {1, 0, 2}, {1, 64, 256}, Swizzle::b128, L2Promotion::b256, true}, {1, {}, {8}}};
   kernel.cluster = 2;
   kernel.dependent_launch = true;
   return kernel;

@@ -1,4 +1,5 @@
 // Tests ops on fragments and scalars, and the ops that decide how often warps run them.
+#include <bit>
 #include "block_ops.hpp"
 #include "support/elementary.hpp"
 
@@ -75,6 +76,25 @@ void elementary() {
       if (std::isnan(wanted)) CHECK(std::isnan(y.number(i)));
     }
   }
+}
+
+/// Adds a table to a row of a tensor whose axes changed places.
+void tables() {
+  HostTensor x = small_tensor(Element::f32, {3, 2, 256}, 31), y(Element::f32, {256});
+  std::string digits;
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(i));
+    for (int byte = 0; byte < 4; ++byte)
+      for (int shift : {8 * byte + 4, 8 * byte}) digits += "0123456789abcdef"[bits >> shift & 15];
+  }
+  run_clean(
+      "kernel @k(%x: in tensor<?x?x?xf32>, %y: out tensor<?xf32>) warps = 4 {\n  %0 = constant {value = 0 : i64} : "
+      "i64\n  %1 = constant {value = 1 : i64} : i64\n  %2 = constant {value = 2 : i64} : i64\n  %p = permute %x "
+      "{permutation = [1, 0, 2]} : tensor<?x?x?xf32>\n  %a = load %p, %1, %2, %0 : " +
+          tile("f32") + "\n  %b = table {data = \"" + digits + "\"} : " + tile("f32") +
+          "\n  %r = add %a, %b : " + tile("f32") + "\n  store %y, %r, %0\n  return\n}\n",
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return x.number((2 * 2 + 1) * 256 + i) + static_cast<double>(i); }) == "");
 }
 
 void conversions() {
@@ -355,8 +375,8 @@ void messages() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, butterflies, shapes,
-                           regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
+  for (auto const check : {arithmetic, integers, elementary, tables, conversions, reductions, scans, butterflies,
+                           shapes, regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
 
@@ -364,6 +384,7 @@ TEST_CASE("warps compute the arithmetic of fragments", "[sim][block]") {
   arithmetic();
   integers();
   elementary();
+  tables();
 }
 
 TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {

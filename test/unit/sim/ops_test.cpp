@@ -627,6 +627,57 @@ TEST_CASE("tiles are reshaped, cut and put one behind the other", "[sim][F30]") 
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
 TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }
+/// Loads and stores through tensors whose axes changed places, of a slice and with a slice, and gives their extents.
+void permutations() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?x?xi32>, %y: out tensor<?x?x?xi32>, %n: out tensor<?xi64>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %3 = constant {value = 3 : i64} : i64
+  %p = permute %x {permutation = [1, 0, 2]} : tensor<?x?x?xi32>
+  %rows = slice %p, %1, %3 {axis = 1} : tensor<?x?x?xi32>
+  %v = load %rows, %1, %0, %0 {pad = -9 : i32} : tile<3x5xi32>
+  %q = permute %y {permutation = [1, 0, 2]} : tensor<?x?x?xi32>
+  store %q, %v, %1, %0, %0
+  %e = extent %q : i64
+  %t = splat %e : tile<1xi64>
+  store %n, %t, %0
+  return
+})");
+  HostTensor x(Element::i32, {4, 2, 5}), y(Element::i32, {3, 2, 5}), n(Element::i64, {1});
+  for (int k = 0; k < 40; ++k) x.set_number(k, 100 + k);
+  for (int k = 0; k < 30; ++k) y.set_number(k, -5);
+  REQUIRE(simulate(module, {x.view(), y.view(), n.view()}).clean());
+  CHECK(n(0) == 2);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 5; ++k) {
+      CHECK(y(i, 0, k) == -5);
+      CHECK(y(i, 1, k) == (i < 2 ? x(i + 1, 1, k) : -9));
+    }
+}
+
+/// Tables of elements of several widths, in row-major order.
+void tables() {
+  auto const module = module_of(
+      R"(kernel @k(%f: out tensor<?x?xf32>, %h: out tensor<?xf16>, %i: out tensor<?xi16>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = table {data = "0000803f00000040000040400000804000000080000080ff"} : tile<2x3xf32>
+  store %f, %a, %0, %0
+  %b = table {data = "003c00c0"} : tile<2xf16>
+  store %h, %b, %0
+  %c = table {data = "ffff0180ff7f"} : tile<3xi16>
+  store %i, %c, %0
+  return
+})");
+  HostTensor f(Element::f32, {2, 3}), h(Element::f16, {2}), i(Element::i16, {3});
+  REQUIRE(simulate(module, {f.view(), h.view(), i.view()}).clean());
+  for (int k = 0; k < 4; ++k) CHECK(f.number(k) == k + 1);
+  CHECK((f.number(4) == 0 && std::signbit(f.number(4))));
+  CHECK(std::isinf(f.number(5)));
+  CHECK((h.number(0) == 1 && h.number(1) == -2));
+  CHECK((i.integer(0) == -1 && i.integer(1) == -32767 && i.integer(2) == 32767));
+}
+
 TEST_CASE("dot adds the product to the accumulator", "[sim][F30]") { dots(); }
 TEST_CASE("loops, branches and calls", "[sim][F30]") { control_flow(); }
 TEST_CASE("loads pad and stores drop outside the tensor", "[sim][F30]") { borders(); }
@@ -635,6 +686,9 @@ TEST_CASE("a grid of multiprocessors strides over the tiles", "[sim][F30]") { st
 TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 
 TEST_CASE("slices of tensors are clipped to them, and count from their begin", "[sim]") { slices(); }
+
+TEST_CASE("permuted tensors have their axes in another order", "[sim]") { permutations(); }
+TEST_CASE("tables give their bytes as elements", "[sim]") { tables(); }
 
 TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]") { indices(); }
 TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
@@ -662,9 +716,9 @@ TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for e
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check :
-       {shapes, regrouped, butterflies, flips, layout_conversion, reductions, scans, dots, control_flow, borders,
-        launch, staying_grid, constants, indices, slices, repetition, messages, logs})
+  for (auto const check : {shapes, regrouped,    butterflies, flips,      layout_conversion, reductions, scans,
+                           dots,   control_flow, borders,     launch,     staying_grid,      constants,  indices,
+                           slices, permutations, tables,      repetition, messages,          logs})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).is_block_op()) continue;  // block_ops_test.cpp

@@ -147,8 +147,7 @@ void check(std::uint64_t seed, std::vector<Element> elements) {
   }
   CompileOptions const options;
   support::Diagnostics diagnostics;
-  transform::RingSavings savings;
-  transform::PassContext context{options, sm_90a, diagnostics, savings};
+  transform::PassContext context{options, sm_90a, diagnostics};
   analysis::AnalysisCache cache(expression.module);
   transform::canonicalize(expression.function, cache, context);
   transform::eliminate_dead_code(expression.function, cache, context);

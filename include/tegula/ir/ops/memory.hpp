@@ -147,4 +147,14 @@ struct SliceOp : OpDefaults<Family::symbolic> {
   static constexpr auto attributes() { return fields(field("axis", &SliceOp::axis, bounds::axis)); }
 };
 
+/// Gives a tensor over the same memory whose axis i is axis permutation[i] of the operand:
+/// `%p = permute %t {permutation = [1, 0, 2]} : tensor<?x?x?xbf16>`. The last axis stays the last. fold-boxes makes it
+/// of boxes with axes of extent 1: a box of (token, head, dimension) is one of (head, token, dimension).
+struct PermuteOp : OpDefaults<Family::symbolic> {
+  static constexpr std::string_view mnemonic = "permute";
+  static constexpr auto operands = names("tensor");
+  Extents permutation;
+  static constexpr auto attributes() { return fields(field("permutation", &PermuteOp::permutation, bounds::axis)); }
+};
+
 }  // namespace tegula::ir

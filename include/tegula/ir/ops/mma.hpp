@@ -11,18 +11,40 @@ enum class DotPrecision : std::uint8_t { full, tf32, tf32x3 };
 template <>
 inline constexpr std::array enum_names<DotPrecision>{"full"sv, "tf32"sv, "tf32x3"sv};
 
+/// Says which instructions multiply: those of warpgroups (wgmma), of warps (mma.sync), or of lanes.
+enum class ProductPath : std::uint8_t { open, wgmma, mma, lanes };
+template <>
+inline constexpr std::array enum_names<ProductPath>{"open"sv, "wgmma"sv, "mma"sv, "lanes"sv};
+
+/// Says where a product reads an operand: where it was copied in shared memory, from registers, or from a buffer to
+/// which the warps store it before.
+enum class OperandPlace : std::uint8_t { open, copied, registers, stored };
+template <>
+inline constexpr std::array enum_names<OperandPlace>{"open"sv, "copied"sv, "registers"sv, "stored"sv};
+
 /// Computes acc + a * b with a (M, K), b (K, N): `%d = dot %a, %b, %acc {precision = tf32} : tile<MxNxf32>`. Elements
 /// of a and b agree; e4m3 goes with e5m2 too, and i8 with u8. The accumulator is i32, which wraps, for i8 and u8, f64
 /// for f64, and f32 for the other floats. Products and sums are computed at least in the accumulator's precision, in an
 /// order that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores
 /// keep fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different products are added in
-/// f32.
+/// f32. plan-kernel decides `path`, the `place` of each operand, `warps` (how many divide the rows and how many the
+/// columns), `step` (elements of K that are read at a time; 0: all), and `why`: what keeps the product from wgmma.
 struct DotOp : OpDefaults<Family::product, on_host | on_tile_simulator> {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
   static constexpr std::string_view replaced_by = "schedule-dots";
   DotPrecision precision = DotPrecision::full;
-  static constexpr auto attributes() { return fields(field("precision", &DotOp::precision)); }
+  ProductPath path = ProductPath::open;
+  OperandPlace left = OperandPlace::open;
+  OperandPlace right = OperandPlace::open;
+  Extents warps;
+  std::int64_t step = 0;
+  Symbol why;
+  static constexpr auto attributes() {
+    return fields(field("precision", &DotOp::precision), field("path", &DotOp::path), field("left", &DotOp::left),
+                  field("right", &DotOp::right), field("warps", &DotOp::warps, {1, 32}),
+                  field("step", &DotOp::step, {0, max_tile_elements}), field("why", &DotOp::why));
+  }
 };
 
 /// Issues acc + a * b over all of K, one instruction per 32 bytes of K:

@@ -20,6 +20,15 @@ struct IotaOp : OpDefaults<Family::constant> {
   std::int64_t axis = 0;
   static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis, bounds::axis)); }
 };
+/// Gives elements that are known when a kernel is compiled: `%w = table {data = "0000803f00000040"} : tile<2xf32>`. The
+/// digits are the bytes of the elements in memory, in row-major order, two hexadecimal digits a byte. The elements lie
+/// in constant data of the kernel. Not for booleans. fold-tables makes it of tiles that depend on no argument.
+struct TableOp : OpDefaults<Family::constant> {
+  static constexpr std::string_view mnemonic = "table";
+  static constexpr auto operands = names();
+  Symbol data;
+  static constexpr auto attributes() { return fields(field("data", &TableOp::data)); }
+};
 /// Repeats axes of extent 1 to the extents of the result type; same rank and element.
 struct BroadcastOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "broadcast";

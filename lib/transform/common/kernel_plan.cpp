@@ -1,0 +1,496 @@
+#include "transform/common/kernel_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <numeric>
+
+#include "analysis/register_pressure.hpp"
+#include "ir/families.hpp"
+#include "ir/walk.hpp"
+#include "support/string_buffer.hpp"
+#include "target/wgmma_operand.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/common/fetches.hpp"
+#include "transform/common/global_accesses.hpp"
+#include "transform/common/ring_lifetimes.hpp"
+#include "transform/common/role_registers.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::OperandPlace;
+using ir::ProductPath;
+using ir::Value;
+using layout::WarpGrid;
+using target::Finding;
+
+constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
+constexpr int max_warps = 16;
+constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
+
+/// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
+/// one.
+std::int64_t accumulators(std::vector<Op*> const& dots) {
+  std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
+  std::int64_t max = 0;
+  for (Op const* dot : dots) {
+    auto& [carried, other] = blocks[dot->parent()];
+    auto const& uses = dot->result()->uses();
+    auto const adds_on = [&](ir::Use const& use) {  // the next product of a chain, in place
+      return use.user->is<ir::DotOp>() && use.user->parent() == dot->parent() &&
+             use.user->in<ir::DotOp>("accumulator") == dot->result();
+    };
+    if (uses.size() == 1 && adds_on(uses.front())) continue;
+    bool const is_carried =
+        std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return use.user == &dot->parent()->back(); });
+    std::int64_t const elements = dot->result()->type().elements();
+    if (is_carried)
+      carried += elements;
+    else
+      other = std::max(other, elements);
+    max = std::max(max, carried + other);
+  }
+  return max;
+}
+
+/// Tells whether products alone, also behind a transposition, take a tile.
+bool only_products_take(Value const& tile) {
+  return std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
+    return use.user->is<ir::DotOp>() || (use.user->is<ir::TransOp>() && only_products_take(*use.user->result()));
+  });
+}
+
+std::string text_of(ProductPlan const& product) {
+  std::string text(ir::enum_names<ProductPath>[static_cast<std::size_t>(product.path)]);
+  if (product.grid.rows != 0) text += fmt::format("={}x{}", product.grid.rows, product.grid.columns);
+  if (product.grid.copies > 1) text += fmt::format("x{}", product.grid.copies);
+  return text;
+}
+
+/// Reads one to three numbers from 1 to `max` with an x between them.
+std::optional<Extents> numbers_of(std::string_view text, std::int64_t max) {
+  Extents result;
+  while (true) {
+    std::int64_t number = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number < 1 || number > max || result.size() == 3) return std::nullopt;
+    result.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return result;
+    if (text.front() != 'x') return std::nullopt;
+    text.remove_prefix(1);
+  }
+}
+
+/// Searches the plan of one kernel.
+class Search {
+ public:
+  Search(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options, TargetInfo const& target)
+      : kernel_(kernel), dots_(dots), options_(options), target_(target), sums_(accumulators(dots)) {
+    find_stored();
+  }
+
+  KernelPlan run() {
+    if (!options_.plan.empty()) return given();
+    KernelPlan best = best_of(candidates());
+    bool const by_wgmma = std::any_of(best.products.begin(), best.products.end(),
+                                      [](ProductPlan const& product) { return product.path == ProductPath::wgmma; });
+    if (!by_wgmma || best.excess() == 0 || options_.exactly) return best;
+    for (Finding& why : reasons_)
+      if (why.empty()) why = Finding(target::finding::sums, best.registers, best.warps, best.allowed);
+    blocks_ = 0;
+    min_by_lanes_ = count_by_lanes();
+    return best_of(candidates());
+  }
+
+ private:
+  /// Decides which operands of wgmma the warps store, as long as shared memory holds them beside the rings.
+  void find_stored() {
+    std::int64_t left = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
+    bool known = false;
+    auto const has_room = [&](ir::Type const& tile) {
+      if (!std::exchange(known, true)) left -= min_bytes_of_rings(kernel_);
+      std::int64_t const size = tile.elements() * bytes(tile.element());
+      if (size > left) return false;
+      left -= size;
+      return true;
+    };
+    for (Op const* dot : dots_) {
+      StoredOperands stored = stored_operands(*dot);
+      if (stored.right != nullptr && !has_room(dot->rhs()->type())) stored = {};
+      if (stored.left != nullptr && !has_room(dot->lhs()->type())) stored.left = nullptr;
+      stored_.push_back(stored);
+      reasons_.push_back(no_wgmma(*dot, stored));
+      if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, dot->result()->type().shape()[0] / isa::wgmma.rows);
+    }
+    min_by_lanes_ = count_by_lanes();
+  }
+
+  /// Counts the products that only lanes multiply, with any number of warps.
+  [[nodiscard]] int count_by_lanes() const {
+    int count = 0;
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      bool other = reasons_[i].empty();
+      for (int warps = 1; warps <= max_warps && !other; ++warps) other = no_mma(*dots_[i], warps).empty();
+      if (!other) ++count;
+    }
+    return count;
+  }
+
+  /// Gives the plan of the options.
+  [[nodiscard]] KernelPlan given() const {
+    std::string why;
+    auto const asked = parse_plan(options_.plan, why);
+    auto const refuse = [&](std::string const& reason) {
+      throw UserError(fmt::format("plan-kernel: @{} cannot follow the plan {}: {}; without one the compiler takes {}",
+                                  kernel_.name(), options_.plan, reason, to_string(best_of(candidates()))),
+                      kernel_.where);
+    };
+    if (!asked) refuse(why);
+    if (kernel_.warps != 0 && kernel_.warps != asked->warps)
+      refuse(fmt::format("the kernel states {} warps", kernel_.warps));
+    if (asked->products.size() != dots_.size())
+      refuse(fmt::format("it has {} products, the kernel {}", asked->products.size(), dots_.size()));
+    KernelPlan plan = planned(asked->warps);
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      ProductPlan const& wanted = asked->products[i];
+      auto const found = ways(i, asked->warps);
+      auto const way = std::find_if(found.begin(), found.end(), [&](ProductPlan const& one) {
+        return one.path == wanted.path && one.grid.rows == wanted.grid.rows &&
+               one.grid.columns == wanted.grid.columns && one.grid.copies == wanted.grid.copies;
+      });
+      if (way == found.end()) {
+        std::vector<std::string> possible;
+        for (ProductPlan const& one : found) possible.push_back(text_of(one));
+        refuse(fmt::format("product {} can be {}", i, support::joined(possible, ", ")));
+      }
+      plan.products[i] = *way;
+    }
+    estimate(plan);
+    return plan;
+  }
+
+  [[nodiscard]] KernelPlan best_of(std::vector<int> const& numbers) const {
+    KernelPlan best;
+    for (int const warps : numbers) {
+      KernelPlan next = planned(warps);
+      bool const alike = next.excess() == best.excess() && next.by_lanes() == best.by_lanes();
+      bool const better =
+          best.warps == 0 || next.excess() < best.excess() ||
+          (next.excess() == best.excess() && next.by_lanes() < best.by_lanes()) ||
+          (alike && best.tight && !next.tight && next.warps > best.warps && next.by_wgmma() >= best.by_wgmma());
+      if (better) best = std::move(next);
+      if (best.excess() == 0 && best.by_lanes() == min_by_lanes_ && !best.tight) break;
+    }
+    return best;
+  }
+
+  [[nodiscard]] int cta_warps(int warps) const { return warps + producer_warps; }
+
+  /// Tells whether so many warpgroups hold the sums of products of wgmma.
+  [[nodiscard]] bool holds_sums(int groups) const {
+    int const consumers = groups * target_.warps_per_group;
+    return sums_ / (consumers * target_.lanes) + target_.wgmma.extra_registers <=
+           registers_of_roles(consumers, target_)[1];
+  }
+  /// Tells whether instructions take as many columns as a product has: else they read the left operand more often.
+  [[nodiscard]] bool takes_whole_columns(int groups) const {
+    std::int64_t columns = 0;
+    for (Op const* dot : dots_)
+      columns = std::max(columns, std::min<std::int64_t>(dot->result()->type().shape()[1], target_.wgmma.max_columns));
+    return columns <= target::max_wgmma_columns(cta_warps(groups * target_.warps_per_group), target_);
+  }
+
+  [[nodiscard]] std::vector<int> candidates() const {
+    if (kernel_.warps != 0) return {kernel_.warps};
+    std::vector<int> numbers;
+    auto const add = [&](int warps) {
+      if (std::find(numbers.begin(), numbers.end(), warps) == numbers.end()) numbers.push_back(warps);
+    };
+    if (options_.warps != 0) add(options_.warps);
+    if (options_.warps != 0 && options_.exactly) return numbers;
+    if (dots_.empty())
+      add_warps_of_rows(add);
+    else if (blocks_ != 0)
+      add_warpgroups(add);
+    else
+      add_warps(add);
+    return numbers;
+  }
+
+  /// Adds the number that hides the latency of memory best, or that the options ask for, and the nearest ones; of two,
+  /// the fewer.
+  template <class Add>
+  void add_warps_of_rows(Add const& add) const {
+    int const wanted = options_.warps != 0 ? options_.warps : warps_of_rows(*kernel_.parent());
+    std::vector<int> numbers;
+    for (int warps = 1; warps * target_.lanes <= target_.threads; warps *= 2) numbers.push_back(warps);
+    auto const steps = [&](int warps) { return double(std::max(warps, wanted)) / std::min(warps, wanted); };
+    std::stable_sort(numbers.begin(), numbers.end(), [&](int a, int b) { return steps(a) < steps(b); });
+    add(wanted);
+    for (int const warps : numbers) add(warps);
+  }
+
+  template <class Add>
+  void add_warpgroups(Add const& add) const {
+    constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
+    auto const of_rows = [&](int groups) { return blocks_ % groups == 0; };
+    for (bool const whole : {true, false})
+      for (int const groups : order)
+        if (of_rows(groups) && holds_sums(groups) && (!whole || takes_whole_columns(groups)))
+          add(groups * target_.warps_per_group);
+    for (int const groups : {2, 4})  // of rows and columns
+      if (holds_sums(groups)) add(groups * target_.warps_per_group);
+    for (int const groups : order)
+      if (of_rows(groups)) add(groups * target_.warps_per_group);
+  }
+
+  /// Adds the number that keeps the largest product busy, and the nearest ones, counted in steps of doubling. Thirds
+  /// and fifths of rows or columns have their own numbers.
+  template <class Add>
+  void add_warps(Add const& add) const {
+    std::int64_t max = 1;
+    for (Op const* dot : dots_) max = std::max(max, dot->result()->type().elements());
+    int wanted = 1;
+    while (wanted < 8 && wanted * elements_per_warp < max) wanted *= 2;
+    auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
+      bool busy = false;
+      for (std::size_t i = 0; i < dots_.size(); ++i) {
+        if (!no_tensor_core(*dots_[i]).empty()) continue;
+        if (!no_mma(*dots_[i], warps).empty() || !grids_of(i, warps).front().direct) return false;
+        busy = busy || grids_of(i, warps).front().grid.copies == 1;
+      }
+      return busy;
+    };
+    if (fits(wanted)) add(wanted);
+    // More than 8 where a thread would hold more than 64 elements.
+    int const many = static_cast<int>(std::clamp<std::int64_t>(max / (2 * elements_per_warp), wanted, max_warps));
+    std::vector<int> others;
+    for (int warps = max_warps; warps >= 1; --warps)
+      if (fits(warps)) others.push_back(warps);
+    auto const steps = [&](int warps) { return double(std::max(warps, many)) / std::min(warps, many); };
+    std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return steps(a) < steps(b); });
+    for (int const warps : others) add(warps);
+    for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
+  }
+
+  /// Gives the arrangements of so many warps by mma, asked once.
+  [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const {
+    auto const [at, first] = grids_.try_emplace({i, warps});
+    if (first) at->second = mma_grids(*dots_[i], warps);
+    return at->second;
+  }
+
+  [[nodiscard]] KernelPlan planned(int warps) const {
+    KernelPlan plan;
+    plan.warps = warps;
+    for (std::size_t i = 0; i < dots_.size(); ++i) plan.products.push_back(ways(i, warps).front());
+    estimate(plan);
+    return plan;
+  }
+
+  /// Estimates the registers of a plan, and states those that its threads can have.
+  void estimate(KernelPlan& plan) const {
+    bool const by_wgmma = plan.by_wgmma() != 0;
+    plan.allowed = by_wgmma ? static_cast<int>(registers_of_roles(plan.warps, target_)[1])
+                            : target_.registers_at_start(plan.warps);
+    if (by_wgmma) {
+      plan.registers = static_cast<int>(sums_ / (plan.warps * target_.lanes)) + target_.wgmma.extra_registers;
+      plan.tight = analysis::register_pressure(kernel_, cost_in(plan)) > plan.allowed;
+    } else if (dots_.empty()) {
+      plan.registers = analysis::whole_tile_pressure(kernel_, cost_in(plan)) + analysis::other_registers;
+    } else {  // the assembler keeps temporaries besides
+      plan.registers = analysis::register_pressure(kernel_, cost_in(plan)) * 5 / 4 + address_registers;
+    }
+  }
+
+  /// Lists the ways to multiply a product with so many warps, the best one first. Lanes can always.
+  [[nodiscard]] std::vector<ProductPlan> ways(std::size_t i, int warps) const {
+    Op const& dot = *dots_[i];
+    std::vector<ProductPlan> result;
+    ProductPlan plan;
+    plan.why = reasons_[i];
+    auto const place = [&](Value const& operand, bool stored) {
+      if (fetched_operand(operand).view != nullptr) return OperandPlace::copied;
+      return stored ? OperandPlace::stored : OperandPlace::registers;
+    };
+    if (plan.why.empty()) {
+      ProductPlan by_wgmma;
+      by_wgmma.path = ProductPath::wgmma;
+      by_wgmma.left = place(*dot.lhs(), stored_[i].left != nullptr);
+      by_wgmma.right = place(*dot.rhs(), stored_[i].right != nullptr);
+      for (WarpGrid const grid : wgmma_grids(dot, stored_[i], warps, cta_warps(warps), target_, plan.why)) {
+        by_wgmma.grid = grid;
+        result.push_back(by_wgmma);
+      }
+      if (!result.empty())
+        plan.why = Finding(target::finding::stated, "wgmma takes it, but the plan of the options not");
+    }
+    plan.left = place(*dot.lhs(), false);
+    plan.right = place(*dot.rhs(), false);
+    if (no_mma(dot, warps).empty())
+      for (DotGrid const& one : grids_of(i, warps)) {
+        ProductPlan& by_mma = result.emplace_back(plan);
+        by_mma.path = ProductPath::mma;
+        by_mma.grid = one.grid;
+        std::int64_t const step = depth_of_part(dot, one.grid);
+        by_mma.step = step == dot.lhs()->type().shape()[1] ? 0 : step;
+      }
+    plan.path = ProductPath::lanes;
+    result.push_back(plan);
+    return result;
+  }
+
+  /// Gives the registers of a thread for each value, where each thread holds an equal part of every tile. Operands that
+  /// were copied are read a few at a time, if only products take them.
+  [[nodiscard]] std::function<int(Value const&)> cost_in(KernelPlan const& plan) const {
+    std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes;
+    // Parts of operands that a thread holds, for each product that takes them; a tile that was computed besides lies as
+    // its arithmetic gives it. Parts of results that several warps compute, by shape: arithmetic follows them.
+    std::map<Value const*, std::int64_t> copies;
+    std::vector<std::pair<Extents, std::int64_t>> copies_of_results;
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      if (plan.products[i].path != ProductPath::mma) continue;
+      layout::WarpGrid const grid = plan.products[i].grid;
+      copies_of_results.emplace_back(dots_[i]->result()->type().shape(), grid.copies);
+      std::vector<DotGrid> const& grids = grids_of(i, plan.warps);
+      bool const direct = std::any_of(grids.begin(), grids.end(), [&](DotGrid const& one) {
+        return one.direct && one.grid.rows == grid.rows && one.grid.columns == grid.columns;
+      });
+      for (bool const left : {true, false}) {
+        Value const* const operand = left ? dots_[i]->lhs() : dots_[i]->rhs();
+        bool const copied = fetched_operand(*operand).view != nullptr;
+        if (copied && direct) continue;
+        bool const loaded = copied || operand->defined_by<ir::LoadOp>() != nullptr;
+        std::int64_t const parts = plan.warps / (left ? grid.rows : grid.columns);
+        copies.try_emplace(operand, loaded ? 0 : 1).first->second += parts;
+      }
+    }
+    return [=](Value const& value) -> int {
+      constexpr std::int64_t word_bits = 32;
+      ir::Type const& type = value.type();
+      if (!type.is_tile()) return analysis::registers_of(type);
+      auto const found = copies.find(&value);
+      if (found == copies.end() && fetched_operand(value).view != nullptr && only_products_take(value)) return 0;
+      Op const* const broadcast = value.defined_by<ir::BroadcastOp>();
+      ir::Type const& held = broadcast != nullptr ? broadcast->operand()->type() : type;
+      std::int64_t times = found != copies.end() ? found->second : 1;
+      if (found == copies.end())
+        for (auto const& [shape, of_result] : copies_of_results)
+          if (shape == held.shape()) times = std::max(times, of_result);
+      std::int64_t const all = held.elements() * bits(held.element()) * times;
+      return static_cast<int>((all + word_bits * threads - 1) / (word_bits * threads));
+    };
+  }
+
+  ir::Function& kernel_;
+  std::vector<Op*> const& dots_;
+  CompileOptions const& options_;
+  TargetInfo const& target_;
+  std::int64_t sums_;
+  std::vector<StoredOperands> stored_;
+  std::vector<Finding> reasons_;
+  std::int64_t blocks_ = 0;  ///< of 64 rows, that warpgroups divide; 0: no product of wgmma
+  int min_by_lanes_ = 0;
+  mutable std::map<std::pair<std::size_t, int>, std::vector<DotGrid>> grids_;
+};
+
+/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
+int bits_moved(Op const& op) {
+  if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !global_accesses::at_indices(op))
+    return 0;
+  return bits((op.is<ir::FetchOp>() ? *op.result() : *global_accesses::accessed_tile(op)).type().element());
+}
+
+}  // namespace
+
+int warps_of_rows(ir::Module const& module) {
+  std::int64_t max = 1;
+  int moved = 0;
+  bool transposes = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i)
+        if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
+      moved = std::max(moved, bits_moved(op));
+      transposes = transposes || op.is<ir::TransOp>();
+    });
+  // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
+  // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles
+  // take longer in fewer warps.
+  // Two warps or more, since a multiprocessor has few CTAs.
+  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
+  bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
+  std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
+  constexpr std::int64_t lanes = 32;
+  std::int64_t const wanted = max / (lanes * per_thread);
+  int warps = 1;
+  while (warps < wanted && warps < max_warps) warps *= 2;
+  return warps;
+}
+
+int KernelPlan::count(ir::ProductPath path) const {
+  return static_cast<int>(std::count_if(products.begin(), products.end(),
+                                        [&](ProductPlan const& product) { return product.path == path; }));
+}
+
+KernelPlan plan_of(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options,
+                   TargetInfo const& target) {
+  return Search(kernel, dots, options, target).run();
+}
+
+std::string to_string(KernelPlan const& plan) {
+  std::string text = fmt::format("warps={}", plan.warps);
+  for (ProductPlan const& product : plan.products) text += "," + text_of(product);
+  return text;
+}
+
+std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
+  KernelPlan plan;
+  auto const refuse = [&](std::string_view item) {
+    why =
+        fmt::format("{} is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes", support::quoted(item));
+    return std::nullopt;
+  };
+  constexpr std::int64_t max = 64;
+  bool first = true;
+  while (true) {
+    std::size_t const comma = text.find(',');
+    std::string_view const item = text.substr(0, comma);
+    std::size_t const equals = item.find('=');
+    std::string_view const name = item.substr(0, equals);
+    auto const numbers =
+        equals == std::string_view::npos ? std::optional<Extents>(Extents{}) : numbers_of(item.substr(equals + 1), max);
+    if (!numbers) return refuse(item);
+    if (first) {
+      if (name != "warps" || numbers->size() != 1) return refuse(item);
+      plan.warps = static_cast<int>((*numbers)[0]);
+    } else {
+      auto const& names = ir::enum_names<ProductPath>;
+      auto const at = std::find(std::begin(names), std::end(names), name);
+      ProductPlan product;
+      product.path = static_cast<ProductPath>(at - std::begin(names));
+      bool const lanes = product.path == ProductPath::lanes;
+      if (at == std::end(names) || product.path == ProductPath::open ||
+          (lanes ? numbers->size() != 0 : numbers->size() < 2))
+        return refuse(item);
+      if (!lanes) {
+        product.grid.rows = static_cast<int>((*numbers)[0]);
+        product.grid.columns = static_cast<int>((*numbers)[1]);
+        if (numbers->size() > 2) product.grid.copies = static_cast<int>((*numbers)[2]);
+      }
+      plan.products.push_back(product);
+    }
+    first = false;
+    if (comma == std::string_view::npos) return plan;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace tegula::transform

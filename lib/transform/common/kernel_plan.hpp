@@ -1,0 +1,68 @@
+// Plans a kernel: how many warps compute, and how each product is multiplied.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "target/finding.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/target/target_info.hpp"
+#include "transform/common/dot_paths.hpp"
+
+namespace tegula::transform {
+
+/// Says how a product is multiplied.
+struct ProductPlan {
+  ir::ProductPath path = ir::ProductPath::open;
+  layout::WarpGrid grid{0, 0};  ///< of warps over rows and columns; lanes: none
+  ir::OperandPlace left = ir::OperandPlace::registers;
+  ir::OperandPlace right = ir::OperandPlace::registers;
+  std::int64_t step = 0;  ///< elements of K that mma.sync reads at a time; 0: all
+  target::Finding why;    ///< what keeps the product from wgmma; empty: nothing
+};
+
+/// Says how a kernel is computed.
+struct KernelPlan {
+  int warps = 0;  ///< that compute; others may copy
+  std::vector<ProductPlan> products;
+  int registers = 0;  ///< estimated, of a thread
+  int allowed = 0;    ///< registers that a thread of these warps can have
+  [[nodiscard]] int excess() const { return registers > allowed ? registers - allowed : 0; }
+  /// True if more values are alive at once than registers: the assembler may still compute some of them again.
+  bool tight = false;
+  [[nodiscard]] int by_lanes() const { return count(ir::ProductPath::lanes); }
+  [[nodiscard]] int by_wgmma() const { return count(ir::ProductPath::wgmma); }
+  /// Counts the products of a path.
+  [[nodiscard]] int count(ir::ProductPath path) const;
+};
+
+/// Searches the plan of a kernel with these products, in the order of the text. A candidate is a number of warps; each
+/// product then takes the first of wgmma, mma.sync and lanes that its extents, its operands and the warps allow. Of the
+/// candidates that hold their values in registers the first one is the plan; if none does, the one with the least
+/// excess. Of two with wgmma whose sums fit, one with more warps that also holds everything else goes first. Where no
+/// warps hold the sums of wgmma, whose registers cannot be spilled, candidates without it are searched. Candidates come
+/// in this order:
+/// - the plan of the options, alone: a UserError says why a kernel cannot follow it;
+/// - the number of warps that the kernel states, alone, or that the options ask for;
+/// - for products of wgmma as many warpgroups as divide their blocks of 64 rows and have registers for the sums, 4, 3,
+///   2, 1, then more; then warpgroups that divide the columns too;
+/// - for other products a warp for each 1024 elements of the largest one, up to 8, then the nearest numbers;
+/// - for kernels without products as many as hide the latency of memory, then the nearest numbers.
+KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, CompileOptions const& options,
+                   TargetInfo const& target);
+
+/// Gives the warps that suit the largest tile of a module without products.
+int warps_of_rows(ir::Module const& module);
+
+/// Prints a plan: the warps, then path and arrangement of rows x columns, and copies, of each product in the order of
+/// the text: `warps=8,wgmma=4x2,mma=2x2x2,lanes`.
+std::string to_string(KernelPlan const& plan);
+
+/// Reads what to_string prints. Nothing, and why, if the text is no plan.
+std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why);
+
+}  // namespace tegula::transform

@@ -1,0 +1,24 @@
+// Computes tiles that are stored in chunks chunk by chunk.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Loads and computes the elements of a tile for each of its chunks alone, where only chunks of it are used and
+/// arithmetic joins it with a tile that is loaded through pointers. A residual beside the sums of a product then takes
+/// the registers of two chunks, not of a whole tile. The load of a chunk stands ahead of the one before.
+///
+///   before: %r = load %R, %i, %j : tile<128x256xbf16>      after: %r0 = load %R, %i, %j : tile<128x64xbf16>
+///           %w = cast %r                                          %r1 = load %R, %i, %j + 64 : tile<128x64xbf16>
+///           %y = add %acc, %w                                     %w0 = cast %r0
+///           %a = extract %y {offsets = [0, 0]}                    %c0 = extract %acc {offsets = [0, 0]}
+///           ...                                                   %a = add %c0, %w0
+///           %b = extract %y {offsets = [0, 64]}                   ...
+///                                                                 (the same with %r1)
+///
+/// Only loads of memory that the kernel does not write: stores of earlier chunks stand between. Needs: layouts. Leaves:
+/// no promise.
+PassResult compute_by_chunks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
