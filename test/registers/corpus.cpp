@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <utility>
 
@@ -19,8 +20,6 @@ namespace tegula::registers {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr int products = 60, cases = 60;
-constexpr std::string_view product = "product ", pipeline = "pipeline ";
 /// Draws which half a kernel belongs to.
 constexpr std::string_view half_seed = "1";
 
@@ -32,19 +31,6 @@ ir::Module module_of(std::string const& text, std::string const& name) {
   return std::move(parsed.module);
 }
 
-CorpusKernel drawn_product(std::string const& name, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  auto const& all = fuzz::all_products();
-  test::GemmShape shape = all[random() % all.size()];
-  shape.stages = static_cast<int>(random() % 2) * 3;
-  return {name, module_of(test::gemm_text(shape), name), test::gemm_options()};
-}
-
-CorpusKernel drawn_case(std::string const& name, std::uint64_t seed) {
-  fuzz::PipelineCase one = fuzz::random_case(seed);
-  return {name, std::move(one.module), one.options};
-}
-
 }  // namespace
 
 std::vector<std::string> names_of_corpus() {
@@ -52,17 +38,33 @@ std::vector<std::string> names_of_corpus() {
   for (fs::directory_entry const& file : fs::directory_iterator(folder()))
     if (file.path().extension() == ".tir") names.push_back(file.path().stem().string());
   std::sort(names.begin(), names.end());
-  for (int i = 1; i <= products; ++i) names.push_back(std::string(product) + std::to_string(i));
-  for (int i = 1; i <= cases; ++i) names.push_back(std::string(pipeline) + std::to_string(i));
   return names;
 }
 
 CorpusKernel corpus_kernel(std::string const& name) {
-  if (name.starts_with(product)) return drawn_product(name, std::stoull(name.substr(product.size())));
-  if (name.starts_with(pipeline)) return drawn_case(name, std::stoull(name.substr(pipeline.size())));
   auto const text = support::read_file((folder() / (name + ".tir")).string());
   if (!text) throw UserError("registers: the corpus has no kernel " + name);
   return {name, module_of(*text, name), transform::read_replay(*text).options};
+}
+
+void draw_kernels(std::uint64_t seed, int count) {
+  auto const keep = [](std::string const& name, ir::Module& module, CompileOptions const& options) {
+    for (std::size_t i = 0; i < options.facts.size(); ++i)  // the text says what a launch would
+      module.kernel().parameter_attributes()[i].facts = options.facts[i];
+    std::ofstream((folder() / (name + ".tir"))) << transform::replay_text(module, "default", options);
+  };
+  auto const& products = fuzz::all_products();
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t const drawn = seed + static_cast<std::uint64_t>(i);
+    std::string const number = std::to_string(drawn);
+    std::mt19937_64 random(drawn);
+    test::GemmShape shape = products[random() % products.size()];
+    shape.stages = static_cast<int>(random() % 2) * 3;
+    ir::Module gemm = module_of(test::gemm_text(shape), number);
+    keep("product_" + number, gemm, test::gemm_options());
+    fuzz::PipelineCase one = fuzz::random_case(drawn);
+    keep("pipeline_" + number, one.module, one.options);
+  }
 }
 
 bool is_for_fit(std::string_view name) {

@@ -34,7 +34,7 @@ constexpr int least = 24;  ///< the lowest limit that the assembler takes
 struct Arguments {
   std::string needs = needs_file();
   std::string disassembler;
-  std::string only;
+  std::vector<std::uint64_t> draw;  ///< seed and number of kernels
   bool again = false;
   bool print = false;
 };
@@ -203,7 +203,8 @@ int run(Arguments const& arguments) {
   std::string const version = version_of(ptxas);
   std::map<std::string, Need const*> by_name;
   for (Need const& need : known) by_name[need.name] = &need;
-  std::vector<std::string> names = names_of_corpus();
+  if (!arguments.draw.empty()) draw_kernels(arguments.draw.at(0), static_cast<int>(arguments.draw.at(1)));
+  std::vector<std::string> const names = names_of_corpus();
   std::map<std::uint64_t, std::string> lines;
   fuzz::ProcessOptions processes;
   processes.processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -241,6 +242,8 @@ int main(int argc, char** argv) {
   app.add_option("--needs", arguments.needs, "the table that is read and written");
   app.add_option("--nvdisasm", arguments.disassembler, "a disassembler; without one, roles are left out");
   app.add_flag("--again", arguments.again, "measure kernels, too, whose text has not changed");
+  app.add_option("--draw", arguments.draw, "a seed and a number: adds so many kernels of each generator first")
+      ->expected(2);
   app.add_flag("--print", arguments.print, "measure nothing; print the table beside the model");
   CLI11_PARSE(app, argc, argv);
   try {
