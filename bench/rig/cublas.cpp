@@ -205,25 +205,27 @@ void Cublas::multiply(Product const& p) const {
         "cublasGemmEx");
 }
 
-std::function<void(Product const&)> Cublas::best_of_heuristics(
-    Product const& sample, std::function<double(std::function<void()> const&)> const& time) const {
-  if (api_->lt_handle == nullptr) return {};
+struct Cublas::Plan {
+  Api* api;
+  Sums sums;
+  Handle description = nullptr, b = nullptr, a = nullptr, c = nullptr;
+  std::array<Proposal, 8> proposals = {};
+  int count = 0;
+  ~Plan() {
+    if (description != nullptr) api->lt_description_destroy(description);
+    for (Handle layout : {b, a, c})
+      if (layout != nullptr) api->lt_layout_destroy(layout);
+  }
+};
+
+std::shared_ptr<Cublas::Plan> Cublas::propose(Product const& sample, int most, std::uint64_t workspace) const {
   Api* const api = api_.get();
-  struct Plan {
-    Api* api;
-    Handle description = nullptr, b = nullptr, a = nullptr, c = nullptr;
-    ~Plan() {
-      if (description != nullptr) api->lt_description_destroy(description);
-      for (Handle layout : {b, a, c})
-        if (layout != nullptr) api->lt_layout_destroy(layout);
-    }
-  };
-  auto const plan = std::make_shared<Plan>(Plan{api});
-  auto const extent = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   ProductForm const form = sample.form;
-  Sums const sums(form);
+  auto plan = std::make_shared<Plan>(Plan{api, Sums(form)});
+  if (api->lt_handle == nullptr) return plan;
+  auto const extent = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   int const factors = type_of(form.factors);
-  check(api->lt_description(&plan->description, sums.compute, sums.scale), "cublasLtMatmulDescCreate");
+  check(api->lt_description(&plan->description, plan->sums.compute, plan->sums.scale), "cublasLtMatmulDescCreate");
   if (form.b_by_columns)
     check(api->lt_description_set(plan->description, first_operand_as, &transposed, sizeof transposed),
           "cublasLtMatmulDescSetAttribute");
@@ -238,35 +240,42 @@ std::function<void(Product const&)> Cublas::best_of_heuristics(
         "cublasLtMatrixLayoutCreate");
   Handle preference = nullptr;
   check(api->lt_preference(&preference), "cublasLtMatmulPreferenceCreate");
-  auto const limit = static_cast<std::uint64_t>(workspace_bytes);
-  check(api->lt_preference_set(preference, preference_workspace, &limit, sizeof limit),
+  check(api->lt_preference_set(preference, preference_workspace, &workspace, sizeof workspace),
         "cublasLtMatmulPreferenceSetAttribute");
-  std::array<Proposal, 8> proposals = {};
-  int count = 0;
   int const status = api->lt_heuristic(api->lt_handle, plan->description, plan->b, plan->a, plan->c, plan->c,
-                                       preference, static_cast<int>(proposals.size()), proposals.data(), &count);
+                                       preference, most, plan->proposals.data(), &plan->count);
   api->lt_preference_destroy(preference);
-  if (status != 0) return {};
+  if (status != 0) plan->count = 0;
+  return plan;
+}
 
-  auto const run_with = [this, plan, sums](Proposal const& proposal, Product const& p) {
-    return plan->api->lt_multiply(plan->api->lt_handle, plan->description, sums.alpha(), p.b, plan->b, p.a, plan->a,
-                                  sums.beta(), p.c, plan->c, p.c, plan->c, proposal.algorithm.data(),
-                                  workspace_.address(), static_cast<std::size_t>(workspace_bytes), order_.handle());
-  };
+int Cublas::run(Plan const& plan, int number, Product const& p) const {
+  return plan.api->lt_multiply(plan.api->lt_handle, plan.description, plan.sums.alpha(), p.b, plan.b, p.a, plan.a,
+                               plan.sums.beta(), p.c, plan.c, p.c, plan.c,
+                               plan.proposals[static_cast<std::size_t>(number)].algorithm.data(), workspace_.address(),
+                               static_cast<std::size_t>(workspace_bytes), order_.handle());
+}
+
+std::function<void(Product const&)> Cublas::best_of_heuristics(
+    Product const& sample, std::function<double(std::function<void()> const&)> const& time) const {
+  auto const plan = propose(sample, 8, workspace_bytes);
   double min = 0;
   int best = -1;
-  for (int i = 0; i < count; ++i) {
-    Proposal const& proposal = proposals[static_cast<std::size_t>(i)];
-    if (proposal.state != 0 || run_with(proposal, sample) != 0) continue;
-    double const seconds = time([&] { run_with(proposal, sample); });
+  for (int i = 0; i < plan->count; ++i) {
+    if (plan->proposals[static_cast<std::size_t>(i)].state != 0 || run(*plan, i, sample) != 0) continue;
+    double const seconds = time([&] { static_cast<void>(run(*plan, i, sample)); });
     if (best >= 0 && seconds >= min) continue;
     best = i;
     min = seconds;
   }
   if (best < 0) return {};
-  return [run_with, proposal = proposals[static_cast<std::size_t>(best)]](Product const& p) {
-    check(run_with(proposal, p), "cublasLtMatmul");
-  };
+  return [this, plan, best](Product const& p) { check(run(*plan, best, p), "cublasLtMatmul"); };
+}
+
+std::function<void(Product const&)> Cublas::first_of_heuristics(Product const& sample) const {
+  auto const plan = propose(sample, 1, std::uint64_t{32} << 20);
+  if (plan->count == 0 || plan->proposals[0].state != 0) return {};
+  return [this, plan](Product const& p) { check(run(*plan, 0, p), "cublasLtMatmul"); };
 }
 
 }  // namespace tegula::bench

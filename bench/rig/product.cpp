@@ -99,14 +99,17 @@ class ProductWork final : public Workload {
     return verdict;
   }
 
+  std::optional<Candidate> first_of_heuristics(Cublas const& cublas) override {
+    auto const first = cublas.first_of_heuristics(product(0));
+    if (!first) return std::nullopt;
+    return Candidate{"cuBLASLt, first of its heuristics", [this, first](int set) { first(product(set)); }, {}};
+  }
+
   std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) override {
     if (cublas == nullptr) return {};
-    auto const product = [this](int set) {
-      return Product{form_, m_, n_, k_, tensor(set, "A").address(), tensor(set, "B").address(), output(set).address()};
-    };
     std::vector<Candidate> result;
     bool const by_cublas = form_.factors != Element::e4m3;
-    if (by_cublas) result.push_back({"cuBLAS", [=](int set) { cublas->multiply(product(set)); }, {}});
+    if (by_cublas) result.push_back({"cuBLAS", [this, cublas](int set) { cublas->multiply(product(set)); }, {}});
     auto const time = [&order](std::function<void()> const& launch) {
       timer clock(order);
       for (int i = 0; i < 2; ++i) launch();
@@ -117,7 +120,7 @@ class ProductWork final : public Workload {
     };
     if (!quick || !by_cublas)
       if (auto const best = cublas->best_of_heuristics(product(0), time))
-        result.push_back({"cuBLASLt, best of its heuristics", [=](int set) { best(product(set)); }, {}});
+        result.push_back({"cuBLASLt, best of its heuristics", [this, best](int set) { best(product(set)); }, {}});
     if (!by_cublas) return result;
     poison(0);
     cublas->multiply(product(0));
@@ -127,6 +130,9 @@ class ProductWork final : public Workload {
   }
 
  private:
+  [[nodiscard]] Product product(int set) const {
+    return {form_, m_, n_, k_, tensor(set, "A").address(), tensor(set, "B").address(), output(set).address()};
+  }
   [[nodiscard]] double a_at(std::int64_t row, std::int64_t k) const { return taken(a_.at(row * k_ + k)); }
   [[nodiscard]] double b_at(std::int64_t k, std::int64_t column) const {
     return taken(b_.at(form_.b_by_columns ? column * k_ + k : k * n_ + column));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class Workload {
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
   /// Gives the rivals. Ratios are taken to the first.
   virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) = 0;
+  /// Gives what a framework calls for a product, without a search. Nothing for other problems.
+  virtual std::optional<Candidate> first_of_heuristics(Cublas const&) { return std::nullopt; }
 
  protected:
   using Set = std::map<std::string, std::unique_ptr<DeviceTensor>>;
