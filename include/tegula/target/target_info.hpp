@@ -39,6 +39,9 @@ struct CostModel {
   int copy_issue = 0;          ///< for the warp that starts a TMA or bulk copy
   double shared_bytes_per_clock = 1;
   double global_bytes_per_clock = 1;  ///< between L2 and one multiprocessor
+  double busy_port_share = 1;         ///< of those bytes, that a CTA gets while most multiprocessors load
+  double memory_bytes_per_clock = 1;  ///< of the device's memory, for each multiprocessor
+  double launch_ns = 0;               ///< of each launch
   int multiprocessors = 1;            ///< that run CTAs at once
 };
 
@@ -101,6 +104,7 @@ inline constexpr SetmaxnregCounts setmaxnreg;
 /// - latencies of shared memory (29), global memory (479) and the cluster (180): microbenchmarks of Luo et al. (2024),
 ///   "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking".
 /// - arithmetic (4), functions and shuffles (24): microbenchmarks of Volta and Ampere, whose pipelines are alike.
+/// - bytes of the device's memory: 3.3 to 4.8 TB/s, of 132 multiprocessors.
 /// - all others are estimates.
 inline constexpr CostModel sm_90a_costs{
     .clocks_per_ns = 1.755,
@@ -120,6 +124,9 @@ inline constexpr CostModel sm_90a_costs{
     .copy_issue = 20,
     .shared_bytes_per_clock = 128,
     .global_bytes_per_clock = 64,
+    .busy_port_share = 0.85,
+    .memory_bytes_per_clock = 20,
+    .launch_ns = 1000,
     .multiprocessors = 132,
 };
 

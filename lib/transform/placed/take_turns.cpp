@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/launch_cost.hpp"
 #include "analysis/uniformity.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
@@ -46,14 +47,13 @@ std::optional<Products> products_of(Block& body, TargetInfo const& target) {
     bool const starts = op.is<ir::WgmmaFenceOp>() || op.is<ir::WgmmaOp>();
     if (starts && found.first == nullptr) found.first = &op;
     if (&op == found.last) in_turn = false;
-    if (op.is<ir::WgmmaOp>())
-      products += static_cast<double>(op.result()->type().elements() * op.lhs()->type().shape()[1] *
-                                      bytes(op.lhs()->type().element()));
+    if (op.is<ir::WgmmaOp>()) products += analysis::product_bytes(op);
     if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
       exponentials += static_cast<double>(op.result()->type().elements());
   }
+  analysis::Machine const machine = analysis::machine_of({&target});
   bool const worth = exponentials > 0 && products > 0 &&
-                     products / target.product_bytes_per_clock < 1.5 * exponentials / target.exponentials_per_clock;
+                     products / machine.product_bytes < 1.5 * exponentials / machine.functions;
   if (!worth || found.last == nullptr) return std::nullopt;
   return found;
 }

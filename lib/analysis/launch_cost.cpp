@@ -1,0 +1,243 @@
+#include "analysis/launch_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ir/elementary.hpp"
+#include "ir/trip_count.hpp"
+#include "ir/walk.hpp"
+#include "tegula/support/element.hpp"
+
+namespace tegula::analysis {
+
+using ir::Op;
+
+Machine machine_of(Executor const& executor) {
+  Machine machine;
+  machine.processors = std::max(executor.processors, 1);
+  if (TargetInfo const* const target = executor.target; target != nullptr) {
+    CostModel const& costs = target->costs;
+    machine.clocks_per_ns = costs.clocks_per_ns;
+    machine.product_bytes = target->product_bytes_per_clock;
+    machine.operand_bytes = costs.shared_bytes_per_clock;
+    machine.cached_bytes = costs.global_bytes_per_clock;
+    machine.busy_cached_bytes = machine.cached_bytes * costs.busy_port_share;
+    machine.memory_bytes_per_ns = costs.memory_bytes_per_clock * machine.processors * costs.clocks_per_ns;
+    machine.functions = target->exponentials_per_clock;
+    machine.arithmetic = static_cast<double>(costs.schedulers) * target->lanes;
+    machine.block_clocks = costs.copy_latency + costs.global_latency;
+    machine.launch_ns = costs.launch_ns;
+    return machine;
+  }
+  // A core with two units for 256-bit vectors; measured copies take about 10 bytes of memory per ns and core.
+  machine.clocks_per_ns = 3;
+  machine.product_bytes = 64;
+  machine.operand_bytes = 64;
+  machine.cached_bytes = machine.busy_cached_bytes = 16;
+  machine.memory_bytes_per_ns = 10 * std::sqrt(machine.processors);
+  machine.functions = 1;
+  machine.arithmetic = 16;
+  machine.block_clocks = 300;
+  return machine;
+}
+
+double product_bytes(Op const& product) {
+  ir::Type const& lhs = product.lhs()->type();
+  double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
+  return static_cast<double>(product.result()->type().elements()) * depth_bytes;
+}
+
+namespace {
+
+double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
+
+/// Tells whether a tile is a right operand of products alone, which tiles one above the other have in common.
+bool is_right_operand(ir::Value const& tile) {
+  return !tile.uses().empty() && std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
+    return use.is<ir::DotOp>("rhs") || (use.user->is<ir::TransOp>() && is_right_operand(*use.user->result()));
+  });
+}
+
+/// Describes what an estimate counts by.
+struct Counting {
+  std::vector<TensorSize> const& tensors;
+  double share = 1;  ///< CTAs that fetch right operands for each other
+  double split = 1;  ///< CTAs that divide the trips of a product's loop
+  int stages = 0;    ///< of every loop; 0: as written
+};
+
+/// Gives the tensor that a load reads as it is; null: a view of one, or another op.
+TensorSize const* tensor_of(Op const& op, Counting const& counting) {
+  if (!op.is<ir::LoadOp>()) return nullptr;
+  ir::Value const& tensor = *op.in<ir::LoadOp>("tensor");
+  return tensor.defining_op() != nullptr ? nullptr : &counting.tensors[static_cast<std::size_t>(tensor.index())];
+}
+
+/// Gives the share of a loaded tile that lies within its tensor, if the tile is larger: what is outside is not fetched.
+double share_within(Op const& load, Counting const& counting) {
+  TensorSize const* const tensor = tensor_of(load, counting);
+  ir::Type const& tile = load.result()->type();
+  double share = 1;
+  for (int back = 1; tensor != nullptr && back <= std::min(tile.rank(), tensor->extents.size()); ++back)
+    if (double const extent = static_cast<double>(tensor->extents[tensor->extents.size() - back]),
+        length = static_cast<double>(tile.shape()[tile.rank() - back]);
+        extent < length)
+      share *= extent / length;
+  return share;
+}
+
+/// Gives the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
+/// that is no multiple of 128 bytes touch two, but for some.
+double lines_of_a_row(Op const& load, Counting const& counting) {
+  constexpr std::int64_t line = 128;
+  TensorSize const* const tensor = tensor_of(load, counting);
+  if (tensor == nullptr || tensor->extents.size() < 2) return 1;
+  std::int64_t const pitch = tensor->strides[tensor->strides.size() - 2] * info(tensor->element).bits / 8;
+  return 2 - static_cast<double>(std::gcd(pitch, line)) / line;
+}
+
+/// Adds one op that runs `times` times.
+void add(Work& found, Op const& op, double times, Counting const& counting) {
+  if (op.is<ir::DotOp>()) {
+    ir::Type const &lhs = op.lhs()->type(), &result = op.result()->type();
+    double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
+    double const rows = static_cast<double>(result.elements()) / columns;
+    double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
+    found.product_bytes += times * product_bytes(op);
+    // Each 64 rows read all columns.
+    found.operand_bytes += times * depth_bytes * (rows + columns * std::ceil(rows / 64));
+    return;
+  }
+  for (int i = 0; i < op.result_count(); ++i) {
+    ir::Type const& type = op.result(i)->type();
+    if (!type.is_tile()) continue;
+    if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
+      double const bytes = times * bytes_of(type) * share_within(op, counting);
+      double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
+      found.loaded_bytes += bytes;
+      found.line_bytes += bytes * lines_of_a_row(op, counting) / ctas;
+    } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
+      double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
+                                                      ? op.operand(0)->type().elements()
+                                                      : type.elements());
+      (ir::is_function(op) ? found.functions : found.arithmetic) += times * elements;
+    }
+  }
+  if (op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>())
+    for (ir::Value const* operand : op.operands())
+      if (operand->type().is_tile()) found.stored_bytes += times * bytes_of(operand->type());
+}
+
+void add(Work& found, Work const& other, double times) {
+  for (double Work::*const count : {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes,
+                                    &Work::stored_bytes, &Work::line_bytes, &Work::functions, &Work::arithmetic})
+    found.*count += times * (other.*count);
+}
+
+bool loads(ir::Block& block) {
+  for (Op const& op : block)
+    if (op.is<ir::LoadOp>()) return true;
+  return false;
+}
+
+void add(Estimate& found, ir::Block& block, double times, Counting const& counting) {
+  for (Op& op : block) {
+    add(found, op, times, counting);
+    if (op.is<ir::ForOp>()) {
+      Estimate iteration;
+      add(iteration, op.block(0), 1, counting);
+      double const all = static_cast<double>(ir::trip_count(op).value_or(1));
+      double const trips = iteration.product_bytes > 0 ? std::ceil(all / counting.split) : all;
+      auto const stages = static_cast<double>(counting.stages > 0 ? counting.stages : op.as<ir::ForOp>().stages);
+      add(found, iteration, times * trips);
+      if (stages > 1 && loads(op.block(0))) found.rings.push_back({times, trips, stages, iteration});
+      for (Ring const& inner : iteration.rings)
+        found.rings.push_back({inner.times * times * trips, inner.trips, inner.stages, inner.iteration});
+      continue;
+    }
+    double const share = op.is<ir::IfOp>() ? 0.5 : 1;
+    for (int i = 0; i < op.block_count(); ++i) add(found, op.block(i), times * share, counting);
+  }
+}
+
+/// Says at which rates a launch's blocks work.
+struct Rates {
+  Machine machine;
+  bool on_gpu = false;
+  double cached_bytes = 1;  ///< between L2 and a block, per clock
+};
+
+double clocks_of(Work const& work, Rates const& rates) {
+  Machine const& machine = rates.machine;
+  double const moved = (rates.on_gpu ? work.line_bytes : work.loaded_bytes) + work.stored_bytes;
+  return std::max({work.product_bytes / machine.product_bytes, work.operand_bytes / machine.operand_bytes,
+                   moved / rates.cached_bytes,
+                   work.functions / machine.functions + work.arithmetic / machine.arithmetic});
+}
+
+/// Gives the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
+/// ring are all in flight at once. A stage is free an iteration after its use, so one less loads while one is used.
+double clocks_waited(Ring const& ring, double latency, Rates const& rates) {
+  double const busy = clocks_of(ring.iteration, rates);
+  double const wait = (busy + latency) / (ring.stages - 1) - busy;
+  return ring.times * std::max(ring.trips - ring.stages, 0.0) * std::max(wait, 0.0);
+}
+
+double bytes_of(std::vector<TensorSize> const& tensors) {
+  double bytes = 0;
+  for (TensorSize const& tensor : tensors) {
+    if (tensor.extents.size() == 0) continue;
+    double elements = 1;
+    for (int axis = 0; axis < tensor.extents.size(); ++axis)
+      if (tensor.strides[axis] != 0) elements *= static_cast<double>(tensor.extents[axis]);
+    bytes += elements * info(tensor.element).bits / 8;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, std::vector<std::int64_t> grid,
+                  CompileOptions const& options, Executor const& executor) {
+  Estimate found;
+  bool const on_gpu = executor.target != nullptr;
+  std::int64_t const share = on_gpu && grid.size() > 1 ? std::max(options.share, 1) : 1;
+  // A cluster that stands partly behind the last row has CTAs without work.
+  if (share > 1) grid[1] = (grid[1] + share - 1) / share * share;
+  for (std::int64_t const extent : grid) found.blocks *= extent;
+  double const split = on_gpu ? std::max(options.split, 1) : 1;
+  add(found, kernel.body(), 1, {tensors, static_cast<double>(share), split, options.stages});
+
+  Rates rates{machine_of(executor), on_gpu, 0};
+  Machine const& machine = rates.machine;
+  bool const splits = split > 1 && found.product_bytes > 0;
+  double const all_bytes = bytes_of(tensors);
+  double const blocks = static_cast<double>(found.blocks) * (splits ? split : 1);
+  bool const many = on_gpu && 2 * blocks > machine.processors;
+  rates.cached_bytes = many ? machine.busy_cached_bytes : machine.cached_bytes;
+  double block = clocks_of(found, rates);
+  if (on_gpu) {
+    // A load that is the first of its bytes comes from memory: twice the latency.
+    double const first = all_bytes / std::max(found.line_bytes * blocks, 1.0);
+    for (Ring const& ring : found.rings)
+      block += clocks_waited(ring, machine.block_clocks * (1 + std::min(first, 1.0)), rates);
+  }
+  // CTAs of a cluster hand their sums on: a tile of f32 each way.
+  if (splits) block += machine.block_clocks + found.stored_bytes * 4 / rates.cached_bytes;
+  double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
+  // The next block of a processor hides most of a block's start and end.
+  double const fixed = machine.block_clocks * (1 + 0.3 * (waves - 1));
+  double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
+  double const in_memory = all_bytes / machine.memory_bytes_per_ns;
+  constexpr double hindrance = 0.2;  // the lesser of the two does not hide behind the other in full
+  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
+  found.seconds = (ns + machine.launch_ns) * 1e-9;
+  return found;
+}
+
+std::string Estimate::str() const { return fmt::format("{:.2f} us, {} blocks", seconds * 1e6, blocks); }
+
+}  // namespace tegula::analysis
