@@ -48,6 +48,7 @@
 #include "transform/staged/build_tensor_maps.hpp"
 #include "transform/staged/clamp_coordinates.hpp"
 #include "transform/staged/dependent_launch.hpp"
+#include "transform/staged/load_ahead.hpp"
 #include "transform/staged/run_ahead.hpp"
 #include "transform/staged/sink_scalars.hpp"
 #include "transform/staged/specialize_warps.hpp"
@@ -309,6 +310,11 @@ constexpr PassInfo table[] = {
      .summary = "clones the kernel for the warps that fill rings and for the warps that read them",
      .function = specialize_warps,
      .works_on = only(Level::staged)},
+    {.name = "load-ahead",
+     .summary = "loads tiles that nothing copies one iteration ahead of their use",
+     .function = load_ahead,
+     .works_on = only(Level::staged),
+     .after = {{"specialize-warps", "the registers of the warps that compute are known"}}},
     {.name = "run-ahead",
      .summary = "moves fills of rings iterations ahead of their readers where warps are not specialised",
      .function = run_ahead,
@@ -427,8 +433,8 @@ constexpr auto for_cuda_block = list(
     "schedule-dots", "expand-device-math", "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions",
     "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads",
     "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "run-ahead",
-    "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead",
+    "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
     "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
     "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =

@@ -1,0 +1,22 @@
+// Loads tiles that nothing copies one iteration ahead of their use.
+#pragma once
+
+#include "transform/common/pass.hpp"
+
+namespace tegula::transform {
+
+/// Moves loads through pointers one iteration ahead, in loops for which stages are asked: their tiles wait in registers
+/// while the iteration before is computed.
+///
+///   before: for %i = %lo to %hi step %s stages {     after: %first = load %t, f(%lo)
+///             %x = load %t, f(%i)                           for %i = %lo to %hi step %s carry (%x = %first) {
+///             ... uses of %x ...                              %next = load %t, f(%i + %s), outside where that is past %hi
+///           }                                                 ... uses of %x ...
+///                                                             yield %next
+///                                                           }
+///
+/// Only loads of tensors that the kernel does not write, whose places follow from the counter alone, and as many as the
+/// registers of the thread hold beside what is alive in the loop.
+PassResult load_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
