@@ -19,6 +19,7 @@
 
 #include "../../samples/support/report.hpp"
 #include "../../samples/tuned_products.hpp"
+#include "analysis/launch_cost.hpp"
 #include "jit/choose.hpp"
 #include "jit/kernel_cache.hpp"
 #include "rig/cublas.hpp"
@@ -37,8 +38,8 @@ struct Settings {
   std::uint64_t seed = 1;
   int count = 200, skip = 0;
   double max_seconds = 1e9;
-  bool all = false, verbose = false, estimates = false;
-  CoolClock clock{0.01, 2, 0.005, 3};
+  bool verbose = false, estimates = false, fit = false;
+  CoolClock clock{0.005, 1, 0.004, 3};
 };
 
 struct Size {
@@ -178,31 +179,6 @@ bool of_half(Size const& size, std::string const& half) {
   return fit == (half == "fit");
 }
 
-/// Holds kernels that a launch does not know: whether one of them should be known is measured.
-using samples::product;
-auto const others = variants("product", variant("128x256, split 2", with({.split = 2}), product<128, 256, 64>),
-                             variant("128x128, split 4", with({.split = 4}), product<128, 128, 64>),
-                             variant("128x128, split 8", with({.split = 8}), product<128, 128, 64>),
-                             variant("128x64, split 2", with({.split = 2}), product<128, 64, 128>),
-                             variant("128x64, split 4", with({.split = 4}), product<128, 64, 128>),
-                             variant("64x128, split 2", with({.split = 2}), product<64, 128, 128>),
-                             variant("64x128, split 4", with({.split = 4}), product<64, 128, 128>),
-                             variant("64x64, split 4", with({.split = 4}), product<64, 64, 128>),
-                             variant("64x64, split 8", with({.split = 8}), product<64, 64, 128>),
-                             variant("32x64, split 2", with({.stages = 6, .split = 2}), product<32, 64, 128>),
-                             variant("32x64, split 4", with({.stages = 6, .split = 4}), product<32, 64, 128>),
-                             variant("16x64, split 4", with({.stages = 6, .split = 4}), product<16, 64, 128>),
-                             variant("16x64, split 8", with({.stages = 6, .split = 8}), product<16, 64, 128>),
-                             variant("16x128, 6 stages", with({.stages = 6}), product<16, 128, 128>),
-                             variant("32x128, 6 stages", with({.stages = 6}), product<32, 128, 128>),
-                             variant("64x256", product<64, 256, 64>), variant("64x192", product<64, 192, 64>),
-                             variant("256x128", product<256, 128, 64>), variant("192x128", product<192, 128, 64>),
-                             variant("128x160", product<128, 160, 64>), variant("128x208", product<128, 208, 64>),
-                             variant("128x96", product<128, 96, 64>), variant("128x32", product<128, 32, 128>),
-                             variant("64x32, 6 stages", with({.stages = 6}), product<64, 32, 128>),
-                             variant("64x32, split 4", with({.stages = 6, .split = 4}), product<64, 32, 128>),
-                             variant("128x16, 6 stages", with({.stages = 6}), product<128, 16, 128>));
-
 /// Refers to a kernel with its label and options.
 struct Kernel {
   std::string label;
@@ -211,52 +187,86 @@ struct Kernel {
 
 std::vector<Kernel> kernels_of(Settings const& settings) {
   std::vector<Kernel> result;
-  auto const add = [&](jit::KernelRef const& all) {
-    std::vector<std::string> const labels = jit::labels_of(all);
-    for (int i = 0; i < all.members; ++i) {
-      std::string const& label = labels[static_cast<std::size_t>(i)];
-      if (label.find(settings.only) != std::string::npos) result.push_back({label, all.member(all.kernel, i)});
-    }
-  };
-  add(jit::reference(samples::product_variants));
-  if (settings.all) add(jit::reference(others));
+  jit::KernelRef const all = jit::reference(samples::product_variants);
+  std::vector<std::string> const labels = jit::labels_of(all);
+  for (int i = 0; i < all.members; ++i) {
+    std::string const& label = labels[static_cast<std::size_t>(i)];
+    if (label.find(settings.only) != std::string::npos) result.push_back({label, all.member(all.kernel, i)});
+  }
+  return result;
+}
+
+/// Holds what the model counts of a kernel at a size, beside what was measured.
+struct Counted {
+  std::string label;
+  jit::Estimate work;
+  double seconds = 0;
+};
+
+struct CountedSize {
+  Measured const* measured;
+  std::vector<Counted> kernels;
+};
+
+jit::Executor const executor{&sm_90a, sm_90a.costs.multiprocessors};
+
+std::vector<CountedSize> counted(std::vector<Measured> const& all, Settings const& settings, std::string const& half) {
+  std::vector<Kernel> const kernels = kernels_of(settings);
+  std::vector<CountedSize> result;
+  for (Measured const& measured : all) {
+    if (!of_half(measured.size, half)) continue;
+    auto const arguments = arguments_of(measured.size);
+    CountedSize size{&measured, {}};
+    for (Kernel const& kernel : kernels)
+      if (auto const found = measured.kernels.find(kernel.label); found != measured.kernels.end())
+        size.kernels.push_back({kernel.label,
+                                jit::estimate(jit::traced(kernel.reference)->kernel, arguments, {},
+                                              jit::chosen_options(kernel.reference), executor),
+                                found->second});
+    if (!size.kernels.empty()) result.push_back(std::move(size));
+  }
+  return result;
+}
+
+struct Choice {
+  Counted const *taken = nullptr, *best = nullptr;
+};
+
+Choice chosen(CountedSize const& size, analysis::LaunchCosts const& costs) {
+  Choice result;
+  double least = 0;
+  for (Counted const& kernel : size.kernels) {
+    double const expected = analysis::seconds_of(kernel.work, executor, costs);
+    if (result.taken == nullptr || expected < least) least = expected, result.taken = &kernel;
+    if (result.best == nullptr || kernel.seconds < result.best->seconds) result.best = &kernel;
+  }
   return result;
 }
 
 void judge(std::vector<Measured> const& all, Settings const& settings) {
   constexpr double shortest = 4e-6;  // shorter ones are listed apart
-  Summary chosen{"chosen to the best of all kernels", {}};
+  Summary taken{"chosen to the best of all kernels", {}};
   std::map<std::string, Summary> beside;
-  std::vector<Kernel> const kernels = kernels_of(settings);
-  jit::Executor const executor{&sm_90a, sm_90a.costs.multiprocessors};
-  for (Measured const& measured : all) {
-    if (!of_half(measured.size, settings.half) || measured.kernels.empty()) continue;
-    auto const arguments = arguments_of(measured.size);
-    double least = 1e9, taken = 0, best = 1e9;
-    std::string label, best_label, estimates;
-    for (Kernel const& kernel : kernels) {
-      auto const found = measured.kernels.find(kernel.label);
-      if (found == measured.kernels.end()) continue;
-      double const expected = jit::estimate(jit::traced(kernel.reference)->kernel, arguments, {},
-                                            jit::chosen_options(kernel.reference), executor)
-                                  .seconds;
-      if (expected < least) least = expected, label = kernel.label, taken = found->second;
-      if (found->second < best) best = found->second, best_label = kernel.label;
-      if (settings.estimates)
-        fmt::print("{} {}: estimate {:.2f} us, {:.2f} us\n", measured.size.str(), kernel.label, expected * 1e6,
-                   found->second * 1e6);
-    }
-    double const to_rival = measured.rival / taken;
-    std::string const where =
-        fmt::format("{}, {}: {}, best {}", measured.size.str(), measured.size.kind, label, best_label);
+  std::vector<CountedSize> const sizes = counted(all, settings, settings.half);
+  for (CountedSize const& size : sizes) {
+    Measured const& measured = *size.measured;
+    Choice const choice = chosen(size, analysis::hopper_costs);
+    double const seconds = choice.taken->seconds, best = choice.best->seconds;
+    double const to_rival = measured.rival / seconds;
+    std::string const where = fmt::format("{}, {}: {}, best {}", measured.size.str(), measured.size.kind,
+                                          choice.taken->label, choice.best->label);
     if (settings.verbose)
       fmt::print("{:<40} {:8.2f} us, {:.3f} of the best, {:8.2f} us; {:.3f} of cuBLASLt, best {:.3f}\n", where,
-                 taken * 1e6, taken / best, best * 1e6, to_rival, measured.rival / best);
-    chosen.add(taken / best, where);
+                 seconds * 1e6, seconds / best, best * 1e6, to_rival, measured.rival / best);
+    if (settings.estimates)
+      for (Counted const& kernel : size.kernels)
+        fmt::print("{} {}: estimate {:.2f} us, {:.2f} us\n", measured.size.str(), kernel.label,
+                   analysis::seconds_of(kernel.work, executor) * 1e6, kernel.seconds * 1e6);
+    taken.add(seconds / best, where);
     if (measured.rival == 0) continue;
-    std::string const table = std::max(taken, measured.rival) < shortest ? "shorter than 4 us"
-                              : measured.size.aligned()                  ? "rows of 16 bytes"
-                                                                         : "other rows";
+    std::string const table = std::max(seconds, measured.rival) < shortest ? "shorter than 4 us"
+                              : measured.size.aligned()                    ? "rows of 16 bytes"
+                                                                           : "other rows";
     auto const add = [&](std::string const& name, double ratio) {
       auto& summary = beside[name];
       summary.name = name;
@@ -266,8 +276,61 @@ void judge(std::vector<Measured> const& all, Settings const& settings) {
     add(table + " to cuBLASLt, best kernel", measured.rival / best);
     add("  of these, " + measured.size.kind, to_rival);
   }
-  chosen.print(1e9, true);
+  taken.print(1e9, true);
   for (auto& [name, summary] : beside) summary.print(1.2, false);
+}
+
+/// Weighs costs: the mean loss of the choices, and a little of the errors of kernels that are near the best.
+double loss(std::vector<CountedSize> const& sizes, analysis::LaunchCosts const& costs) {
+  constexpr double of_errors = 0.1, near = 2;
+  double choices = 0, errors = 0;
+  int count = 0;
+  for (CountedSize const& size : sizes) {
+    Choice const choice = chosen(size, costs);
+    choices += std::log(choice.taken->seconds / choice.best->seconds);
+    for (Counted const& kernel : size.kernels) {
+      if (kernel.seconds > near * choice.best->seconds) continue;
+      errors += std::abs(std::log(analysis::seconds_of(kernel.work, executor, costs) / kernel.seconds));
+      ++count;
+    }
+  }
+  return choices / static_cast<double>(sizes.size()) + of_errors * errors / std::max(count, 1);
+}
+
+/// Finds costs with the least loss by changing one after another, and prints them.
+void fit(std::vector<Measured> const& all, Settings const& settings) {
+  using Costs = analysis::LaunchCosts;
+  constexpr std::pair<char const*, double Costs::*> fields[] = {{"line", &Costs::line},
+                                                                {"outside_line", &Costs::outside_line},
+                                                                {"pair", &Costs::pair},
+                                                                {"latency", &Costs::latency},
+                                                                {"start", &Costs::start},
+                                                                {"wave", &Costs::wave},
+                                                                {"exchange", &Costs::exchange},
+                                                                {"exchange_bytes", &Costs::exchange_bytes},
+                                                                {"products", &Costs::products},
+                                                                {"narrow", &Costs::narrow},
+                                                                {"narrow_wait", &Costs::narrow_wait},
+                                                                {"hindrance", &Costs::hindrance}};
+  bool const swapped = settings.half == "judged";
+  std::vector<CountedSize> const sizes = counted(all, settings, swapped ? "judged" : "fit"),
+                                 others_half = counted(all, settings, swapped ? "fit" : "judged");
+  Costs costs = analysis::hopper_costs;
+  double least = loss(sizes, costs);
+  fmt::print("loss {:.4f}, of the other half {:.4f}\n", least, loss(others_half, costs));
+  for (double const step : {1.5, 1.25, 1.1, 1.25, 1.1, 1.05})
+    for (auto const& [name, field] : fields)
+      for (double const factor : {step, 1 / step}) {
+        for (bool better = true; better;) {
+          Costs changed = costs;
+          changed.*field *= factor;
+          double const now = loss(sizes, changed);
+          better = now < least - 1e-6;
+          if (better) costs = changed, least = now;
+        }
+      }
+  for (auto const& [name, field] : fields) fmt::print(".{} = {:.3g}, ", name, costs.*field);
+  fmt::print("\nloss {:.4f}, of the other half {:.4f}\n", least, loss(others_half, costs));
 }
 
 /// Prepares every kernel on all threads, as they compile, and times those that compile.
@@ -319,7 +382,7 @@ Measured measure(Size const& size, stream const& order, Cublas const* cublas, Se
 
 int run(Settings const& settings) {
   if (!settings.judge.empty()) {
-    judge(read(settings.judge), settings);
+    (settings.fit ? fit : judge)(read(settings.judge), settings);
     return 0;
   }
   device const where = device::cuda();
@@ -358,11 +421,11 @@ int main(int argc, char** argv) {
   app.add_option("--skip", settings.skip, "sizes to leave out at the start");
   app.add_option("--json", settings.json, "append what is measured to this file, one JSON object a line");
   app.add_option("--judge", settings.judge, "measure nothing; judge the sizes of this file");
+  app.add_flag("--fit", settings.fit, "find the costs of the model that suit one half of the sizes of --judge");
   app.add_option("--half", settings.half, "judge one half of the sizes")->check(CLI::IsMember({"fit", "judged"}));
   app.add_option("--only", settings.only, "kernels with this in their label");
   app.add_option("--rounds", settings.clock.rounds, "samples of each kernel")->check(CLI::Range(1, 100));
   app.add_option("--max-seconds", settings.max_seconds, "draw no more sizes after so long");
-  app.add_flag("--all", settings.all, "also kernels that a launch does not know");
   app.add_flag("--estimates", settings.estimates, "print what the model expects of each kernel");
   app.add_flag("--verbose", settings.verbose, "print each size");
   CLI11_PARSE(app, argc, argv);

@@ -24,7 +24,6 @@ Machine machine_of(Executor const& executor) {
     machine.product_bytes = target->product_bytes_per_clock;
     machine.operand_bytes = costs.shared_bytes_per_clock;
     machine.cached_bytes = costs.global_bytes_per_clock;
-    machine.busy_cached_bytes = machine.cached_bytes * costs.busy_port_share;
     machine.memory_bytes_per_ns = costs.memory_bytes_per_clock * machine.processors * costs.clocks_per_ns;
     machine.functions = target->exponentials_per_clock;
     machine.arithmetic = static_cast<double>(costs.schedulers) * target->lanes;
@@ -36,7 +35,7 @@ Machine machine_of(Executor const& executor) {
   machine.clocks_per_ns = 3;
   machine.product_bytes = 64;
   machine.operand_bytes = 64;
-  machine.cached_bytes = machine.busy_cached_bytes = 16;
+  machine.cached_bytes = 16;
   machine.memory_bytes_per_ns = 10 * std::sqrt(machine.processors);
   machine.functions = 1;
   machine.arithmetic = 16;
@@ -51,6 +50,9 @@ double product_bytes(Op const& product) {
 }
 
 namespace {
+
+constexpr std::int64_t line = 128;  ///< bytes
+constexpr std::int64_t lanes = 32;
 
 double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
 
@@ -76,23 +78,33 @@ TensorSize const* tensor_of(Op const& op, Counting const& counting) {
   return tensor.defining_op() != nullptr ? nullptr : &counting.tensors[static_cast<std::size_t>(tensor.index())];
 }
 
-/// Gives the share of a loaded tile that lies within its tensor, if the tile is larger: what is outside is not fetched.
+/// Gives the share of loaded tiles that lies within their tensor, in the mean over the tiles that cover it.
 double share_within(Op const& load, Counting const& counting) {
   TensorSize const* const tensor = tensor_of(load, counting);
   ir::Type const& tile = load.result()->type();
   double share = 1;
-  for (int back = 1; tensor != nullptr && back <= std::min(tile.rank(), tensor->extents.size()); ++back)
-    if (double const extent = static_cast<double>(tensor->extents[tensor->extents.size() - back]),
-        length = static_cast<double>(tile.shape()[tile.rank() - back]);
-        extent < length)
-      share *= extent / length;
+  for (int back = 1; tensor != nullptr && back <= std::min(tile.rank(), tensor->extents.size()); ++back) {
+    double const extent = static_cast<double>(tensor->extents[tensor->extents.size() - back]),
+                 length = static_cast<double>(tile.shape()[tile.rank() - back]);
+    share *= extent / (std::max(std::ceil(extent / length), 1.0) * length);
+  }
   return share;
+}
+
+/// Gives the bytes that a thread accesses at once where a tensor's rows are not multiples of 16 bytes; 0: they are.
+std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
+  constexpr std::int64_t widest = 16;
+  TensorSize const* const tensor = tensor_of(load, counting);
+  if (tensor == nullptr) return 0;
+  std::int64_t together = widest;
+  for (int axis = 0; axis + 1 < tensor->strides.size(); ++axis)
+    together = std::gcd(together, tensor->strides[axis] * info(tensor->element).bits / 8);
+  return together == widest ? 0 : std::max<std::int64_t>(info(tensor->element).bits / 8, 1);
 }
 
 /// Gives the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
 /// that is no multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
-  constexpr std::int64_t line = 128;
   TensorSize const* const tensor = tensor_of(load, counting);
   if (tensor == nullptr || tensor->extents.size() < 2) return 1;
   std::int64_t const pitch = tensor->strides[tensor->strides.size() - 2] * info(tensor->element).bits / 8;
@@ -115,10 +127,14 @@ void add(Work& found, Op const& op, double times, Counting const& counting) {
     ir::Type const& type = op.result(i)->type();
     if (!type.is_tile()) continue;
     if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
-      double const bytes = times * bytes_of(type) * share_within(op, counting);
+      double const all = times * bytes_of(type), within = share_within(op, counting);
       double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
-      found.loaded_bytes += bytes;
-      found.line_bytes += bytes * lines_of_a_row(op, counting) / ctas;
+      found.loaded_bytes += all * within;
+      found.lines += all * within / line * lines_of_a_row(op, counting) / ctas;
+      if (std::int64_t const at_once = narrow_bytes(op, counting); at_once > 0)
+        found.narrow += all / static_cast<double>(at_once * lanes);
+      else
+        found.outside_lines += all * (1 - within) / line / ctas;
     } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
       double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
                                                       ? op.operand(0)->type().elements()
@@ -128,12 +144,16 @@ void add(Work& found, Op const& op, double times, Counting const& counting) {
   }
   if (op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>())
     for (ir::Value const* operand : op.operands())
-      if (operand->type().is_tile()) found.stored_bytes += times * bytes_of(operand->type());
+      if (operand->type().is_tile()) {
+        found.stored_bytes += times * bytes_of(operand->type());
+        found.lines += times * bytes_of(operand->type()) / line;
+      }
 }
 
 void add(Work& found, Work const& other, double times) {
-  for (double Work::*const count : {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes,
-                                    &Work::stored_bytes, &Work::line_bytes, &Work::functions, &Work::arithmetic})
+  for (double Work::*const count :
+       {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes, &Work::stored_bytes, &Work::lines,
+        &Work::outside_lines, &Work::narrow, &Work::functions, &Work::arithmetic})
     found.*count += times * (other.*count);
 }
 
@@ -163,27 +183,50 @@ void add(Estimate& found, ir::Block& block, double times, Counting const& counti
   }
 }
 
+/// Gives the bytes of the sums that a loop of products carries.
+double bytes_of_sums(ir::Block& block) {
+  double bytes = 0;
+  ir::walk_pre_order(block, [&](Op& op) {
+    if (!op.is<ir::ForOp>() || bytes > 0) return ir::Walk::advance;
+    bool multiplies = false;
+    for (Op const& inner : op.block(0)) multiplies = multiplies || inner.is<ir::DotOp>();
+    for (int i = 0; multiplies && i < op.result_count(); ++i)
+      if (op.result(i)->type().is_tile()) bytes += bytes_of(op.result(i)->type());
+    return ir::Walk::advance;
+  });
+  return bytes;
+}
+
 /// Says at which rates a launch's blocks work.
 struct Rates {
   Machine machine;
-  bool on_gpu = false;
-  double cached_bytes = 1;  ///< between L2 and a block, per clock
+  LaunchCosts const* costs = nullptr;  ///< null: of a host
+  double pair = 1;                     ///< by which lines cost more
 };
 
 double clocks_of(Work const& work, Rates const& rates) {
   Machine const& machine = rates.machine;
-  double const moved = (rates.on_gpu ? work.line_bytes : work.loaded_bytes) + work.stored_bytes;
-  return std::max({work.product_bytes / machine.product_bytes, work.operand_bytes / machine.operand_bytes,
-                   moved / rates.cached_bytes,
-                   work.functions / machine.functions + work.arithmetic / machine.arithmetic});
+  double const arithmetic = work.functions / machine.functions + work.arithmetic / machine.arithmetic;
+  double const operands = work.operand_bytes / machine.operand_bytes;
+  if (rates.costs == nullptr)
+    return std::max({work.product_bytes / machine.product_bytes, operands,
+                     (work.loaded_bytes + work.stored_bytes) / machine.cached_bytes, arithmetic});
+  LaunchCosts const& costs = *rates.costs;
+  double const moved = (work.lines * costs.line + work.outside_lines * costs.outside_line) * rates.pair;
+  return std::max({work.product_bytes / (machine.product_bytes * costs.products), operands,
+                   moved + work.narrow * costs.narrow, arithmetic});
 }
 
 /// Gives the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
 /// ring are all in flight at once. A stage is free an iteration after its use, so one less loads while one is used.
-double clocks_waited(Ring const& ring, double latency, Rates const& rates) {
+/// Loads that nothing copies run one iteration ahead.
+double clocks_waited(Ring const& ring, Rates const& rates) {
+  LaunchCosts const& costs = *rates.costs;
   double const busy = clocks_of(ring.iteration, rates);
-  double const wait = (busy + latency) / (ring.stages - 1) - busy;
-  return ring.times * std::max(ring.trips - ring.stages, 0.0) * std::max(wait, 0.0);
+  double const wait = (busy + costs.latency) / (ring.stages - 1) - busy;
+  double waited = std::max(ring.trips - ring.stages, 0.0) * std::max(wait, 0.0);
+  if (ring.iteration.narrow > 0) waited = std::max(waited, ring.trips * std::max(costs.narrow_wait - busy, 0.0));
+  return ring.times * waited;
 }
 
 double bytes_of(std::vector<TensorSize> const& tensors) {
@@ -200,6 +243,28 @@ double bytes_of(std::vector<TensorSize> const& tensors) {
 
 }  // namespace
 
+double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts const& costs) {
+  bool const on_gpu = executor.target != nullptr;
+  Rates rates{machine_of(executor), on_gpu ? &costs : nullptr, 1};
+  Machine const& machine = rates.machine;
+  double const blocks = static_cast<double>(work.blocks) * work.split;
+  // Blocks go to one multiprocessor of each pair first.
+  double const half = machine.processors / 2;
+  rates.pair += (costs.pair - 1) * std::clamp((blocks - half) / half, 0.0, 1.0);
+  double block = clocks_of(work, rates);
+  if (on_gpu)
+    for (Ring const& ring : work.rings) block += clocks_waited(ring, rates);
+  if (work.split > 1) block += costs.exchange + work.part_bytes / costs.exchange_bytes;
+  double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
+  // The next block of a processor hides most of a block's start and end.
+  double const fixed = on_gpu ? costs.start + costs.wave * (waves - 1) : machine.block_clocks * (1 + 0.3 * (waves - 1));
+  double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
+  double const in_memory = work.tensor_bytes / machine.memory_bytes_per_ns;
+  double const hindrance = on_gpu ? costs.hindrance : 0.2;
+  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
+  return (ns + machine.launch_ns) * 1e-9;
+}
+
 Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, std::vector<std::int64_t> grid,
                   CompileOptions const& options, Executor const& executor) {
   Estimate found;
@@ -208,33 +273,14 @@ Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, 
   // A cluster that stands partly behind the last row has CTAs without work.
   if (share > 1) grid[1] = (grid[1] + share - 1) / share * share;
   for (std::int64_t const extent : grid) found.blocks *= extent;
-  double const split = on_gpu ? std::max(options.split, 1) : 1;
-  add(found, kernel.body(), 1, {tensors, static_cast<double>(share), split, options.stages});
-
-  Rates rates{machine_of(executor), on_gpu, 0};
-  Machine const& machine = rates.machine;
-  bool const splits = split > 1 && found.product_bytes > 0;
-  double const all_bytes = bytes_of(tensors);
-  double const blocks = static_cast<double>(found.blocks) * (splits ? split : 1);
-  bool const many = on_gpu && 2 * blocks > machine.processors;
-  rates.cached_bytes = many ? machine.busy_cached_bytes : machine.cached_bytes;
-  double block = clocks_of(found, rates);
-  if (on_gpu) {
-    // A load that is the first of its bytes comes from memory: twice the latency.
-    double const first = all_bytes / std::max(found.line_bytes * blocks, 1.0);
-    for (Ring const& ring : found.rings)
-      block += clocks_waited(ring, machine.block_clocks * (1 + std::min(first, 1.0)), rates);
+  found.tensor_bytes = bytes_of(tensors);
+  if (on_gpu && options.split > 1) {
+    found.part_bytes = static_cast<double>(options.split - 1) * bytes_of_sums(kernel.body());
+    if (found.part_bytes > 0 && found.part_bytes <= static_cast<double>(max_part_bytes)) found.split = options.split;
   }
-  // CTAs of a cluster hand their sums on: a tile of f32 each way.
-  if (splits) block += machine.block_clocks + found.stored_bytes * 4 / rates.cached_bytes;
-  double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
-  // The next block of a processor hides most of a block's start and end.
-  double const fixed = machine.block_clocks * (1 + 0.3 * (waves - 1));
-  double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
-  double const in_memory = all_bytes / machine.memory_bytes_per_ns;
-  constexpr double hindrance = 0.2;  // the lesser of the two does not hide behind the other in full
-  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
-  found.seconds = (ns + machine.launch_ns) * 1e-9;
+  if (found.split == 1) found.part_bytes = 0;
+  add(found, kernel.body(), 1, {tensors, static_cast<double>(share), found.split, options.stages});
+  found.seconds = seconds_of(found, executor);
   return found;
 }
 

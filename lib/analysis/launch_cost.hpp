@@ -25,7 +25,6 @@ struct Machine {
   double product_bytes = 1;        ///< of products
   double operand_bytes = 1;        ///< between shared memory and the tensor cores; host: the first cache
   double cached_bytes = 1;         ///< between L2 and a processor
-  double busy_cached_bytes = 1;    ///< the same while most processors load
   double memory_bytes_per_ns = 1;  ///< of the device
   double functions = 1;
   double arithmetic = 1;
@@ -34,15 +33,51 @@ struct Machine {
 };
 Machine machine_of(Executor const& executor);
 
+/// Bytes of shared memory that the parts of a sum may have which the other CTAs of a cluster hand on; rings need the
+/// rest. A product with larger parts is not split.
+inline constexpr std::int64_t max_part_bytes = std::int64_t{64} << 10;
+
+/// States what a GPU's launches cost beside the rates of its data sheet, in clocks of a multiprocessor.
+struct LaunchCosts {
+  double line = 0;            ///< of a line of 128 bytes between L2 and a multiprocessor
+  double outside_line = 0;    ///< of a line of a box that lies outside of the tensor: a copy writes zeros
+  double pair = 1;            ///< by which both grow where two multiprocessors with a common port work
+  double latency = 0;         ///< from the start of a load to the use of its stage
+  double start = 0;           ///< of a launch's first blocks, with their end
+  double wave = 0;            ///< of each further wave of blocks, as far as it is not hidden
+  double exchange = 0;        ///< for CTAs that hand on their parts of a sum
+  double exchange_bytes = 1;  ///< of these parts, a clock
+  double products = 1;        ///< share of the tensor cores' rate that a loop of products reaches
+  double narrow = 0;          ///< of an access of a warp to elements whose rows are not multiples of 16 bytes
+  double narrow_wait = 0;     ///< from such a load to its use, an iteration later
+  double hindrance = 0;       ///< share of the lesser of memory and multiprocessors that does not hide behind the other
+};
+
+/// Fitted to products of sizes drawn by a seed on an H200: `bench_gpu_sizes --fit`.
+inline constexpr LaunchCosts hopper_costs{.line = 0.72,
+                                          .outside_line = 2.2,
+                                          .pair = 3,
+                                          .latency = 1600,
+                                          .start = 2500,
+                                          .wave = 1000,
+                                          .exchange = 600,
+                                          .exchange_bytes = 21,
+                                          .products = 0.86,
+                                          .narrow = 0.55,
+                                          .narrow_wait = 1800,
+                                          .hindrance = 0.4};
+
 /// Counts what a block does.
 struct Work {
   double product_bytes = 0;  ///< bytes of K, times rows times columns, of all products
   double operand_bytes = 0;  ///< that products read from shared memory
   double loaded_bytes = 0;   ///< from global memory, of what lies within the tensors, and stored
   double stored_bytes = 0;
-  double line_bytes = 0;  ///< of the lines that loads take, with what CTAs of a cluster fetch for each other
-  double functions = 0;   ///< elements of exponentials and the like
-  double arithmetic = 0;  ///< elements of all other arithmetic
+  double lines = 0;  ///< of 128 bytes that loads and stores take, less what CTAs of a cluster fetch for each other
+  double outside_lines = 0;  ///< of loaded boxes that lie outside of the tensor
+  double narrow = 0;         ///< accesses of a warp to elements whose rows are not multiples of 16 bytes
+  double functions = 0;      ///< elements of exponentials and the like
+  double arithmetic = 0;     ///< elements of all other arithmetic
 };
 
 /// Describes a loop whose loads run ahead in a circular buffer.
@@ -57,7 +92,10 @@ struct Ring {
 struct Estimate : Work {
   std::int64_t blocks = 1;
   std::vector<Ring> rings;
-  double seconds = 0;  ///< of the launch
+  double split = 1;         ///< CTAs that divide the trips of a product's loop
+  double part_bytes = 0;    ///< of sums that they hand on for each tile
+  double tensor_bytes = 0;  ///< of all tensors
+  double seconds = 0;       ///< of the launch
   [[nodiscard]] std::string str() const;
 };
 
@@ -79,5 +117,8 @@ struct TensorSize {
 /// Good to compare kernels, not to predict one.
 Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, std::vector<std::int64_t> grid,
                   CompileOptions const& options, Executor const& executor);
+
+/// Gives the seconds of a launch whose work is counted.
+double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts const& costs = hopper_costs);
 
 }  // namespace tegula::analysis

@@ -35,8 +35,9 @@ CompileOptions on_top(CompileOptions base, CompileOptions const& stated) {
   return base;
 }
 
-/// A choice for numbers of at most this factor more or less serves a problem that no table has.
-constexpr double near_factor = 2;
+/// A choice for numbers of at most this factor more or less serves a problem that no table has, unless the model of the
+/// cost expects it to take longer than another by more than the model errs.
+constexpr double near_factor = 1.5, model_error = 1.1;
 
 std::string text_of(Problem const& problem) { return fmt::format("{}", fmt::join(problem, ", ")); }
 
@@ -126,11 +127,11 @@ Chosen::Chosen(KernelRef const& given, std::span<Argument const> arguments, Grid
 }
 
 VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument const> arguments,
-                                 GridOverride const& grid, Executor const& executor) {
+                                 GridOverride const& grid, Executor const& executor, VariantChoice const* near) {
   std::vector<std::string> const labels = labels_of(kernels);
   VariantChoice result;
   result.by = VariantChoice::By::model;
-  double best = std::numeric_limits<double>::infinity();
+  double best = std::numeric_limits<double>::infinity(), of_near = best;
   for (int i = 0; i < kernels.members; ++i) {
     std::optional<CompileOptions> joined;
     KernelRef const member = member_of(kernels, i, joined);
@@ -142,11 +143,15 @@ VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument co
     }
     Estimate const found = estimate(traced(member)->kernel, arguments, grid, chosen_options(member), executor);
     result.why += fmt::format("{}: {}", labels[static_cast<std::size_t>(i)], found.str());
+    if (near != nullptr && i == near->number) of_near = found.seconds;
     if (!(found.seconds < best)) continue;
     best = found.seconds;
     result.number = i;
   }
   result.label = labels[static_cast<std::size_t>(result.number)];
+  if (near == nullptr) return result;
+  if (of_near <= model_error * best) return *near;
+  result.why = fmt::format("{} would take longer by the model than {}; {}", near->label, result.label, result.why);
   return result;
 }
 
@@ -158,9 +163,9 @@ VariantChoice choose(KernelRef const& kernels, std::span<Argument const> argumen
     single.why = "there is one kernel";
     return single;
   }
-  if (std::optional<VariantChoice> found = by_table(kernels, runtime::problem_of(arguments), where))
-    return *std::move(found);
-  return choose_by_estimate(kernels, arguments, grid, executor_of(where));
+  std::optional<VariantChoice> const found = by_table(kernels, runtime::problem_of(arguments), where);
+  if (found && found->by == VariantChoice::By::table) return *found;
+  return choose_by_estimate(kernels, arguments, grid, executor_of(where), found ? &*found : nullptr);
 }
 
 void refuse_table(char const* name, int max_tables) {

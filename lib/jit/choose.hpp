@@ -36,8 +36,10 @@ KernelRef member_of(KernelRef const& kernels, int number, std::optional<CompileO
 VariantChoice choose(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid,
                      device where);
 
-/// Takes the kernel of the least estimate.
+/// Takes the kernel of the least estimate. `near`: the choice of a table for a problem near this one, which is taken
+/// unless its estimate is larger than the least by more than estimates err.
 VariantChoice choose_by_estimate(KernelRef const& kernels, std::span<Argument const> arguments,
-                                 GridOverride const& grid, Executor const& executor);
+                                 GridOverride const& grid, Executor const& executor,
+                                 VariantChoice const* near = nullptr);
 
 }  // namespace tegula::jit

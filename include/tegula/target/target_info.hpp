@@ -39,7 +39,6 @@ struct CostModel {
   int copy_issue = 0;          ///< for the warp that starts a TMA or bulk copy
   double shared_bytes_per_clock = 1;
   double global_bytes_per_clock = 1;  ///< between L2 and one multiprocessor
-  double busy_port_share = 1;         ///< of those bytes, that a CTA gets while most multiprocessors load
   double memory_bytes_per_clock = 1;  ///< of the device's memory, for each multiprocessor
   double launch_ns = 0;               ///< of each launch
   int multiprocessors = 1;            ///< that run CTAs at once
@@ -124,7 +123,6 @@ inline constexpr CostModel sm_90a_costs{
     .copy_issue = 20,
     .shared_bytes_per_clock = 128,
     .global_bytes_per_clock = 64,
-    .busy_port_share = 0.85,
     .memory_bytes_per_clock = 20,
     .launch_ns = 1000,
     .multiprocessors = 132,

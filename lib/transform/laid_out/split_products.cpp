@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
+#include "analysis/launch_cost.hpp"
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "ir/families.hpp"
@@ -25,7 +26,6 @@ using layout::Dim;
 using layout::Layout;
 using layout::LayoutInput;
 
-constexpr std::int64_t max_part_bytes = 64 * 1024;  ///< of all peers; rings need the rest
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
@@ -33,6 +33,12 @@ constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 Value const& before_fence(Value const& value) {
   Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
   return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
+}
+
+/// Gives the open product whose sum a wait in the loop gives under this name; the value itself if there is no wait.
+Value const& before_wait(Value const& value) {
+  Op const* const wait = value.defined_by<ir::WgmmaWaitOp>();
+  return wait == nullptr ? value : *wait->in<ir::WgmmaWaitOp>("values", value.index());
 }
 
 /// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
@@ -88,9 +94,9 @@ class Split {
       if (sum->type().layout()->free_bits(layout::Dim::warp) != 0) return "several warps hold copies of its sum";
     std::int64_t bytes = 0;
     for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
-    if (bytes > max_part_bytes)
+    if (bytes > analysis::max_part_bytes)
       return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(bytes) + " bytes, above " +
-             std::to_string(max_part_bytes);
+             std::to_string(analysis::max_part_bytes);
     return find_tail();
   }
 
@@ -115,7 +121,8 @@ class Split {
     if (loop.count() == 0) return false;
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
-      Op const* product = loop.yielded(k)->defining_op();
+      Value const& yielded = before_wait(*loop.yielded(k));
+      Op const* product = yielded.defining_op();
       bool const buffer = product != nullptr && ir::is_tensor_core_product(*product) && product->operand_count() == 3 &&
                           product->result()->uses().size() == 1;
       if (!buffer || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
