@@ -71,9 +71,13 @@ bool is_view(ir::ExtractOp const& box, ir::Type const& part, Layout const& layou
   return true;
 }
 
+/// Tells whether copies ahead of their use pay in the loop around an op: it asks for stages, or multiplies.
 bool in_staged_loop(Op const& op) {
   Op const* const loop = ir::loop_around(*op.parent());
-  return loop != nullptr && loop->as<ir::ForOp>().stages > 0;
+  if (loop == nullptr || loop->as<ir::ForOp>().stages > 0) return loop != nullptr;
+  for (Op const& inner : loop->block())
+    if (inner.is<ir::DotOp>()) return true;
+  return false;
 }
 
 /// Gives the layout that a copied tile lies in: null with the reason.
@@ -119,14 +123,10 @@ class Paths {
     target::TmaPlan plan;
     if (layout != nullptr) {
       plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));
-      std::int64_t const size = tile.elements() * bytes(tile.element());
-      std::int64_t const alignment = std::max<std::int64_t>(plan.alignment, 128);
       if (!plan.legal())
         why = plan.broken.front();
       else if (rows != nullptr && plan.box[0] != tile.shape()[0])
         return false;
-      else if (size % alignment != 0)
-        why = Finding(finding::stage, size, alignment);
       if (Finding const error = broken_rule(load); !error.empty()) why = error;
     }
     if (!why.empty()) {
