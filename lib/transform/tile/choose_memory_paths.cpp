@@ -71,10 +71,15 @@ bool is_view(ir::ExtractOp const& box, ir::Type const& part, Layout const& layou
   return true;
 }
 
-/// Tells whether copies ahead of their use pay in the loop around an op: it asks for stages, or multiplies.
-bool in_staged_loop(Op const& op) {
-  Op const* const loop = ir::loop_around(*op.parent());
+/// Bytes of a tile that is copied into a ring though neither a product nor stages<n> ask for it.
+constexpr std::int64_t max_bytes_beside_products = 16 << 10;
+
+/// Tells whether a load stands in a loop with stages, or beside products in a loop and is small.
+bool in_staged_loop(Op const& load) {
+  Op const* const loop = ir::loop_around(*load.parent());
   if (loop == nullptr || loop->as<ir::ForOp>().stages > 0) return loop != nullptr;
+  ir::Type const& tile = load.result()->type();
+  if (tile.elements() * bytes(tile.element()) > max_bytes_beside_products) return false;
   for (Op const& inner : loop->block())
     if (inner.is<ir::DotOp>()) return true;
   return false;
