@@ -64,8 +64,10 @@ class Paths {
     else if (op.is<ir::GatherOp>())
       indexed(op, Kind::gather, op.result()->type(), op.as<ir::GatherOp>().vector);
     else if (op.is<ir::ScatterOp>())
-      indexed(op, Kind::scatter, op.in("tile")->type(), 1);
-    else if (op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>())
+      indexed(op, Kind::scatter, op.in("tile")->type(), op.as<ir::ScatterOp>().vector);
+    else if (op.is<ir::AtomicUpdateOp>())
+      indexed(op, Kind::atomic, op.in("tile")->type(), op.as<ir::AtomicUpdateOp>().vector);
+    else if (op.is<ir::CompareExchangeOp>())
       indexed(op, Kind::atomic, op.in("tile")->type(), 1);
     else if (op.is<ir::TmaLoadOp>())
       by_copy(op, Kind::load, *op.in<ir::TmaLoadOp>("map"), op.in<ir::TmaLoadOp>("destination")->type());
@@ -112,7 +114,7 @@ class Paths {
       row.reason = finding.text();
       if (finding.rule() != nullptr) row.fix = std::string(finding.rule()->fix);
     } else {
-      row.reason = load ? "neither a product nor a loop with stages reads it"
+      row.reason = load ? "neither a product nor a loop with stages or products reads it"
                         : "copies store results of wgmma to dense tensors alone" + why_no_box(tile.shape());
     }
     if (std::string const why = why_narrow(op, tile, row.bytes, written); !why.empty()) row.reason += "; " + why;
@@ -156,8 +158,9 @@ class Paths {
   void indexed(Op const& op, Kind kind, Type const& tile, std::int64_t vector) {
     AccessPath row = start(op, kind, Path::pointer, *op.in("tensor"), tile.is_tile() ? tile.shape() : Extents{});
     row.bytes = static_cast<int>(std::max<std::int64_t>(vector, 1)) * bytes(tile.element());
-    row.reason = kind == Kind::atomic ? "atomics take elements one by one" : "each element has indices of its own";
-    if (kind == Kind::gather && vector > 1) row.reason = "adjacent elements are known to have adjacent indices";
+    row.reason = vector > 1             ? "adjacent elements are known to have adjacent indices"
+                 : kind == Kind::atomic ? "each element has an atomic of its own"
+                                        : "each element has indices of its own";
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
   }
 

@@ -93,9 +93,6 @@ inline constexpr FindingKind displaced{
     "a copy with {} and box {} puts element {} at byte {} of the tile, its layout has it at byte {}"};
 inline constexpr FindingKind layout{"layout", &rule::placement,
                                     "no copy writes the layout {}; dense and swizzled tiles are possible"};
-inline constexpr FindingKind stage{"stage", &rule::placement,
-                                   "a tile of {} bytes, after which the next stage of a ring would begin, not a "
-                                   "multiple of {}"};
 inline constexpr FindingKind contiguous{"contiguous", &rule::contiguous,
                                         "the tensor's last axis is not known to be contiguous"};
 inline constexpr FindingKind address{"address", &rule::address,
@@ -176,7 +173,6 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &begin,
                                              &displaced,
                                              &layout,
-                                             &stage,
                                              &contiguous,
                                              &address,
                                              &stride,

@@ -37,7 +37,11 @@ class TileProducts : protected TileMemory {
       }
       case 8: {
         Tile const a = load(scope, rows, columns, operand_);
-        return cast(fit(combined(a, number(pick(4) - 1, a.type)), small), operand_);
+        if (chance(50)) return cast(fit(combined(a, number(pick(4) - 1, a.type)), small), operand_);
+        // Scales, zero points and biases: narrow tiles beside the operand.
+        bool const of_columns = chance(60);
+        Tile const line = load(scope, of_columns ? 1 : rows, of_columns ? columns : 1, any_element());
+        return cast(fit(combined(a, broadcast(line, a.type.shape())), small), operand_);
       }
       default:
         return fit(cast(partner(scope, shape), operand_), small);

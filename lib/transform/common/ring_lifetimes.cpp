@@ -1,12 +1,14 @@
 #include "transform/common/ring_lifetimes.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ir/exchange.hpp"
 #include "ir/text.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
+#include "layout/shared_layouts.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -80,6 +82,15 @@ std::int64_t requested_stages(Op const& loop) {
   return std::max(attributes.stages, attributes.distance == 0 ? 0 : attributes.distance + 1);
 }
 
+std::int64_t places_of_stage(Type const& tile) {
+  int const size = bytes(tile.element());
+  auto const form = layout::shared_form(*tile.layout(), size);
+  std::int64_t const alignment = layout::swizzle_alignment(form ? form->swizzle_bytes : 0);
+  return alignment / std::gcd(alignment, tile.elements() * size);
+}
+
+std::int64_t stage_bytes(Type const& tile) { return places_of_stage(tile) * tile.elements() * bytes(tile.element()); }
+
 std::int64_t bytes_beside_rings(ir::Function& function) {
   std::int64_t total = shared_reserve;
   ir::walk(function, [&](Op& op) {
@@ -99,8 +110,7 @@ std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
     if (!op.is<ir::FetchOp>()) return;
     std::int64_t const ring = op.as<ir::FetchOp>().ring;
     if (ring != 0 && !counted.insert(ring).second) return;
-    Type const& tile = op.result()->type();
-    total += stages(op) * tile.elements() * bytes(tile.element());
+    total += stages(op) * stage_bytes(op.result()->type());
   });
   return total;
 }

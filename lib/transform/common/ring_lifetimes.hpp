@@ -32,6 +32,11 @@ std::int64_t requested_stages(ir::Op const& loop);
 /// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
 /// arrive.
 inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
+/// Counts the places for a tile in a stage of a ring: the tile lies in the first one. The others are padding, so that
+/// the next stage begins where a copy may write.
+std::int64_t places_of_stage(ir::Type const& tile);
+/// Gives the bytes from one stage of a tile to the next.
+std::int64_t stage_bytes(ir::Type const& tile);
 /// Gives the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
 std::int64_t bytes_beside_rings(ir::Function& function);
 /// Gives the min bytes of shared memory that all fetches need.

@@ -44,7 +44,8 @@ struct Ring {
   std::vector<Site> sites;  ///< in the order of the text
   std::int64_t number = 0;  ///< that marks the ring's regions
   std::int64_t stages = 1;
-  std::int64_t stage_bytes = 0;
+  std::int64_t stage_bytes = 0;  ///< of shared memory
+  std::int64_t tile_bytes = 0;   ///< that copies bring: a stage may have padding behind each tile
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
@@ -254,7 +255,8 @@ class Rings {
       for (Ring& ring : home.rings) {
         for (Op const* fetch : ring.sites.front().fetches) {
           Type const& type = fetch->result()->type();
-          ring.stage_bytes += type.elements() * bytes(type.element());
+          ring.stage_bytes += transform::stage_bytes(type);
+          ring.tile_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
         ring.share = shared_by(ring);
@@ -416,6 +418,7 @@ class Rings {
   static Value* buffer(ir::Builder& builder, Op const& fetch, std::int64_t stages) {
     Type const& tile = fetch.result()->type();
     Extents shape = tile.shape();
+    if (std::int64_t const places = places_of_stage(tile); places > 1) shape.insert(0, places);
     shape.insert(0, stages);
     int const size = bytes(tile.element());
     auto const form = layout::shared_form(*tile.layout(), size);
@@ -541,7 +544,7 @@ class Rings {
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Type const& type = site.fetches[i]->result()->type();
       std::vector<Value*> offsets = {ring.buffers[i], at.stage};
-      for (int axis = 0; axis < type.rank(); ++axis) offsets.push_back(builder.index(0));
+      for (int axis = 1; axis < ring.buffers[i]->type().rank(); ++axis) offsets.push_back(builder.index(0));
       stages.push_back(builder.op(ir::ViewOp{}, offsets, {type}).result());
     }
     fill(builder, ring, site, at, full, stages);
@@ -578,7 +581,7 @@ class Rings {
       Value* const empty = barrier_of(inside, ring.empty, at.stage);
       inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
-    inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
+    inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.tile_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};

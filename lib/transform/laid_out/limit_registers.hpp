@@ -11,8 +11,9 @@ namespace tegula::transform {
 ///
 ///   before: kernel @rows(...) warps = 4            after: kernel @rows(...) warps = 4 ctas = 8
 ///
-/// Only straight-line kernels that load, compute elements, reduce and store, without exchanges, long arithmetic and
-/// elements of 64 bits: others have registers that the estimate does not know. Needs: layouts. Leaves: no promise.
+/// Only straight-line kernels that load, compute elements, reduce and store, without exchanges. Long arithmetic and
+/// elements of 64 bits count only where a thread does a few elements at a time: elsewhere they have registers that the
+/// estimate does not know. Needs: layouts. Leaves: no promise.
 PassResult limit_registers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -6,6 +6,7 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
+#include "ir/accesses.hpp"
 #include "ir/families.hpp"
 #include "ir/walk.hpp"
 
@@ -22,14 +23,22 @@ constexpr std::size_t max_loads = 16;
 
 using Run = std::vector<Op*>;
 
-bool passes(Op const& op) { return op.block_count() == 0 && analysis::is_movable(op); }
+bool can_move(Op const& op) { return op.block_count() == 0 && analysis::is_movable(op); }
+/// Tells whether loads pass the op, unless it writes their tensor.
+bool is_passed(Op const& op) {
+  return can_move(op) || op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || op.is<ir::GatherOp>() || op.is<ir::ScatterOp>();
+}
 bool loads_tile(Op const& op) { return op.is<ir::LoadOp>() && op.result()->type().is_tile(); }
+/// Tells whether an op works on the elements of a tile.
+bool computes_tile(Op const& op) {
+  return op.result_count() != 0 && op.result()->type().is_tile() && !ir::makes_elements(op);
+}
 
 /// Splits a block into runs of ops that loads pass.
 std::vector<Run> runs_of(Block& block) {
   std::vector<Run> runs(1);
   for (Op& op : block) {
-    if (passes(op))
+    if (is_passed(op))
       runs.back().push_back(&op);
     else if (!runs.back().empty())
       runs.emplace_back();
@@ -43,9 +52,11 @@ class Move {
   /// Moves the op at `from` to `to`, with the ops between that compute its operands.
   Move(Run const& run, std::size_t from, std::size_t to) : run_(run), from_(from), to_(to) {
     std::set<Op const*> needed{run[from]};
-    for (std::size_t i = from + 1; i-- > to;)
-      if (needed.count(run[i]) != 0)
-        for (ir::Value const* operand : run[i]->operands()) needed.insert(operand->defining_op());
+    for (std::size_t i = from + 1; i-- > to_;) {
+      if (needed.count(run[i]) == 0) continue;
+      if (i != from && !can_move(*run[i])) to_ = i + 1;
+      for (ir::Value const* operand : run[i]->operands()) needed.insert(operand->defining_op());
+    }
     while (needed.count(run[to_]) != 0 && to_ < from) ++to_;
     for (std::size_t i = to_ + 1; i <= from; ++i)
       if (needed.count(run[i]) != 0) run[i]->move_before(*run[to_]);
@@ -60,20 +71,35 @@ class Move {
   std::size_t from_, to_;
 };
 
+/// Gives the first place from `next` on where a load may stand: behind stores to its own tensor. Tensors that a kernel
+/// writes overlap no other.
+std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
+  if (can_move(*run[from])) return next;
+  ir::Value const& read = ir::parameter_behind(*run[from]->in("tensor"));
+  for (std::size_t i = from; i-- > next;)
+    if (ir::Op const& op = *run[i];
+        (op.is<ir::StoreOp>() || op.is<ir::ScatterOp>()) && &ir::parameter_behind(*op.in("tensor")) == &read)
+      return i + 1;
+  return next;
+}
+
 /// Raises the run's first load that can be; tells whether there was one.
 bool raise_one(ir::Function& function, Run const& run) {
-  std::size_t behind = run.size();  // the last load
-  for (std::size_t from = 0; from < run.size(); ++from) {
+  // The place of the next load: of the first one before arithmetic of tiles, of others behind the load before.
+  std::size_t next = 0;
+  while (next < run.size() && !computes_tile(*run[next])) ++next;
+  for (std::size_t from = next; from < run.size(); ++from) {
     if (!loads_tile(*run[from])) continue;
     int const before = analysis::whole_tile_pressure(function);
-    for (std::size_t to = behind + 1; to < from; ++to) {
-      if (to != behind + 1 && !run[to - 1]->is<ir::ReduceOp>()) continue;
+    std::size_t const first = first_place(run, next, from);
+    for (std::size_t to = first; to < from; ++to) {
+      if (to != first && !run[to - 1]->is<ir::ReduceOp>()) continue;
       Move move(run, from, to);
       if (!move.moves()) continue;
       if (analysis::whole_tile_pressure(function) <= std::max(before, max_pressure)) return true;
       move.take_back();
     }
-    behind = from;
+    next = from + 1;
   }
   return false;
 }
@@ -89,7 +115,7 @@ PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext&) {
     products = products || ir::is_tensor_core_product(op);
     for (int b = 0; b < op.block_count(); ++b) blocks.push_back(&op.block(b));
   });
-  if (products || loads < 2 || loads > max_loads) return PassResult::unchanged;
+  if (products || loads == 0 || loads > max_loads) return PassResult::unchanged;
   bool changed = false;
   for (Block* block : blocks)
     for (std::size_t r = 0; r < runs_of(*block).size(); ++r)

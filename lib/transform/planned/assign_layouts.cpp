@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "analysis/box_updates.hpp"
 #include "analysis/call_graph.hpp"
@@ -45,6 +46,30 @@ Extents reordered_axes(Op const& op) {
     for (ir::AxisSource const& axis : part)
       if (ir::reorders(axis)) result.push_back(axis.axis);
   return result;
+}
+
+/// Tells whether CTAs may access different places: these follow from the block's index, or from memory.
+bool differs_by_block(Op const& access) {
+  std::span<Value* const> const places = at_indices(access) ? access.all("indices") : access.all("offsets");
+  std::vector<Value const*> open(places.begin(), places.end());
+  std::set<Value const*> seen;
+  while (!open.empty()) {
+    Value const* const next = open.back();
+    open.pop_back();
+    if (!seen.insert(next).second) continue;
+    if (auto const loop = ir::Loop::counted_by(*next)) {
+      open.insert(open.end(), {loop->lower(), loop->upper(), loop->step()});
+      continue;
+    }
+    Op const* const op = next->defining_op();
+    if (op == nullptr || op->block_count() != 0) {
+      if (op != nullptr || next->owner_block()->parent_op() != nullptr) return true;
+      continue;  // a parameter
+    }
+    if (op->is<ir::BlockIndexOp>() || !(op->pure() || op->is(ir::Family::launch))) return true;
+    open.insert(open.end(), op->operands().begin(), op->operands().end());
+  }
+  return false;
 }
 
 /// Holds tiles that share one layout.
@@ -222,14 +247,46 @@ class Assignment {
   }
   Group& group(Value* value) { return groups_[group_of_.at(value)]; }
 
-  /// Gives the narrowest of the wide accesses; 0 if none is: an access of single elements has no say.
+  /// Counts the adjacent elements of a thread with which most bytes are accessed 16 at once; 0 if no access is wide:
+  /// one of single elements has no say. Where a thread has more elements than an access takes at once, neighbours
+  /// access every second part of a sector: a load finds the other one in L1, a store sends the sector twice.
   std::int64_t wide_access(std::vector<Op*> const& accesses) const {
-    std::int64_t width = 0;
-    for (Op const* access : accesses) {
-      std::int64_t const here = widest_.at(access);
-      if (here > 1) width = width == 0 ? here : std::min(width, here);
+    std::set<std::int64_t> widths;
+    for (Op const* access : accesses)
+      if (widest_.at(access) > 1) widths.insert(widest_.at(access));
+    std::int64_t best = 0;
+    double most = 0;
+    for (std::int64_t const width : widths) {
+      double served = 0;
+      for (Op const* access : accesses)
+        if (widest_.at(access) > 1) served += traffic(*access) * efficiency(*access, width);
+      if (served <= most) continue;
+      most = served;
+      best = width;
     }
-    return width;
+    return best;
+  }
+
+  /// Rates an access by threads that have so many adjacent elements: 1 for 16 bytes at once, side by side.
+  double efficiency(Op const& access, std::int64_t width) const {
+    constexpr std::int64_t sector_bytes = 32;
+    int const size = bytes(accessed_tile(access)->type().element());
+    std::int64_t const own = width * size, taken = std::min(own, widest_.at(&access) * size);
+    double const full = static_cast<double>(taken) / access_bytes;
+    if (own == taken) return full;
+    return own > sector_bytes                                       ? full / 4
+           : (access.is<ir::LoadOp>() || access.is<ir::GatherOp>()) ? full * 3 / 4
+                                                                    : full / 2;
+  }
+
+  /// Weighs an access by the bytes of an element and by how often it takes place. Bytes that are the same for all CTAs
+  /// come from L2.
+  static double traffic(Op const& access) {
+    constexpr double of_loop = 8, of_cache = 1. / 16;
+    double result = bytes(accessed_tile(access)->type().element());
+    for (Op const* around = access.parent_op(); around != nullptr; around = around->parent_op())
+      if (ir::is_loop(*around)) result *= of_loop;
+    return differs_by_block(access) ? result : result * of_cache;
   }
 
   /// Counts the adjacent elements that an access may take at once, by the facts about tensor and offset.

@@ -12,8 +12,9 @@ namespace tegula::transform {
 ///
 /// Tiles that meet in elementwise ops or are carried together share a layout. The largest are decided first. Their
 /// layout is blocked:
-/// - as wide per thread as the narrowest wide access among their loads and stores allows (offsets by axis facts,
-///   tensors by `aligned_16` and `unit_inner`);
+/// - as many adjacent elements per thread as serve most bytes 16 at once: eight for rows of bf16 beside weights of f32,
+///   four for moments of f32 beside parameters of bf16 (offsets by axis facts, tensors by `aligned_16` and
+///   `unit_inner`);
 /// - lanes along the last axis first;
 /// - warps along axes that are not reduced first.
 ///

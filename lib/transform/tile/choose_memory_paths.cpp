@@ -71,9 +71,18 @@ bool is_view(ir::ExtractOp const& box, ir::Type const& part, Layout const& layou
   return true;
 }
 
-bool in_staged_loop(Op const& op) {
-  Op const* const loop = ir::loop_around(*op.parent());
-  return loop != nullptr && loop->as<ir::ForOp>().stages > 0;
+/// Bytes of a tile that is copied into a ring though neither a product nor stages<n> ask for it.
+constexpr std::int64_t max_bytes_beside_products = 16 << 10;
+
+/// Tells whether a load stands in a loop with stages, or beside products in a loop and is small.
+bool in_staged_loop(Op const& load) {
+  Op const* const loop = ir::loop_around(*load.parent());
+  if (loop == nullptr || loop->as<ir::ForOp>().stages > 0) return loop != nullptr;
+  ir::Type const& tile = load.result()->type();
+  if (tile.elements() * bytes(tile.element()) > max_bytes_beside_products) return false;
+  for (Op const& inner : loop->block())
+    if (inner.is<ir::DotOp>()) return true;
+  return false;
 }
 
 /// Gives the layout that a copied tile lies in: null with the reason.
@@ -119,14 +128,10 @@ class Paths {
     target::TmaPlan plan;
     if (layout != nullptr) {
       plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));
-      std::int64_t const size = tile.elements() * bytes(tile.element());
-      std::int64_t const alignment = std::max<std::int64_t>(plan.alignment, 128);
       if (!plan.legal())
         why = plan.broken.front();
       else if (rows != nullptr && plan.box[0] != tile.shape()[0])
         return false;
-      else if (size % alignment != 0)
-        why = Finding(finding::stage, size, alignment);
       if (Finding const error = broken_rule(load); !error.empty()) why = error;
     }
     if (!why.empty()) {

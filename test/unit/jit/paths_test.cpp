@@ -152,6 +152,44 @@ TEST_CASE("paths: gathers and atomics are listed by themselves", "[N14]") {
   CHECK(found.loads.size() == 1);
 }
 
+namespace {
+
+/// Adds rows to rows that `at` names, or replaces those.
+template <bool adds>
+constexpr auto rows_at = kernel("rows_at", [](in<float, 2> rows, in<int, 1> at, inout<float, 2> table) {
+  auto g = grid(ceil_div(rows.extent(0), 8));
+  tile x = load(rows, shape<8, 256>, g[0], 0);
+  tile row = expand_dims(load(at, shape<8>, g[0]), axis<1>), column = iota<int>(shape<1, 256>, axis<1>);
+  if constexpr (adds) atomic_add(table, x, row, column);
+  if constexpr (!adds) scatter(table, x, row, column);
+});
+
+/// Multiplies weights of 8 bits with scales of a byte for each column of 32 rows.
+constexpr auto scaled = kernel("scaled", [](in<bf16, 2> X, in<e4m3, 2> W, in<e4m3, 2> scales, out<bf16, 2> Y) {
+  auto g = grid_over(Y, shape<64, 64>);
+  tile acc = loop(ceil_div(X.extent(1), 32), zeros<float>(shape<64, 64>), [&](auto k, auto sum) {
+    tile w = cast<float>(load(W, shape<32, 64>, k, g[1])) * cast<float>(load(scales, shape<1, 64>, k, g[1]));
+    return dot(load(X, shape<64, 32>, g[0], k), cast<bf16>(w), sum);
+  });
+  store(Y, shape<64, 64>, cast<bf16>(acc), g[0], g[1]);
+});
+
+}  // namespace
+
+TEST_CASE("paths: rows that are scattered or added at indices go by 16 bytes", "[N14]") {
+  for (KernelFacts const& found : {facts(rows_at<false>), facts(rows_at<true>)}) {
+    REQUIRE(found.indexed.size() == 1);
+    CHECK(found.indexed[0].bytes == 16);
+    CHECK_THAT(found.indexed[0].reason, ContainsSubstring("adjacent indices"));
+  }
+}
+
+TEST_CASE("paths: rows of 64 bytes beside products are copied, without stages asked for", "[N14]") {
+  KernelFacts const found = facts(scaled);
+  REQUIRE(found.loads.size() == 3);
+  for (AccessPath const& load : found.loads) CHECK(load.path == Path::tma);
+}
+
 TEST_CASE("paths: the host names vectors, single elements and contractions", "[N14]") {
   KernelPaths const added = host_paths(vadd);
   REQUIRE(added.loads.size() == 2);
