@@ -14,6 +14,7 @@ struct RoleEstimate {
 
 struct Estimate {
   int kernel = 0;
+  bool spills = false;
   std::vector<RoleEstimate> roles;  ///< of partitions with a setmaxnreg
 };
 

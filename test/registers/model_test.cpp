@@ -18,11 +18,11 @@ namespace {
 
 struct Row {
   std::string name;
-  int need = 0, foretold = 0, limit = 0;
-  bool spills = false;
+  int need = 0, foretold = 0;
+  bool spills = false, foretold_spills = false;
   /// The error in parts of the need.
   [[nodiscard]] double error() const { return std::abs(double(foretold) / need - 1); }
-  [[nodiscard]] bool spills_as_foretold() const { return spills == (foretold > limit); }
+  [[nodiscard]] bool spills_as_foretold() const { return spills == foretold_spills; }
 };
 
 /// Gives a row for each kernel of the half that the model was not fitted to, or for each of its roles.
@@ -33,10 +33,12 @@ std::vector<Row> judged_rows() {
     CorpusKernel const kernel = corpus_kernel(need.name);
     ir::Module const lowered = compiler::lower(kernel.module, kernel.options);
     Estimate const estimate = estimate_of(lowered.kernel());
-    if (need.roles.empty()) rows.push_back({need.name, need.need, estimate.kernel, need.limit, need.spilled != 0});
-    for (std::size_t i = 0; i < need.roles.size() && i < estimate.roles.size(); ++i)
-      rows.push_back({need.name + ", role " + std::to_string(i), need.roles[i].highest, estimate.roles[i].registers,
-                      need.roles[i].limit, need.roles[i].spills != 0});
+    if (need.roles.empty()) rows.push_back({need.name, need.need, estimate.kernel, need.spilled != 0, estimate.spills});
+    for (std::size_t i = 0; i < need.roles.size() && i < estimate.roles.size(); ++i) {
+      RoleNeed const& role = need.roles[i];  // its code names no register beyond its limit
+      rows.push_back({need.name + ", role " + std::to_string(i), role.highest,
+                      std::min(estimate.roles[i].registers, role.limit), role.spills != 0, estimate.spills});
+    }
   }
   return rows;
 }
