@@ -69,6 +69,15 @@ int mbarriers(ir::Function const& function) {
   return static_cast<int>(count);
 }
 
+/// Names the tile that takes most registers where most are needed, and its place in the source.
+void name_largest(BrokenRule& rule, ir::Value const* largest) {
+  if (largest == nullptr) return;
+  ir::Op const* const made = largest->defining_op();
+  if (made != nullptr && made->where().known()) rule.where = made->where();
+  rule.sentence += ", " + std::to_string(registers_of(*largest)) + " of them for " + ir::to_string(*largest) + ", " +
+                   layout::shape_text(largest->type().shape()) + "x" + std::string(name(largest->type().element()));
+}
+
 BrokenRule rule_of_load(ir::Op const& load) {
   auto const finding = target::Finding::from_data(load.as<ir::LoadOp>().by_pointer.view());
   TmaRule const* const rule = finding.rule();
@@ -127,12 +136,14 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
              ") and their instructions " + number(target.wgmma.extra_registers) + " more, " + number(open_allowed) +
              " allowed with " + number(result.threads) + " threads",
          "take smaller tiles");
-  else if (need.surely_spills())
+  else if (need.surely_spills()) {
     over("registers",
          "about " + number(result.registers) + " registers of a thread needed at once, " +
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
          result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
                                          : "take smaller tiles");
+    name_largest(result.broken.back(), need.tightest().largest);
+  }
   if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
     result.broken.back().fatal = spills == Spills::refused || result.registers > max_spilled;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {

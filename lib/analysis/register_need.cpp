@@ -154,6 +154,7 @@ class Reads {
 /// Holds what one block keeps alive.
 struct Counts {
   int all = 0, of_tiles = 0, left = 0;
+  ir::Value const* largest = nullptr;
   bool mma = false, wgmma = false, tiles = false;
 };
 
@@ -197,10 +198,12 @@ class Products {
 /// Counts what is alive by the registers of each value.
 template <class Cost>
 void count_alive(Counts& counts, ir::Block& block, Cost const& cost) {
-  counts.all = pressure_as_assembled(block, cost);
-  counts.of_tiles = pressure_as_assembled(block, [&](ir::Value const& value) {
+  counts.all = pressure_as_assembled(block, cost).registers;
+  AssembledPressure const of_tiles = pressure_as_assembled(block, [&](ir::Value const& value) {
     return value.type().is_tile() || value.type().is_pending() ? cost(value) : 0;
   });
+  counts.of_tiles = of_tiles.registers;
+  counts.largest = of_tiles.largest;
 }
 
 Counts count(ir::Block& block) {
@@ -216,7 +219,17 @@ int weighed(Counts const& counts, Weights const& weights) {
       std::lround(weights.always + counts.of_tiles + weights.scalars * scalars + weights.left * counts.left));
 }
 
-int at_least(int registers) { return std::max(registers, least_registers); }
+RegisterNeed::Part need_of_role(ir::Block& role) {
+  Counts const counts = count(role);
+  if (!counts.tiles) return {std::min(register_pressure(role), most_of_copies)};
+  return {weighed(counts, of_consumer), 0, counts.largest};
+}
+
+RegisterNeed::Part need_alone(ir::Function const& kernel) {
+  Counts const counts = count(kernel.body());
+  int const registers = weighed(counts, counts.wgmma ? of_wgmma : counts.mma ? of_mma : of_rows);
+  return {std::max(registers, least_registers), 0, counts.largest};
+}
 
 /// Gives the roles of a kernel that set registers, unless all set as many: those share the code's limit.
 std::vector<RegisterNeed::Part> roles_of(ir::Function const& kernel) {
@@ -226,8 +239,10 @@ std::vector<RegisterNeed::Part> roles_of(ir::Function const& kernel) {
     Extents const& registers = op.as<ir::WarpSpecializeOp>().registers;
     if (std::all_of(registers.begin(), registers.end(), [&](auto one) { return one == registers[0]; }))
       return ir::Walk::advance;
-    for (int i = 0; i < op.block_count(); ++i)
-      result.push_back({registers_of_role(op.block(i)), static_cast<int>(registers[i])});
+    for (int i = 0; i < op.block_count(); ++i) {
+      result.push_back(need_of_role(op.block(i)));
+      result.back().allowed = static_cast<int>(registers[i]);
+    }
     return ir::Walk::advance;
   });
   return result;
@@ -236,9 +251,10 @@ std::vector<RegisterNeed::Part> roles_of(ir::Function const& kernel) {
 }  // namespace
 
 RegisterNeed::Part RegisterNeed::tightest() const {
-  return *std::min_element(parts.begin(), parts.end(), [](Part const& a, Part const& b) {
-    return a.allowed - a.registers < b.allowed - b.registers;
-  });
+  auto const rank = [](Part const& part) {
+    return std::pair(std::max(part.registers - part.allowed, 0), part.registers);
+  };
+  return *std::max_element(parts.begin(), parts.end(), [&](Part const& a, Part const& b) { return rank(a) < rank(b); });
 }
 
 bool RegisterNeed::surely_spills() const {
@@ -249,29 +265,26 @@ bool RegisterNeed::surely_spills() const {
 RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target) {
   RegisterNeed result{roles_of(kernel)};
   if (!result.parts.empty()) return result;
-  int const warps = static_cast<int>(kernel.warps * std::max<std::int64_t>(kernel.ctas, 1));
-  return {{{registers_needed(kernel), target.registers_at_start(warps)}}};
+  RegisterNeed::Part& alone = result.parts.emplace_back(need_alone(kernel));
+  alone.allowed = target.registers_at_start(static_cast<int>(kernel.warps * std::max<std::int64_t>(kernel.ctas, 1)));
+  return result;
 }
 
 int surely_enough(int registers) { return static_cast<int>(std::ceil((1 + may_err) * registers)); }
 
 int registers_needed(ir::Function const& kernel) {
   int most = 0;
-  for (RegisterNeed::Part const& role : roles_of(kernel)) most = std::max(most, role.registers);
-  if (most != 0) return at_least(most);
-  Counts const counts = count(kernel.body());
-  return at_least(weighed(counts, counts.wgmma ? of_wgmma : counts.mma ? of_mma : of_rows));
+  for (RegisterNeed::Part const& role : roles_of(kernel)) most = std::max({most, role.registers, least_registers});
+  return most != 0 ? most : need_alone(kernel).registers;
 }
 
 int registers_needed(ir::Function const& kernel, Multiplies by, std::function<int(ir::Value const&)> const& cost) {
   Counts counts;
   count_alive(counts, kernel.body(), cost);
-  return at_least(weighed(counts, by == Multiplies::wgmma ? of_consumer : by == Multiplies::mma ? of_mma : of_rows));
+  Weights const& weights = by == Multiplies::wgmma ? of_consumer : by == Multiplies::mma ? of_mma : of_rows;
+  return std::max(weighed(counts, weights), least_registers);
 }
 
-int registers_of_role(ir::Block& role) {
-  Counts const counts = count(role);
-  return counts.tiles ? weighed(counts, of_consumer) : std::min(register_pressure(role), most_of_copies);
-}
+int registers_of_role(ir::Block& role) { return need_of_role(role).registers; }
 
 }  // namespace tegula::analysis

@@ -16,10 +16,11 @@ struct RegisterNeed {
   struct Part {
     int registers = 0;  ///< with fewer ones values go to local memory
     int allowed = 0;
+    ir::Value const* largest = nullptr;  ///< value where most is alive; none: only places of copies
   };
   std::vector<Part> parts;  ///< the roles in their order; else the kernel alone
 
-  /// Gives the part that lacks most registers, or else has the fewest to spare.
+  /// Gives the part that lacks most registers; if none does, the one that needs most.
   [[nodiscard]] Part tightest() const;
   /// Tells whether a part is foretold to need more than it has. Roles take values from each other's past: where one
   /// lacks registers, they go to local memory for all.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "ir/families.hpp"
 #include "layout/layout.hpp"
 #include "ir/loop.hpp"
+#include "ir/text.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -66,6 +68,16 @@ class Live {
     if (values_.erase(&value) != 0) registers_ -= (*cost_)(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
+  /// Gives the value that takes most registers; of equal ones the first in the source, or by name.
+  [[nodiscard]] ir::Value const* largest() const {
+    auto const rank = [&](ir::Value const* value) {
+      ir::Op const* const op = value->defining_op();
+      return std::tuple(-(*cost_)(*value), op == nullptr ? 0 : op->where().line(), ir::to_string(*value));
+    };
+    auto const at = std::min_element(values_.begin(), values_.end(),
+                                     [&](auto const* a, auto const* b) { return rank(a) < rank(b); });
+    return at == values_.end() ? nullptr : *at;
+  }
 
  private:
   Counted counted_;
@@ -95,6 +107,7 @@ class Pressure {
     for (int i = 0; i < of.argument_count(); ++i) live.remove(*of.argument(i));
   }
   [[nodiscard]] int max() const { return most_; }
+  [[nodiscard]] ir::Value const* largest() const { return largest_; }
 
  private:
   void op(ir::Op& op, Live& live) {
@@ -148,6 +161,7 @@ class Pressure {
 
   void see(Live const& live) {
     int const steps = points_ == Points::as_assembled ? std::exchange(steps_, 0) : 0;
+    if (points_ == Points::as_assembled && live.registers() + steps > most_) largest_ = live.largest();
     most_ = std::max(most_, live.registers() + steps);
   }
   /// Sees the operands of an op beside its result.
@@ -176,6 +190,7 @@ class Pressure {
   bool by_elements_ = false;  ///< the op is one of a chain, within which only a few elements of values are alive
   Cost const* cost_;
   int most_ = 0;
+  ir::Value const* largest_ = nullptr;
   int steps_ = 0;  ///< the most registers of steps ahead of the next point
 };
 
@@ -203,11 +218,11 @@ int max_alive(ir::Block& block, Counted counted, Cost const& cost_of = cost) {
 
 int register_pressure(ir::Block& block) { return max_alive(block, Counted::all); }
 int register_pressure(ir::Function const& function) { return register_pressure(function.body()); }
-int pressure_as_assembled(ir::Block& block, Cost const& cost_of) {
+AssembledPressure pressure_as_assembled(ir::Block& block, Cost const& cost_of) {
   Pressure pressure(Points::as_assembled, cost_of);
   Live live(Counted::all, cost_of);
   pressure.block(block, live);
-  return pressure.max();
+  return {pressure.max(), pressure.largest()};
 }
 int register_pressure(ir::Function const& function, Cost const& cost_of) {
   return max_alive(function.body(), Counted::all, cost_of);

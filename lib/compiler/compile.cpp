@@ -176,8 +176,9 @@ void check_budget(ir::Function const& kernel, CompileOptions const& options, boo
   if (!warns) return;
   for (BrokenRule const& rule : budget.broken)
     if (rule.name == "registers")
-      support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}",
-                                          kernel.name(), rule.sentence, rule.fix));
+      support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}{}",
+                                          kernel.name(), rule.sentence, rule.fix,
+                                          rule.where.known() ? " (" + support::to_string(rule.where) + ")" : ""));
 }
 
 /// Refuses a module that the passes have not prepared for the target.

@@ -11,6 +11,7 @@ Estimate estimate_of(ir::Function const& kernel) {
   analysis::RegisterNeed const need = analysis::register_need(kernel, sm_90a);
   result.kernel = analysis::registers_needed(kernel);
   result.spills = need.spills();
+  result.warns = need.surely_spills();
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (!op.is<ir::WarpSpecializeOp>()) return ir::Walk::advance;
     auto const& roles = op.as<ir::WarpSpecializeOp>();
