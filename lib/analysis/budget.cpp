@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/kernel_paths.hpp"
+#include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
 #include "layout/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
@@ -15,23 +16,8 @@
 namespace tegula::analysis {
 namespace {
 
-/// The assembler computes again what an estimate holds, up to about this many times too much.
-constexpr int estimate_tolerance = 2;
-/// It also moves loads of operands of mma.sync down to their instructions.
-constexpr int estimate_tolerance_of_mma = 4;
-
-/// Beyond this estimate the assembler takes minutes for the code: 4600 registers, a sine of 256 elements, took over
-/// five.
+/// Beyond this need the assembler takes minutes for the code: 4600 registers took over five.
 constexpr int max_spilled = 2048;
-
-int tolerance_of(ir::Function const& kernel) {
-  int tolerance = estimate_tolerance;
-  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
-    if (op.is<ir::MmaOp>()) tolerance = estimate_tolerance_of_mma;
-    return ir::Walk::advance;
-  });
-  return tolerance;
-}
 
 /// Gives the most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
@@ -83,6 +69,15 @@ int mbarriers(ir::Function const& function) {
   return static_cast<int>(count);
 }
 
+/// Names the tile that takes most registers where most are needed, and its place in the source.
+void name_largest(BrokenRule& rule, ir::Value const* largest) {
+  if (largest == nullptr) return;
+  ir::Op const* const made = largest->defining_op();
+  if (made != nullptr && made->where().known()) rule.where = made->where();
+  rule.sentence += ", " + std::to_string(registers_of(*largest)) + " of them for " + ir::to_string(*largest) + ", " +
+                   layout::shape_text(largest->type().shape()) + "x" + std::string(name(largest->type().element()));
+}
+
 BrokenRule rule_of_load(ir::Op const& load) {
   auto const finding = target::Finding::from_data(load.as<ir::LoadOp>().by_pointer.view());
   TmaRule const* const rule = finding.rule();
@@ -108,10 +103,6 @@ BrokenRule rule_of_product(ir::Op const& product) {
 
 }  // namespace
 
-bool will_spill(Budget const& budget, ir::Function const& kernel) {
-  return budget.registers > tolerance_of(kernel) * budget.registers_allowed;
-}
-
 Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spills) {
   Budget result;
   auto const users = ir::shared_users(kernel);
@@ -120,8 +111,9 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
   result.shared_allowed = target.shared;
   result.threads = kernel.warps * target.lanes;
   result.threads_allowed = target.threads;
-  result.registers = register_pressure(kernel);
-  result.registers_allowed = registers_allowed(kernel, target);
+  RegisterNeed const need = register_need(kernel, target);
+  result.registers = need.tightest().registers;
+  result.registers_allowed = need.tightest().allowed;
   auto const over = [&](char const* name, std::string sentence, std::string_view fix) {
     result.broken.push_back({name, std::move(sentence), std::string(fix), kernel.where, true});
   };
@@ -136,22 +128,24 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
          "ask for " + number(target.threads / target.lanes - copying) + " warps or fewer" +
              (copying > 0 ? ", or turn warp specialization off, which adds warps for copies" : ""));
   int const open = open_product_registers(kernel);
-  bool const serialised = open > 0 && open + target.wgmma.extra_registers > result.registers_allowed;
+  int const open_allowed = registers_allowed(kernel, target);
+  bool const serialised = open > 0 && open + target.wgmma.extra_registers > open_allowed;
   if (serialised)
     over("registers",
          "accumulators of open products take " + number(open) + " registers of a thread (" + accumulators(kernel) +
-             ") and their instructions " + number(target.wgmma.extra_registers) + " more, " +
-             number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
+             ") and their instructions " + number(target.wgmma.extra_registers) + " more, " + number(open_allowed) +
+             " allowed with " + number(result.threads) + " threads",
          "take smaller tiles");
-  else if (result.registers > result.registers_allowed)
+  else if (need.surely_spills()) {
     over("registers",
          "about " + number(result.registers) + " registers of a thread needed at once, " +
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
          result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
                                          : "take smaller tiles");
+    name_largest(result.broken.back(), need.tightest().largest);
+  }
   if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
-    result.broken.back().fatal =
-        will_spill(result, kernel) && (spills == Spills::refused || result.registers > max_spilled);
+    result.broken.back().fatal = spills == Spills::refused || result.registers > max_spilled;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();
     bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();

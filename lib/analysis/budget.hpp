@@ -13,12 +13,9 @@ namespace tegula::analysis {
 enum class Spills : std::uint8_t { allowed, refused };
 
 /// Counts a kernel as code generation will take it: with layouts, warps and offsets. Loads that a rule of TMA keeps on
-/// the pointer path are among the broken rules, but not fatal. Nor are estimated registers, unless spills are refused
-/// or so many that the code would take minutes to assemble.
+/// the pointer path are among the broken rules, but not fatal. Nor are registers, which are broken where the model of
+/// register_need is sure, unless spills are refused or so many that the code would take minutes to assemble.
 Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spills = Spills::allowed);
-
-/// Tells whether more registers are estimated than the assembler is known to save: it will spill, not just reorder.
-bool will_spill(Budget const& budget, ir::Function const& kernel);
 
 /// Throws a UserError with the first fatal rule's values and remedy.
 void refuse_over_budget(Budget const& budget, ir::Function const& kernel);

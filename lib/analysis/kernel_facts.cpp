@@ -5,7 +5,7 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/kernel_paths.hpp"
-#include "analysis/register_pressure.hpp"
+#include "analysis/register_need.hpp"
 #include "analysis/shared_buffers.hpp"
 #include "layout/layout.hpp"
 #include "target/matrix_access.hpp"
@@ -175,7 +175,7 @@ bool is_exposed(ir::Op const& op) {
 KernelFacts kernel_facts(ir::Function const& kernel) {
   KernelFacts facts;
   facts.warps = kernel.warps;
-  facts.registers_estimated = register_pressure(kernel);
+  facts.registers_estimated = registers_needed(kernel);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (is_exposed(op)) ++facts.exposed_waits;
     MemoryAccessFacts access;

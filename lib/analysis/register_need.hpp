@@ -1,16 +1,52 @@
-// Foretells the registers that the assembler needs for a kernel, from its IR with layouts.
+// Foretells the registers that the assembler needs for a kernel. The budget, facts, the plan and limit-registers ask
+// this one model.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "ir/op.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
 
-/// Foretells the least limit of registers of a thread with which the assembler keeps no values in local memory. It is
-/// fitted to what one assembler was seen to need (test/registers); it does not ask whether one is installed. Of roles
-/// that set different registers, it is the need of the one that takes most.
-int register_need(ir::Function const& kernel);
+/// Says what a kernel is foretold to need, and what its threads can have.
+struct RegisterNeed {
+  /// A kernel, or one of the roles that set different registers.
+  struct Part {
+    int registers = 0;  ///< with fewer ones values go to local memory
+    int allowed = 0;
+    ir::Value const* largest = nullptr;  ///< value where most is alive; none: only places of copies
+  };
+  std::vector<Part> parts;  ///< the roles in their order; else the kernel alone
 
+  /// Gives the part that lacks most registers; if none does, the one that needs most.
+  [[nodiscard]] Part tightest() const;
+  /// Tells whether a part is foretold to need more than it has. Roles take values from each other's past: where one
+  /// lacks registers, they go to local memory for all.
+  [[nodiscard]] bool spills() const { return tightest().registers > tightest().allowed; }
+  /// Tells whether it needs more by more than the model may err.
+  [[nodiscard]] bool surely_spills() const;
+};
+
+/// Foretells the need of a kernel with layouts: the least limit of registers of a thread with which the assembler keeps
+/// no values in local memory. It is fitted to what one assembler was seen to need (test/registers); it does not ask
+/// whether one is installed.
+RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target);
+
+/// Gives the limit of registers that holds a foretold need, however much the model errs.
+int surely_enough(int registers);
+
+/// Foretells the registers of a kernel, of which roles are parts.
+int registers_needed(ir::Function const& kernel);
 /// Foretells the registers that a partition takes behind its setmaxnreg, if that many are no limit.
-int register_need_of_role(ir::Block& role);
+int registers_of_role(ir::Block& role);
+
+/// Says what multiplies in a kernel, which decides what the assembler keeps besides tiles.
+enum class Multiplies : std::uint8_t { nothing, mma, wgmma };
+
+/// Asks the same model ahead of layouts, where `cost` gives the registers of a value: whole tiles of a kernel whose
+/// products go by one path. What layouts decide is not known yet: elements that stay apart, and operands on their way.
+int registers_needed(ir::Function const& kernel, Multiplies by, std::function<int(ir::Value const&)> const& cost);
 
 }  // namespace tegula::analysis

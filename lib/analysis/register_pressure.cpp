@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ir/element_chains.hpp"
 #include "ir/families.hpp"
 #include "layout/layout.hpp"
 #include "ir/loop.hpp"
+#include "ir/text.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -20,6 +24,33 @@ bool is_free(ir::Value const& value) {
 }
 
 using Cost = std::function<int(ir::Value const&)>;
+
+/// Says which points of a block are counted.
+enum class Points {
+  ops,           ///< behind each op, or within a chain that a thread does a few elements at a time
+  whole_tiles,   ///< behind ops that do not stream: their operands may be computed element by element, too
+  as_assembled,  ///< of these, not behind ops that rename registers or take no tile; steps between ops count besides
+};
+
+/// Ops of a chain from which on the assembler does several elements at once, to hide latencies.
+constexpr std::size_t long_chain = 24;
+/// Registers of such elements beside their tile.
+constexpr int steps_of_chain = 12;
+/// Registers of a quotient's steps: of floats rounded as IEEE 754 says, of integers of 32 and of 64 bits.
+constexpr int steps_of_float = 14, steps_of_word = 16, steps_of_long = 30;
+
+/// Counts the registers of steps between the operands of an op and its result.
+int steps_of(ir::Op const& op) {
+  if (!ir::divides(op) || !op.result()->type().is_tile()) return 0;
+  ir::Op const* const by = op.operands().back()->defining_op();
+  Element const element = op.result()->type().element();
+  bool const by_constant = by != nullptr && ir::makes_elements(*by);
+  bool const approximates = op.is<ir::DivOp>() && op.as<ir::DivOp>().bits != 0;
+  if (by_constant || approximates) return 0;
+  int const held = registers_of(*op.result());
+  if (is_float(element)) return std::min(steps_of_float, held);
+  return std::min(bytes(element) == 8 ? steps_of_long : steps_of_word, 2 * held);
+}
 
 /// Names the values that are counted.
 enum class Counted { all, tiles, open_products };
@@ -37,6 +68,16 @@ class Live {
     if (values_.erase(&value) != 0) registers_ -= (*cost_)(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
+  /// Gives the value that takes most registers; of equal ones the first in the source, or by name.
+  [[nodiscard]] ir::Value const* largest() const {
+    auto const rank = [&](ir::Value const* value) {
+      ir::Op const* const op = value->defining_op();
+      return std::tuple(-(*cost_)(*value), op == nullptr ? 0 : op->where().line(), ir::to_string(*value));
+    };
+    auto const at = std::min_element(values_.begin(), values_.end(),
+                                     [&](auto const* a, auto const* b) { return rank(a) < rank(b); });
+    return at == values_.end() ? nullptr : *at;
+  }
 
  private:
   Counted counted_;
@@ -47,9 +88,7 @@ class Live {
 
 class Pressure {
  public:
-  /// `whole_tiles`: only behind ops that do not stream. Their operands may be computed element by element, too.
-  Pressure(bool whole_tiles, Cost const& cost, bool renames = false)
-      : whole_tiles_(whole_tiles), renames_(renames), cost_(&cost) {}
+  Pressure(Points points, Cost const& cost) : points_(points), cost_(&cost) {}
 
   /// Goes through a block from its end; `live` holds the values alive there, and afterwards those alive at its start.
   void block(ir::Block& of, Live& live) {
@@ -59,20 +98,26 @@ class Pressure {
       by_elements_ = chain->by_elements();
       int const end = live.registers();
       for (auto at = chain->all.rbegin(); at != chain->all.rend(); ++at) op(const_cast<ir::Op&>(**at), live);
-      if (by_elements_ && !whole_tiles_) most_ = std::max(most_, std::max(live.registers(), end) + chain->inside());
+      if (by_elements_ && points_ == Points::ops)
+        most_ = std::max(most_, std::max(live.registers(), end) + chain->inside());
       by_elements_ = false;
+      if (chain->ops.size() >= long_chain)
+        steps_ = std::max(steps_, std::min(steps_of_chain, registers_of(*chain->ops.front()->result())));
     }
     for (int i = 0; i < of.argument_count(); ++i) live.remove(*of.argument(i));
   }
   [[nodiscard]] int max() const { return most_; }
+  [[nodiscard]] ir::Value const* largest() const { return largest_; }
 
  private:
   void op(ir::Op& op, Live& live) {
-    if (whole_tiles_ && !passes(op)) see(live);
+    if (points_ != Points::ops && !passes(op)) see(live);
+    if (points_ == Points::as_assembled && op.is<ir::ScanOp>()) see_beside(live, op.operands());
+    steps_ = std::max(steps_, steps_of(op));
     for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
     if (op.block_count() != 0) regions(op, live);
     for (ir::Value const* operand : op.operands()) live.add(*operand);
-    if (!whole_tiles_ && !by_elements_) see(live);
+    if (points_ == Points::ops && !by_elements_) see(live);
   }
 
   void regions(ir::Op& op, Live& live) {
@@ -114,22 +159,39 @@ class Pressure {
     return true;
   }
 
-  void see(Live const& live) { most_ = std::max(most_, live.registers()); }
+  void see(Live const& live) {
+    int const steps = points_ == Points::as_assembled ? std::exchange(steps_, 0) : 0;
+    if (points_ == Points::as_assembled && live.registers() + steps > most_) largest_ = live.largest();
+    most_ = std::max(most_, live.registers() + steps);
+  }
+  /// Sees the operands of an op beside its result.
+  void see_beside(Live live, std::span<ir::Value* const> operands) {
+    for (ir::Value const* operand : operands) live.add(*operand);
+    see(live);
+  }
 
   /// Tells whether an op needs no whole tile.
   [[nodiscard]] bool passes(ir::Op const& op) const {
+    if (streams(op)) return true;
     bool const renames = op.is<ir::ReshapeOp>() || op.is<ir::TransOp>() || op.is<ir::ExtractOp>() ||
                          op.is<ir::ConcatenateOp>() || op.is<ir::ResizeOp>() || op.is<ir::ButterflyOp>();
-    bool const has_no_tile =
-        op.is<ir::BufferAllocOp>() || op.is<ir::ViewOp>() || op.is<ir::ProfileAppendOp>() || op.is<ir::YieldOp>();
-    return streams(op) || (renames_ && (renames || has_no_tile));
+    return points_ == Points::as_assembled && (renames || op.is<ir::YieldOp>() || takes_no_tile(op));
+  }
+  static bool takes_no_tile(ir::Op const& op) {
+    auto const has_registers = [](ir::Value const* value) {
+      return value->type().is_tile() || value->type().is_pending();
+    };
+    for (int i = 0; i < op.result_count(); ++i)
+      if (has_registers(op.result(i))) return false;
+    return op.block_count() == 0 && std::none_of(op.operands().begin(), op.operands().end(), has_registers);
   }
 
-  bool whole_tiles_;
-  bool renames_;              ///< ops that rename registers need no whole tiles
+  Points points_;
   bool by_elements_ = false;  ///< the op is one of a chain, within which only a few elements of values are alive
   Cost const* cost_;
   int most_ = 0;
+  ir::Value const* largest_ = nullptr;
+  int steps_ = 0;  ///< the most registers of steps ahead of the next point
 };
 
 }  // namespace
@@ -146,7 +208,7 @@ namespace {
 int cost(ir::Value const& value) { return registers_of(value); }
 
 int max_alive(ir::Block& block, Counted counted, Cost const& cost_of = cost) {
-  Pressure pressure(counted == Counted::tiles, cost_of);
+  Pressure pressure(counted == Counted::tiles ? Points::whole_tiles : Points::ops, cost_of);
   Live live(counted, cost_of);
   pressure.block(block, live);
   return pressure.max();
@@ -156,11 +218,11 @@ int max_alive(ir::Block& block, Counted counted, Cost const& cost_of = cost) {
 
 int register_pressure(ir::Block& block) { return max_alive(block, Counted::all); }
 int register_pressure(ir::Function const& function) { return register_pressure(function.body()); }
-int pressure_at_whole_tiles(ir::Block& block, Cost const& cost_of) {
-  Pressure pressure(true, cost_of, true);
+AssembledPressure pressure_as_assembled(ir::Block& block, Cost const& cost_of) {
+  Pressure pressure(Points::as_assembled, cost_of);
   Live live(Counted::all, cost_of);
   pressure.block(block, live);
-  return pressure.max();
+  return {pressure.max(), pressure.largest()};
 }
 int register_pressure(ir::Function const& function, Cost const& cost_of) {
   return max_alive(function.body(), Counted::all, cost_of);

@@ -26,9 +26,14 @@ int register_pressure(ir::Block& block);
 /// The same by the registers that `cost` gives for a value: ahead of layouts.
 int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
-/// Estimates the registers of all values behind ops that take or give whole tiles. Ops that only rename registers, or
-/// exchange them one by one, are none of these.
-int pressure_at_whole_tiles(ir::Block& block, std::function<int(ir::Value const&)> const& cost);
+/// Estimates the registers of all values behind ops that take or give whole tiles, where the assembler cannot go
+/// element by element: not behind ops that only rename registers, exchange them one by one, or take no tile at all. The
+/// steps of quotients and of long chains count beside what is alive there, and the sums of a scan beside its elements.
+struct AssembledPressure {
+  int registers = 0;
+  ir::Value const* largest = nullptr;  ///< of the values alive at the point with the most; none: nothing is alive
+};
+AssembledPressure pressure_as_assembled(ir::Block& block, std::function<int(ir::Value const&)> const& cost);
 
 /// Estimates the registers of tiles alone, behind ops that take or give whole ones: accesses to memory, reductions,
 /// exchanges. Between them a thread computes element by element.

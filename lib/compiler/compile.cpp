@@ -173,11 +173,12 @@ analysis::Spills spills(CompileOptions const& options) {
 void check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
   Budget const budget = analysis::budget(kernel, target::gpu_target(options), spills(options));
   analysis::refuse_over_budget(budget, kernel);
-  if (!warns || !analysis::will_spill(budget, kernel)) return;
+  if (!warns) return;
   for (BrokenRule const& rule : budget.broken)
     if (rule.name == "registers")
-      support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}",
-                                          kernel.name(), rule.sentence, rule.fix));
+      support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}{}",
+                                          kernel.name(), rule.sentence, rule.fix,
+                                          rule.where.known() ? " (" + support::to_string(rule.where) + ")" : ""));
 }
 
 /// Refuses a module that the passes have not prepared for the target.

@@ -14,6 +14,8 @@ struct RoleEstimate {
 
 struct Estimate {
   int kernel = 0;
+  bool spills = false;
+  bool warns = false;               ///< the budget does
   std::vector<RoleEstimate> roles;  ///< of partitions with a setmaxnreg
 };
 

@@ -28,7 +28,7 @@ struct Budget {
   int barriers = 0;  ///< mbarriers per CTA
   int threads = 0;   ///< per CTA
   int threads_allowed = 0;
-  int registers = 0;  ///< per thread, estimated: tiles and scalars alive at once
+  int registers = 0;  ///< per thread, foretold: of the role that lacks most, or of the kernel
   int registers_allowed = 0;
   std::vector<BrokenRule> broken;
 

@@ -42,7 +42,7 @@ struct KernelFacts : KernelPaths {
   int exposed_waits = 0;
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory per CTA
   int warps = 0;                  ///< per CTA
-  /// 32-bit registers per thread that tiles and scalars need at once, without addresses and temporaries.
+  /// 32-bit registers per thread that the assembler is foretold to need.
   int registers_estimated = 0;
   int registers = -1;             ///< as assembled; -1 where there is no ptxas
   std::int64_t spill_bytes = -1;  ///< stored and loaded by spills; -1 where there is no ptxas

