@@ -270,8 +270,6 @@ RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target)
   return result;
 }
 
-int surely_enough(int registers) { return static_cast<int>(std::ceil((1 + may_err) * registers)); }
-
 int registers_needed(ir::Function const& kernel) {
   int most = 0;
   for (RegisterNeed::Part const& role : roles_of(kernel)) most = std::max({most, role.registers, least_registers});

@@ -34,9 +34,6 @@ struct RegisterNeed {
 /// whether one is installed.
 RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target);
 
-/// Gives the limit of registers that holds a foretold need, however much the model errs.
-int surely_enough(int registers);
-
 /// Foretells the registers of a kernel, of which roles are parts.
 int registers_needed(ir::Function const& kernel);
 /// Foretells the registers that a partition takes behind its setmaxnreg, if that many are no limit.
