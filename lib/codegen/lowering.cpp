@@ -531,7 +531,7 @@ llvm::Value* lower(ir::AbsOp const&, Operation const& of) {
   if (!is_signed(of.element)) return of.a;
   return of.builder.CreateBinaryIntrinsic(llvm::Intrinsic::abs, of.a, of.builder.getFalse());
 }
-#define TEGULA_EXACT(op, name, intrinsic)                                                 \
+#define TEGULA_EXACT(op, name, intrinsic, ...)                                            \
   llvm::Value* lower(ir::op const&, Operation const& of) {                                \
     return of.rounded(of.builder.CreateUnaryIntrinsic(llvm::Intrinsic::intrinsic, of.a)); \
   }

@@ -76,10 +76,8 @@ constexpr bool is_relaxable = requires(OpStruct op) {
 template <class OpStruct>
 static void relaxed(Rule& rule, OpStruct const& op) {
   bool is_relaxed = op.bits != 0;
-  if constexpr (requires { op.flush; })
-    is_relaxed = is_relaxed || op.flush;
-  else
-    is_relaxed = is_relaxed || op.normal;
+  if constexpr (requires { op.flush; }) is_relaxed = is_relaxed || op.flush;
+  if constexpr (requires { op.normal; }) is_relaxed = is_relaxed || op.normal;
   if (!is_relaxed || rule.failed) return;
   rule.require(rule.operand(0).element() == Element::f32, rule.says(0) + " but relaxed arithmetic is of f32");
   rule.require(op.licence != Licence::none, "relaxed arithmetic must name its licence");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <limits>
 
 #include "sim/meaning.hpp"
@@ -205,9 +206,18 @@ void relax(Agent& agent, Op const& op, std::int64_t bits, bool flush) {
   agent.set(*op.result(), std::move(result));
 }
 
+/// Gives the divisor that counts where only normal ones do.
+float normal_divisor(float divisor) {
+  if (std::fabs(divisor) > 0x1p126F) return std::copysign(std::numeric_limits<float>::infinity(), divisor);
+  return std::fabs(divisor) < 0x1p-126F ? std::copysign(0.0F, divisor) : divisor;
+}
+
 template <class OpStruct>
 void relax(Agent& agent, Op const& op, OpStruct const& attributes) {
-  if constexpr (requires { attributes.bits; }) relax(agent, op, attributes.bits, attributes.flush);
+  if constexpr (requires { attributes.flush; })
+    relax(agent, op, attributes.bits, attributes.flush);
+  else if constexpr (requires { attributes.bits; })
+    relax(agent, op, attributes.bits, false);
 }
 
 /// Computes an elementary function: the expansion, or the C library's double under Precision::float64.
@@ -255,7 +265,10 @@ void compute(Agent& agent, Op const& op, MultiplyHighOp const&) {
   binary(agent, op, []<Integer T>(T a, T b) { return multiply_high(a, b); });
 }
 void compute(Agent& agent, Op const& op, DivOp const& attributes) {
-  binary(agent, op, Div{});
+  if (attributes.normal && agent.precision() != Precision::float64)
+    binary(agent, op, []<std::same_as<float> T>(T a, T b) { return a / normal_divisor(b); });
+  else
+    binary(agent, op, Div{});
   relax(agent, op, attributes.bits, false);
 }
 void compute(Agent& agent, Op const& op, RemOp const&) {
@@ -345,9 +358,10 @@ void compute(Agent& agent, Op const& op, FmaOp const&) {
 void compute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
 void compute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
 void compute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }
-#define TEGULA_EXACT(struct_name, name, ...)                      \
-  void compute(Agent& agent, Op const& op, struct_name const&) {  \
-    unary(agent, op, []<Float T>(T x) { return math::name(x); }); \
+#define TEGULA_EXACT(struct_name, name, ...)                                \
+  void compute(Agent& agent, Op const& op, struct_name const& attributes) { \
+    unary(agent, op, []<Float T>(T x) { return math::name(x); });           \
+    relax(agent, op, attributes);                                           \
   }
 #define TEGULA_EXPANDED(struct_name, name, ...)                                                        \
   void compute(Agent& agent, Op const& op, struct_name const& attributes) {                            \

@@ -12,6 +12,7 @@ struct ElementaryRow {
   char const* name;
   bool expanded;                      ///< else every target has an exact instruction
   double bound_f32, bound_f64;        ///< in ulp
+  double bound_gpu;                   ///< of f32
   long double (*exact)(long double);  ///< the C library's
   bool coarse = false;                ///< on a GPU, with an error of 2^-11 of the result
 };
@@ -29,10 +30,11 @@ inline long double exp10(long double x) { return std::pow(10.0L, x); }
 consteval bool is_coarse(std::string_view device) { return device == "coarse"; }
 
 inline constexpr ElementaryRow elementary_rows[] = {
-#define TEGULA_EXACT(op, name, intrinsic) \
-  {#name, false, 0.5, 0.5, [](long double x) -> long double { return c_library::intrinsic(static_cast<double>(x)); }},
-#define TEGULA_EXPANDED(op, name, device, f32, f64) \
-  {#name, true, f32, f64, [](long double x) -> long double { return c_library::name(x); }, is_coarse(#device)},
+#define TEGULA_EXACT(op, name, intrinsic, gpu) \
+  {#name, false, 0.5,                          \
+   0.5,   gpu,   [](long double x) -> long double { return c_library::intrinsic(static_cast<double>(x)); }},
+#define TEGULA_EXPANDED(op, name, device, f32, f64, gpu) \
+  {#name, true, f32, f64, gpu, [](long double x) -> long double { return c_library::name(x); }, is_coarse(#device)},
 #include "tegula/math/elementary.def"
 };
 
@@ -40,11 +42,12 @@ inline constexpr ElementaryRow elementary_rows[] = {
 struct ElementaryRow2 {
   char const* name;
   double bound_f32, bound_f64;  ///< in ulp
+  double bound_gpu;             ///< of f32
   long double (*exact)(long double, long double);
 };
 inline constexpr ElementaryRow2 elementary_rows_2[] = {
-#define TEGULA_EXPANDED_2(op, name, f32, f64) \
-  {#name, f32, f64, [](long double x, long double y) -> long double { return c_library::name(x, y); }},
+#define TEGULA_EXPANDED_2(op, name, f32, f64, gpu) \
+  {#name, f32, f64, gpu, [](long double x, long double y) -> long double { return c_library::name(x, y); }},
 #include "tegula/math/elementary.def"
 };
 

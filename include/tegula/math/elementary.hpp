@@ -1,7 +1,8 @@
 // Defines each expanded row of elementary.def once, name_f32 and name_f64, as plain arithmetic over an abstract value
 // type (see scalar.hpp for its interface). The same text gives the constexpr scalar function of functions.hpp and the
 // ops that the pass expand-math puts in place of the op. So every executor that expands gives the same bits.
-// Multiplications are never fused with additions.
+// Multiplications are never fused with additions, except those of f32 by multiply_add on GPUs. There, units.hpp has
+// other formulas for some rows.
 //
 // Error bounds are those of elementary.def. Every step is a separate statement with at most one operand that is
 // computed in it. C++ leaves the order of operands open; the ops must not depend on the compiler.
@@ -122,8 +123,7 @@ template <class V>
 constexpr V log_rest_f32(V f) {
   V const square = f * f;
   V const cubic = polynomial(f, log_f32_terms, 8) * f * square;
-  V const half = square * like(f, 0.5);
-  return cubic - half;
+  return multiply_add(square, like(f, -0.5), cubic);
 }
 /// Computes it from log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), with 2 s = f - s f.
 template <class V>
@@ -258,7 +258,7 @@ constexpr V exp2_f32(V x) {
   V const magic = like(x, detail::magic_f32);
   V const shifted = limited + magic;
   V const r = limited - (shifted - magic);
-  V const tail = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r;
+  V const tail = multiply_add(detail::polynomial(r, detail::exp2_f32_terms, 6), r, r);
   V const p = tail + like(x, 1);
   return detail::scale_f32(p, shifted);
 }
@@ -277,10 +277,9 @@ constexpr V exp2_f64(V x) {
 template <class V>
 constexpr V log_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F3504F3);  // sqrt(1/2)
-  V const low = e * like(x, detail::ln2_low_f32);
-  V const rest = f + (detail::log_rest_f32(f) + low);
-  V const high = e * like(x, detail::ln2_high_f32);
-  return detail::log_edges(x, high + rest);
+  V const own = detail::log_rest_f32(f);
+  V const rest = f + multiply_add(e, like(x, detail::ln2_low_f32), own);
+  return detail::log_edges(x, multiply_add(e, like(x, detail::ln2_high_f32), rest));
 }
 
 template <class V>
@@ -301,11 +300,11 @@ constexpr V log2_f32(V x) {
   V const high = e + main;
   V const low = main - (high - e);
   V const square = f * f;
-  V const linear = f * like(x, detail::log2_f32_first);
-  V const tail = detail::polynomial(f, detail::log2_f32_terms, 9) * f;
-  V const quadratic = square * (tail + like(x, detail::log2_f32_second));
-  V const near_one = quadratic + (linear + low);
-  V const rest = near_one - square * like(x, 0.75);
+  V const linear = multiply_add(f, like(x, detail::log2_f32_first), low);
+  V const tail = detail::polynomial(f, detail::log2_f32_terms, 9);
+  V const factor = multiply_add(tail, f, like(x, detail::log2_f32_second));
+  V const near_one = multiply_add(square, factor, linear);
+  V const rest = multiply_add(square, like(x, -0.75), near_one);
   return detail::log_edges(x, high + rest);
 }
 

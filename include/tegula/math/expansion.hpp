@@ -5,14 +5,11 @@
 
 namespace tegula::math::detail {
 
-/// Computes c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
+/// Computes c[0] + x * (c[1] + x * (...)): one product and sum per coefficient.
 template <class V>
 constexpr V polynomial(V x, double const* coefficients, int count) {
   V result = like(x, coefficients[count - 1]);
-  for (int i = count - 2; i >= 0; --i) {
-    V const product = result * x;
-    result = product + like(x, coefficients[i]);
-  }
+  for (int i = count - 2; i >= 0; --i) result = multiply_add(result, x, like(x, coefficients[i]));
   return result;
 }
 

@@ -54,7 +54,7 @@ constexpr V atan_of(V y, V x, Split2 right_angle, double const (&terms)[count]) 
   V const t = above / below;
   V const square = t * t;
   V const rise = polynomial(square, terms, count) * square;
-  V const own = rise * t + t;
+  V const own = multiply_add(rise, t, t);
   Split2 const quarter = scaled(right_angle, 0.5);
   V const zero = like(x, 0);
   V const half_low = like(x, right_angle.low);
@@ -113,7 +113,7 @@ constexpr InnerAsin<V> inner_asin(V a, double const (&terms)[count]) {
   V const root = sqrt(square);
   V const s = select(outer, root, a);
   V const rise = polynomial(square, terms, count) * square;
-  return {a, rise * s + s};
+  return {a, multiply_add(rise, s, s)};
 }
 template <class V>
 constexpr V asin_of(InnerAsin<V> inner, Split2 right_angle) {

@@ -18,12 +18,12 @@ struct Power {
 template <class V>
 constexpr Power<V> power_f32(V x) {
   V const magic = like(x, magic_f32);
-  V const shifted = x * like(x, log2e) + magic;
+  V const shifted = multiply_add(x, like(x, log2e), magic);
   V const n = shifted - magic;
-  V const most = x - n * like(x, ln2_high_f32);
-  V const r = most - n * like(x, ln2_low_f32);
+  V const most = multiply_add(n, like(x, -ln2_high_f32), x);
+  V const r = multiply_add(n, like(x, -ln2_low_f32), most);
   V const square = r * r;
-  V const tail = polynomial(r, exp_f32_terms, 5) * square + r;
+  V const tail = multiply_add(polynomial(r, exp_f32_terms, 5), square, r);
   return {tail, shifted};
 }
 template <class V>
@@ -108,8 +108,8 @@ constexpr V sigmoid_of(V x, V power) {
 template <class V>
 constexpr V cube_root(V a, V y) {
   V const quotient = a / (y * y);
-  V const step = (y - quotient) * like(a, 1.0 / 3);
-  V const root = y - step;
+  V const excess = y - quotient;
+  V const root = multiply_add(excess, like(a, -1.0 / 3), y);
   V const zero = like(a, 0);
   V const finite = select(a < like(a, __builtin_inf()), root, a);
   return select(zero < a, finite, a);
@@ -268,9 +268,8 @@ template <class V>
 constexpr V log10_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F3504F3);
   V const rest = (detail::log_rest_f32(f) + f) * like(x, 0x1.bcb7b1526e50ep-2);
-  V const low = e * like(x, 0x1.3509f8p-18) + rest;
-  V const high = e * like(x, 0x1.3440p-2);
-  return detail::log_edges(x, high + low);
+  V const low = multiply_add(e, like(x, 0x1.3509f8p-18), rest);
+  return detail::log_edges(x, multiply_add(e, like(x, 0x1.3440p-2), low));
 }
 template <class V>
 constexpr V log10_f64(V x) {
@@ -286,10 +285,9 @@ constexpr V log1p_f32(V x) {
   V const u = x + like(x, 1);
   V const lost = detail::lost_by_sum(detail::limited_to(x, 0x1p30));
   auto const [e, f] = detail::split_f32(u, 0x3F3504F3);
-  V const low = e * like(x, detail::ln2_low_f32) + lost;
+  V const low = multiply_add(e, like(x, detail::ln2_low_f32), lost);
   V const rest = f + (detail::log_rest_f32(f) + low);
-  V const high = e * like(x, detail::ln2_high_f32);
-  V const value = detail::log_edges(u, high + rest);
+  V const value = detail::log_edges(u, multiply_add(e, like(x, detail::ln2_high_f32), rest));
   return detail::signed_f32(x, detail::magnitude_f32(value));
 }
 template <class V>

@@ -4,6 +4,7 @@
 //
 // A value type F (a float) and its integer I of the same width have, found by argument-dependent lookup:
 //   F: a + b, a - b, a * b, a / b, sqrt(a) (each rounded once), a < b, a == b (ordered), a != b (unordered)
+//   multiply_add(a, b, c): a * b + c, both rounded; GPUs round f32 once
 //   I: a + b, a - b (wrapping), a & b, a | b, a < b, a == b;  shl<n>(a), shr<n>(a) (arithmetic)
 //   to_bits(F) -> I, from_bits(I) -> F, like(x, c): the constant c as a value of x's type, and select(condition, a, b)
 //   both F: narrow(f64) -> f32 and widen(f32) -> f64, converted as CastOp does
@@ -97,6 +98,12 @@ struct Real {
     return {static_cast<T>((a.value < 0) == negative ? __builtin_inf() : -__builtin_inf())};
   }
 };
+
+template <class T>
+constexpr Real<T> multiply_add(Real<T> a, Real<T> b, Real<T> c) {
+  Real<T> const product = a * b;
+  return product + c;
+}
 
 template <int amount, class T>
 constexpr Bits<T> shl(Bits<T> a) {

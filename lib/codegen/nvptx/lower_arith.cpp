@@ -103,7 +103,9 @@ llvm::Value* quotient(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
 
 /// Divides by a normal number of at most 2^126, with the same error.
 llvm::Value* quotient_by_normal(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
-  return e.b.CreateFMul(lhs, ptx::rcp_approx(e.b, rhs));
+  auto const* const constant = llvm::dyn_cast<llvm::ConstantFP>(lhs);
+  llvm::Value* const reciprocal = ptx::rcp_approx(e.b, rhs);
+  return constant != nullptr && constant->isExactlyValue(1) ? reciprocal : e.b.CreateFMul(lhs, reciprocal);
 }
 
 llvm::Value* square_root(Emitter& e, llvm::Value* value) {
@@ -120,11 +122,15 @@ llvm::Value* magnitude(Emitter& e, llvm::Value* value) {
 }
 
 /// Lowers a function that has an instruction for every float.
-void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
-  auto const function = [&](llvm::Value* x) {
-    return intrinsic == llvm::Intrinsic::sqrt ? square_root(e, x) : e.intrinsic(intrinsic, {x}, {x->getType()});
-  };
-  unary(op, e, function, not_defined);
+template <class OpStruct>
+void exact(OpStruct const&, ir::Op const& op, Emitter& e, ID intrinsic) {
+  unary(
+      op, e, [&](auto* x) { return e.intrinsic(intrinsic, {x}, {x->getType()}); }, not_defined);
+}
+void exact(ir::SqrtOp const& attributes, ir::Op const& op, Emitter& e, ID) {
+  unary(
+      op, e, [&](auto* x) { return attributes.bits != 0 ? hardware(e, "sqrt.approx.f32", x) : square_root(e, x); },
+      not_defined);
 }
 
 [[noreturn]] void refuse_unexpanded(ir::Op const& op) {
@@ -139,29 +145,8 @@ Function1 f32_only(ir::Op const& op, Function1 function) {
   };
 }
 
-constexpr double log2e = 1.4426950408889634;
-
 /// Names an instruction for powers of 2. Powers below 2^-126 cost three more instructions each, unless they are 0.
 char const* power_instruction(bool flushes) { return flushes ? "ex2.approx.ftz.f32" : "ex2.approx.f32"; }
-
-/// Computes exp by one instruction, of 17 bits.
-llvm::Value* short_exponential(Emitter& e, char const* instruction, llvm::Value* x) {
-  return hardware(e, instruction, e.b.CreateFMul(x, f32(e, static_cast<float>(log2e))));
-}
-
-/// Computes exp as 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
-llvm::Value* natural_exponential(Emitter& e, char const* instruction, llvm::Value* x) {
-  llvm::IRBuilder<>& b = e.b;
-  float const high = static_cast<float>(log2e);
-  double const low = log2e - static_cast<double>(high);
-  llvm::Value* const t = b.CreateFMul(x, f32(e, high));
-  llvm::Value* rest = fma(e, x, f32(e, high), b.CreateFNeg(t));
-  rest = fma(e, x, f32(e, low), rest);
-  llvm::Value* const power = hardware(e, instruction, t);
-  llvm::Value* const corrected = fma(e, power, b.CreateFMul(rest, f32(e, 0.6931471805599453)), power);
-  // Outside, the power is 0, infinite or NaN and the correction is meaningless.
-  return b.CreateSelect(b.CreateFCmpOLT(magnitude(e, t), f32(e, 128.0)), corrected, power);
-}
 
 llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
@@ -470,38 +455,21 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
         return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x);
       });
 }
-#define TEGULA_EXACT(struct_name, name, intrinsic) \
-  void lower(ir::struct_name const&, ir::Op const& op, Emitter& e) { exact(op, e, llvm::Intrinsic::intrinsic); }
+#define TEGULA_EXACT(struct_name, name, intrinsic, ...)                         \
+  void lower(ir::struct_name const& attributes, ir::Op const& op, Emitter& e) { \
+    exact(attributes, op, e, llvm::Intrinsic::intrinsic);                       \
+  }
 #define TEGULA_LOWER_native(struct_name)     // below
 #define TEGULA_LOWER_coarse(struct_name)     // below
 #define TEGULA_LOWER_expansion(struct_name)  // expanded before
+#define TEGULA_LOWER_units(struct_name)      // expanded before
 #define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
 #define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
 
-void lower(ir::ExpOp const& attributes, ir::Op const& op, Emitter& e) {
-  if (attributes.bits != 0) refuse_unexpanded(op);
-  char const* const instruction = power_instruction(attributes.flush);
-  unary(op, e, f32_only(op, [&](auto* x) { return natural_exponential(e, instruction, x); }), not_defined);
-}
 void lower(ir::Exp2Op const& attributes, ir::Op const& op, Emitter& e) {
   char const* const instruction = power_instruction(attributes.flush);
   unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, instruction, x); }), not_defined);
-}
-void lower(ir::SigmoidOp const& attributes, ir::Op const& op, Emitter& e) {
-  char const* const instruction = power_instruction(attributes.flush);
-  bool const is_short = attributes.bits != 0;
-  unary(op, e,
-        f32_only(op,
-                 [&](auto* x) {
-                   llvm::Value *const one = f32(e, 1), *const falls = e.b.CreateFNeg(magnitude(e, x));
-                   llvm::Value* const power =
-                       is_short ? short_exponential(e, instruction, falls) : natural_exponential(e, instruction, falls);
-                   llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
-                   llvm::Value* const below = e.b.CreateFAdd(power, one);  // between 1 and 2
-                   return is_short ? quotient_by_normal(e, above, below) : divide_floats(e, above, below);
-                 }),
-        not_defined);
 }
 void lower(ir::FastTanhOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only(op, [&](auto* x) { return hardware(e, "tanh.approx.f32", x); }), not_defined);

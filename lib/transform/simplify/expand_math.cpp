@@ -10,16 +10,24 @@
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
 #include "tegula/math/power.hpp"
+#include "tegula/math/units.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using namespace ir;
 
-/// Makes ops before one op; its constants are shared.
+constexpr std::int64_t unit_bits = 22;  ///< of quotients, roots and powers of 2 from the units of a GPU
+constexpr std::int64_t kept_bits = 17;  ///< of a function of which 16 bits are kept
+
+/// Makes ops before one op; its constants are shared. On GPUs functions of f32 use multiply-add and the units for
+/// quotients, roots and powers of 2.
 class Emitter {
  public:
-  explicit Emitter(Op& op) : builder_(Builder::before(op)) { builder_.set_where(op.where()); }
+  explicit Emitter(Op& op, unsigned executor = on_host) : builder_(Builder::before(op)), executor_(executor) {
+    builder_.set_where(op.where());
+  }
+  [[nodiscard]] bool on_units(Type const& type) const { return executor_ == on_gpu && type.element() == Element::f32; }
 
   template <class OpStruct>
   Value* value(OpStruct const& op, std::initializer_list<Value*> operands, Type const& result) {
@@ -47,6 +55,7 @@ class Emitter {
     Value* value;
   };
   Builder builder_;
+  unsigned executor_;
   std::vector<EmittedConstant> constants_;
 };
 
@@ -72,7 +81,10 @@ TracedBool compare(Predicate predicate, Traced const& a, Traced const& b) {
 TracedFloat operator+(TracedFloat const& a, TracedFloat const& b) { return binary(AddOp{}, a, b); }
 TracedFloat operator-(TracedFloat const& a, TracedFloat const& b) { return binary(SubOp{}, a, b); }
 TracedFloat operator*(TracedFloat const& a, TracedFloat const& b) { return binary(MulOp{}, a, b); }
-TracedFloat operator/(TracedFloat const& a, TracedFloat const& b) { return binary(DivOp{}, a, b); }
+TracedFloat operator/(TracedFloat const& a, TracedFloat const& b) {
+  if (!a.emitter->on_units(a.type())) return binary(DivOp{}, a, b);
+  return binary(make_op<DivOp>(unit_bits, false, Licence::function_bound), a, b);
+}
 TracedInt operator+(TracedInt const& a, TracedInt const& b) { return binary(AddOp{}, a, b); }
 TracedInt operator-(TracedInt const& a, TracedInt const& b) { return binary(SubOp{}, a, b); }
 TracedInt operator&(TracedInt const& a, TracedInt const& b) { return binary(AndOp{}, a, b); }
@@ -98,7 +110,22 @@ TracedInt shr(TracedInt const& x) {
   return binary(ShrOp{}, x, like(x, amount));
 }
 
-TracedFloat sqrt(TracedFloat const& x) { return {{x.emitter, x.emitter->same(SqrtOp{}, {x.value})}}; }
+TracedFloat sqrt(TracedFloat const& x) {
+  SqrtOp const root = x.emitter->on_units(x.type()) ? make_op<SqrtOp>(unit_bits, Licence::function_bound) : SqrtOp{};
+  return {{x.emitter, x.emitter->same(root, {x.value})}};
+}
+TracedFloat multiply_add(TracedFloat const& a, TracedFloat const& b, TracedFloat const& c) {
+  if (a.emitter->on_units(a.type())) return {{a.emitter, a.emitter->same(FmaOp{}, {a.value, b.value, c.value})}};
+  TracedFloat const product = a * b;
+  return product + c;
+}
+TracedFloat power_of_2(TracedFloat const& x) {
+  return {{x.emitter, x.emitter->same(make_op<Exp2Op>(unit_bits, true, Licence::function_bound), {x.value})}};
+}
+TracedFloat reciprocal(TracedFloat const& x) {
+  return binary(make_op<DivOp>(unit_bits, true, Licence::function_bound), like(x, 1), x);
+}
+TracedFloat abs(TracedFloat const& x) { return {{x.emitter, x.emitter->same(AbsOp{}, {x.value})}}; }
 
 TracedInt to_bits(TracedFloat const& x) {
   Type const type = x.type().with_element(x.type().element() == Element::f64 ? Element::i64 : Element::i32);
@@ -117,15 +144,24 @@ V select(TracedBool const& condition, V const& a, V const& b) {
 }
 
 // Gives the expansion of an elementary function of f32 or f64; `y` is the second operand of those that have two.
-#define TEGULA_EXPANDED(struct_name, name, ...)                                                    \
+#define TEGULA_GPU_expansion(name) math::name##_f32(x)
+#define TEGULA_GPU_native(name) math::name##_f32(x)
+#define TEGULA_GPU_coarse(name) math::name##_f32(x)
+#define TEGULA_GPU_units(name) math::name##_units(x)
+#define TEGULA_EXPANDED(struct_name, name, device, ...)                                            \
   TracedFloat expansion(struct_name const&, bool wide, TracedFloat const& x, TracedFloat const&) { \
-    return wide ? math::name##_f64(x) : math::name##_f32(x);                                       \
+    if (wide) return math::name##_f64(x);                                                          \
+    return x.emitter->on_units(x.type()) ? TEGULA_GPU_##device(name) : math::name##_f32(x);        \
   }
 #define TEGULA_EXPANDED_2(struct_name, name, ...)                                                    \
   TracedFloat expansion(struct_name const&, bool wide, TracedFloat const& x, TracedFloat const& y) { \
     return wide ? math::name##_f64(x, y) : math::name##_f32(x, y);                                   \
   }
 #include "tegula/math/elementary.def"
+#undef TEGULA_GPU_expansion
+#undef TEGULA_GPU_native
+#undef TEGULA_GPU_coarse
+#undef TEGULA_GPU_units
 
 template <class OpStruct>
 Value* expansion_of(bool wide, [[maybe_unused]] TracedFloat const& x, [[maybe_unused]] TracedFloat const& y) {
@@ -247,9 +283,11 @@ Value* rewritten(Op& op) {
 /// True for numbers that are far from the ends of the range of f32.
 bool is_moderate(double value) { return std::abs(value) > 0x1p-60 && std::abs(value) < 0x1p60; }
 
-/// Expands an exponential of fewer bits than f32 has: a power of 2. Constants that scale its argument scale log2(e).
-Value* as_power_of_2(Op& op) {
-  auto const& exponential = op.as<ExpOp>();
+/// Expands an exponential of fewer bits than f32 has: a power of 2. Constants that scale its argument scale the
+/// logarithm of the base.
+template <class OpStruct>
+Value* as_power_of_2(Op& op, double log2_of_base) {
+  auto const& exponential = op.as<OpStruct>();
   double factor = 1;
   Value* argument = op.operand();
   while (Op const* const product = argument->defined_by<MulOp>()) {
@@ -260,26 +298,84 @@ Value* as_power_of_2(Op& op) {
   }
   Builder builder = Builder::before(op);
   builder.set_where(op.where());
-  constexpr double log2e = static_cast<float>(1.4426950408889634);
-  Value* const scaled = builder.same(MulOp{}, {argument, builder.constant(factor * log2e, argument->type())});
+  Value* const scaled = builder.same(MulOp{}, {argument, builder.constant(factor * log2_of_base, argument->type())});
   return builder.same(make_op<Exp2Op>(exponential.bits, exponential.flush, exponential.licence), {scaled});
 }
 
+/// Expands a sigmoid of fewer bits, by the exponential of -|x|, and a divisor between 1 and 2.
+Value* short_sigmoid(Op& op) {
+  auto const& sigmoid = op.as<SigmoidOp>();
+  Emitter emitter(op, on_gpu);
+  TracedFloat const x{{&emitter, op.operand()}};
+  TracedFloat const exponent = abs(x) * like(x, -math::detail::log2e_f32.high);
+  Exp2Op const raise = make_op<Exp2Op>(sigmoid.bits, sigmoid.flush, sigmoid.licence);
+  TracedFloat const power{{&emitter, emitter.same(raise, {exponent.value})}};
+  TracedFloat const one = like(x, 1);
+  TracedFloat const above = select(x < like(x, 0), power, one);
+  return binary(make_op<DivOp>(unit_bits, true, sigmoid.licence), above, power + one).value;
+}
+
+/// Expands functions for GPUs.
+class DeviceMath {
+ public:
+  explicit DeviceMath(bool exact) : exact_(exact) {}
+
+  /// Tells whether the op changed.
+  bool expand(Op& op) const {
+    if (!is_function(op)) return false;
+    Element const element = op.operands().front()->type().element();
+    if (is_narrow_float(element)) {
+      widen(op);
+      return true;
+    }
+    if (!is_expanded(op.info())) return false;
+    if (element == Element::f64) {
+      replace(op, rewritten(op));
+      return true;
+    }
+    if (op.info().runs(on_gpu)) return false;
+    replace(op, of_f32(op));
+    return true;
+  }
+
+ private:
+  /// Computes a function of a narrow float in f32, of which 16 bits are kept.
+  void widen(Op& op) const {
+    Emitter emitter(op);
+    std::vector<Value*> operands;
+    for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
+    Type const type = op.result()->type().with_element(Element::f32);
+    Op& wide = emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1});
+    replace(op, emitter.cast(wide.result(), op.result()->type().element()));
+    if (!exact_) shorten<ExpOp>(wide) || shorten<Exp10Op>(wide) || shorten<SigmoidOp>(wide);
+    expand(wide);
+  }
+  template <class OpStruct>
+  static bool shorten(Op& op) {
+    if (!op.is<OpStruct>()) return false;
+    op.as<OpStruct>().bits = kept_bits;
+    op.as<OpStruct>().licence = Licence::kept_16_bits;
+    return true;
+  }
+
+  static Value* of_f32(Op& op) {
+    if (op.is<ExpOp>() && op.as<ExpOp>().bits != 0) return as_power_of_2<ExpOp>(op, math::detail::log2e_f32.high);
+    if (op.is<Exp10Op>() && op.as<Exp10Op>().bits != 0)
+      return as_power_of_2<Exp10Op>(op, math::detail::log2_of_10_f32.high);
+    if (op.is<SigmoidOp>() && op.as<SigmoidOp>().bits != 0) return short_sigmoid(op);
+    Emitter emitter(op, on_gpu);
+    return transform::expand(emitter, op.kind(), {op.operands().begin(), op.operands().end()});
+  }
+
+  bool exact_;
+};
+
 }  // namespace
 
-PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
+PassResult expand_device_math(Function& function, AnalysisCache&, PassContext& context) {
+  DeviceMath const math(context.options.exact);
   bool changed = false;
-  walk(function, [&](Op& op) {
-    if (!is_expanded(op.info())) return;
-    if (op.is<ExpOp>() && op.as<ExpOp>().bits != 0) {
-      replace(op, as_power_of_2(op));
-      changed = true;
-      return;
-    }
-    if (op.info().runs(on_gpu) && op.operands().front()->type().element() != Element::f64) return;
-    replace(op, rewritten(op));
-    changed = true;
-  });
+  walk(function, [&](Op& op) { changed = math.expand(op) || changed; });
   return result_of(changed);
 }
 

@@ -25,14 +25,17 @@ namespace tegula::transform {
 /// that might fold calls of constants; its output profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
-/// Does the same for Hopper, which has fast instructions of its own. Expands only functions that it cannot compute to a
-/// few units in the last place. That is every function of f64, and those without an instruction or with a coarser one.
-/// Near 1 the instruction of logarithms loses all digits. Rows of tegula/math/elementary.def say which.
+/// Does the same for Hopper, which has instructions for powers of 2, quotients and roots. Rows of
+/// tegula/math/elementary.def say by which formula: that of hosts, with products of f32 that meet sums unrounded, or
+/// one of tegula/math/units.hpp. exp2, rsqrt and fast_tanh of f32 stay. Functions, roots and quotients of f16 and bf16
+/// are computed in f32, exponentials of them in as few bits as they keep.
 ///
-///   before: %y = log %x : tile<64xf32>      after: arithmetic, selects and bitcasts as above
-///   unchanged: exp and exp2 of f32, f16, bf16
+///   before: %y = tanh %x : tile<64xf32>      after: %a = abs %x : tile<64xf32>
+///                                                   %p = exp2 %m {bits = 22, flush = true, licence = function_bound}
+///                                                   %r = div %1, %d {bits = 22, normal = true, ...}
+///                                                   ... multiply-adds of a polynomial, select, the sign of %x
 ///
-/// Needs: tile ops without layouts.  Leaves: native functions of at most 32 bits.
+/// Needs: tile ops without layouts.  Leaves: of functions, exp2, rsqrt and fast_tanh of f32 alone.
 ///
 /// Order: free behind narrow-masks, plan-kernel and schedule-dots, which make integers, decisions and products.
 PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -35,9 +35,11 @@ class Relaxation {
   bool relax(Op& op) const {
     if (op.result_count() != 1 || op.result()->type().element() != Element::f32) return false;
     if (op.is<ir::DivOp>()) return divide(op);
-    if (op.is<ir::RsqrtOp>()) return shorten(*op.result(), op.as<ir::RsqrtOp>(), quotient_bits);
+    if (op.is<ir::SqrtOp>()) return take_root(*op.result(), op.as<ir::SqrtOp>());
+    if (op.is<ir::RsqrtOp>()) return take_root(*op.result(), op.as<ir::RsqrtOp>());
     if (op.is<ir::SigmoidOp>()) return take_power(*op.result(), op.as<ir::SigmoidOp>(), exponential_bits);
     if (op.is<ir::ExpOp>()) return take_power(*op.result(), op.as<ir::ExpOp>(), exponential_bits);
+    if (op.is<ir::Exp10Op>()) return take_power(*op.result(), op.as<ir::Exp10Op>(), exponential_bits);
     if (op.is<ir::Exp2Op>()) return take_power(*op.result(), op.as<ir::Exp2Op>(), 0);
     return false;
   }
@@ -48,6 +50,14 @@ class Relaxation {
     if (op.bits != 0 || !ir::only_16_bits_kept(result)) return false;
     op.bits = bits;
     op.licence = Licence::kept_16_bits;
+    return true;
+  }
+
+  template <class OpStruct>
+  static bool take_root(Value const& result, OpStruct& op) {
+    if (op.bits != 0) return false;
+    op.bits = quotient_bits;
+    op.licence = ir::only_16_bits_kept(result) ? Licence::kept_16_bits : Licence::two_ulp;
     return true;
   }
 
@@ -65,8 +75,11 @@ class Relaxation {
 
   static bool divide(Op& op) {
     auto& quotient = op.as<ir::DivOp>();
-    if (quotient.bits != 0 || !ir::only_16_bits_of_argument_kept(*op.result())) return false;
+    if (quotient.licence != Licence::none && quotient.licence != Licence::two_ulp) return false;
+    bool const changed = quotient.bits == 0;
     quotient.bits = quotient_bits;
+    quotient.licence = Licence::two_ulp;
+    if (!ir::only_16_bits_of_argument_kept(*op.result())) return changed;
     quotient.licence = Licence::kept_16_bits;
     Op const* const divisor = op.rhs()->defining_op();
     auto const sum = divisor == nullptr ? std::nullopt : ir::raised_sum(*divisor);

@@ -13,11 +13,15 @@ namespace tegula::transform {
 ///   before: %p = exp2 %x : tile<64x64xf32>        after: %p = exp2 %x {flush = true, licence = kernel_of_blocks}
 ///           %d = dot ...                                 %d = dot ...
 ///
+///   before: %r = sqrt %x : tile<64xf32>           after: %r = sqrt %x {bits = 22, licence = two_ulp}
+///           store %y, %r                                 store %y, %r
+///
 /// A divisor that is a constant plus a number of at least 0 is divided by 4, and the dividend too, so that its
 /// reciprocal is a normal number: `div %u, %v {bits = 22, normal = true}`. Attributes are all that code generation and
 /// simulators read. Whether powers are flushed follows from the text: a product, or a loop with stages. So all plans of
-/// a kernel agree. An op that is relaxed already stays; the pass runs a second time behind expand-device-math, on its
-/// arithmetic. Exact arithmetic is not relaxed. Needs: nothing. Leaves: no promise.
+/// a kernel agree. An op that is relaxed already stays, but a quotient of 2 ulp may turn out to keep 16 bits: the pass
+/// runs a second time behind expand-device-math, on its arithmetic. Exact arithmetic is not relaxed. Needs: nothing.
+/// Leaves: no promise.
 ///
 /// Order: behind eliminate-dead-code, since dead uses may keep more bits; free behind bound-loops, which makes
 /// integers; the second time behind expand-device-math, whose arithmetic is relaxed too.

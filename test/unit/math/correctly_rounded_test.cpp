@@ -54,8 +54,9 @@ struct Row {
 
 constexpr double half_ulp = 0.5;
 constexpr Row rows[] = {
-#define TEGULA_EXACT(op, name, intrinsic) {#name, &math::name, &math::name, &mpfr_rint_##intrinsic, half_ulp, half_ulp},
-#define TEGULA_EXPANDED(op, name, device, f32, f64) {#name, &math::name, &math::name, &mpfr_##name, f32, f64},
+#define TEGULA_EXACT(op, name, intrinsic, gpu) \
+  {#name, &math::name, &math::name, &mpfr_rint_##intrinsic, half_ulp, half_ulp},
+#define TEGULA_EXPANDED(op, name, device, f32, f64, gpu) {#name, &math::name, &math::name, &mpfr_##name, f32, f64},
 #include "tegula/math/elementary.def"
 };
 
@@ -67,7 +68,7 @@ struct Row2 {
   double bound_f32, bound_f64;
 };
 constexpr Row2 rows_2[] = {
-#define TEGULA_EXPANDED_2(op, name, f32, f64) {#name, &math::name, &math::name, &mpfr_##name, f32, f64},
+#define TEGULA_EXPANDED_2(op, name, f32, f64, gpu) {#name, &math::name, &math::name, &mpfr_##name, f32, f64},
 #include "tegula/math/elementary.def"
 };
 

@@ -217,6 +217,8 @@ void relaxed() {
         apply("div %a, %b", {a, b}, Element::f32), 22);
   keeps(apply("rsqrt %b {bits = 22, licence = kept_16_bits}", {b, b}, Element::f32),
         apply("rsqrt %b", {b, b}, Element::f32), 22);
+  keeps(apply("sqrt %b {bits = 22, licence = two_ulp}", {b, b}, Element::f32), apply("sqrt %b", {b, b}, Element::f32),
+        22);
   keeps(apply("exp %b {bits = 17, licence = kept_16_bits}", {b, b}, Element::f32),
         apply("exp %b", {b, b}, Element::f32), 17);
   HostTensor const powers = apply("exp2 %a", {a}, Element::f32);

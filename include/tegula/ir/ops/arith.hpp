@@ -26,10 +26,13 @@ enum class Licence : std::uint8_t {
   kept_16_bits,       ///< only 16 bits of the result are kept
   kernel_of_blocks,   ///< powers below 2^-126 are 0 in kernels with copies or products
   vanishes,           ///< a power below 2^-126 does not change the sum that it joins: no bit changes
+  two_ulp,            ///< quotients and square roots of f32 are within 2 ulp
+  function_bound,     ///< a step of a function, whose bound in elementary.def counts its error
 };
 template <>
 inline constexpr std::array enum_names<Licence>{"none"sv,         "contraction"sv,      "scale_in_exponent"sv,
-                                                "kept_16_bits"sv, "kernel_of_blocks"sv, "vanishes"sv};
+                                                "kept_16_bits"sv, "kernel_of_blocks"sv, "vanishes"sv,
+                                                "two_ulp"sv,      "function_bound"sv};
 
 /// Bounds of the bits of a float that an op computes: 0 for all of them.
 inline constexpr Bounds significant_bits{0, 53};
@@ -88,7 +91,7 @@ struct MultiplyHighOp : CommutativeDefaults {
   static constexpr Takes takes = Takes::integers;
 };
 /// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps. `bits = 22`, of f32: that many
-/// significant bits are right. `normal`: a divisor is 0, or its magnitude is 2^-126 to 2^126, an infinity or NaN.
+/// significant bits are right. `normal`: a divisor below 2^-126 in magnitude counts as 0, one above 2^126 as infinity.
 struct DivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "div";
   static constexpr unsigned traits = via_f32;
@@ -214,18 +217,30 @@ struct AbsOp : UnaryDefaults {
 /// Gives the executors of an expanded row by its column `device`: the host computes by arithmetic alone.
 namespace computed {
 inline constexpr unsigned expansion = on_simulators;
+inline constexpr unsigned units = on_simulators;
 inline constexpr unsigned native = on_simulators | on_gpu;
 inline constexpr unsigned coarse = native;
 }  // namespace computed
 
 /// Computes the functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on
-/// host and simulator are those of their rows. On Hopper, errors of native f32 rows are 2 ulp + the hardware's
-/// approximation; `bits`, of f32, says that so many significant bits are right, `flush` that powers below 2^-126 are 0.
-#define TEGULA_EXACT(op, name, ...)                     \
+/// host, simulator and Hopper are those of their rows. `bits`, of f32, says that so many significant bits are right,
+/// `flush` that powers below 2^-126 are 0.
+#define TEGULA_ATTRIBUTES_roundeven(op)
+#define TEGULA_ATTRIBUTES_floor(op)
+#define TEGULA_ATTRIBUTES_ceil(op)
+#define TEGULA_ATTRIBUTES_trunc(op)
+#define TEGULA_ATTRIBUTES_sqrt(op)                                                             \
+  std::int64_t bits = 0;                                                                       \
+  Licence licence = Licence::none;                                                             \
+  static constexpr auto attributes() {                                                         \
+    return fields(field("bits", &op::bits, significant_bits), field("licence", &op::licence)); \
+  }
+#define TEGULA_EXACT(op, name, intrinsic, ...)          \
   struct op : UnaryDefaults {                           \
     static constexpr std::string_view mnemonic = #name; \
     static constexpr unsigned traits = via_f32;         \
     static constexpr Takes takes = Takes::floats;       \
+    TEGULA_ATTRIBUTES_##intrinsic(op)                   \
   };
 #define TEGULA_STRUCT_EXPANDED(op, name, device, ...)              \
   struct op : UnaryDefaults {                                      \
@@ -238,13 +253,15 @@ inline constexpr unsigned coarse = native;
   };
 #define TEGULA_STRUCT_expansion(op, name) TEGULA_STRUCT_EXPANDED(op, name, expansion, )
 #define TEGULA_STRUCT_coarse(op, name) TEGULA_STRUCT_EXPANDED(op, name, coarse, )
-#define TEGULA_STRUCT_native(op, name)                                                              \
+#define TEGULA_STRUCT_RELAXABLE(op, name, device)                                                   \
   TEGULA_STRUCT_EXPANDED(                                                                           \
-      op, name, native, std::int64_t bits = 0; bool flush = false; Licence licence = Licence::none; \
+      op, name, device, std::int64_t bits = 0; bool flush = false; Licence licence = Licence::none; \
       static constexpr auto attributes() {                                                          \
         return fields(field("bits", &op::bits, significant_bits), field("flush", &op::flush),       \
                       field("licence", &op::licence));                                              \
       })
+#define TEGULA_STRUCT_native(op, name) TEGULA_STRUCT_RELAXABLE(op, name, native)
+#define TEGULA_STRUCT_units(op, name) TEGULA_STRUCT_RELAXABLE(op, name, units)
 #define TEGULA_EXPANDED(op, name, device, ...) TEGULA_STRUCT_##device(op, name)
 #define TEGULA_EXPANDED_2(op, name, ...)                           \
   struct op : BinaryDefaults {                                     \
@@ -258,6 +275,13 @@ inline constexpr unsigned coarse = native;
 #undef TEGULA_STRUCT_expansion
 #undef TEGULA_STRUCT_coarse
 #undef TEGULA_STRUCT_native
+#undef TEGULA_STRUCT_units
+#undef TEGULA_STRUCT_RELAXABLE
 #undef TEGULA_STRUCT_EXPANDED
+#undef TEGULA_ATTRIBUTES_roundeven
+#undef TEGULA_ATTRIBUTES_floor
+#undef TEGULA_ATTRIBUTES_ceil
+#undef TEGULA_ATTRIBUTES_trunc
+#undef TEGULA_ATTRIBUTES_sqrt
 
 }  // namespace tegula::ir
