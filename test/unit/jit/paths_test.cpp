@@ -159,7 +159,8 @@ template <bool adds>
 constexpr auto rows_at = kernel("rows_at", [](in<float, 2> rows, in<int, 1> at, inout<float, 2> table) {
   auto g = grid(ceil_div(rows.extent(0), 8));
   tile x = load(rows, shape<8, 256>, g[0], 0);
-  tile row = expand_dims(load(at, shape<8>, g[0]), axis<1>), column = iota<int>(shape<1, 256>, axis<1>);
+  tile row = expand_dims(load(at, shape<8>, g[0]), axis<1>);
+  tile column = iota<int>(shape<1, 256>, axis<1>);
   if constexpr (adds) atomic_add(table, x, row, column);
   if constexpr (!adds) scatter(table, x, row, column);
 });
