@@ -276,11 +276,10 @@ int registers_needed(ir::Function const& kernel) {
   return most != 0 ? most : need_alone(kernel).registers;
 }
 
-int registers_needed(ir::Function const& kernel, Multiplies by, std::function<int(ir::Value const&)> const& cost) {
+int registers_needed(ir::Function const& kernel, Kernels kind, std::function<int(ir::Value const&)> const& cost) {
   Counts counts;
   count_alive(counts, kernel.body(), cost);
-  Weights const& weights = by == Multiplies::wgmma ? of_consumer : by == Multiplies::mma ? of_mma : of_rows;
-  return std::max(weighed(counts, weights), least_registers);
+  return std::max(weighed(counts, kind == Kernels::of_wgmma ? of_consumer : of_rows), least_registers);
 }
 
 int registers_of_role(ir::Block& role) { return need_of_role(role).registers; }

@@ -2,6 +2,7 @@
 // this one model.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -39,11 +40,11 @@ int registers_needed(ir::Function const& kernel);
 /// Foretells the registers that a partition takes behind its setmaxnreg, if that many are no limit.
 int registers_of_role(ir::Block& role);
 
-/// Says what multiplies in a kernel, which decides what the assembler keeps besides tiles.
-enum class Multiplies : std::uint8_t { nothing, mma, wgmma };
+/// Says what a kernel ahead of layouts does: what the assembler keeps besides tiles differs.
+enum class Kernels : std::uint8_t { of_rows, of_wgmma };
 
-/// Asks the same model ahead of layouts, where `cost` gives the registers of a value: whole tiles of a kernel whose
-/// products go by one path. What layouts decide is not known yet: elements that stay apart, and operands on their way.
-int registers_needed(ir::Function const& kernel, Multiplies by, std::function<int(ir::Value const&)> const& cost);
+/// Asks the same model ahead of layouts, where `cost` gives the registers of a value. What layouts decide is not known
+/// yet: elements that stay apart, and operands of mma.sync on their way.
+int registers_needed(ir::Function const& kernel, Kernels kind, std::function<int(ir::Value const&)> const& cost);
 
 }  // namespace tegula::analysis

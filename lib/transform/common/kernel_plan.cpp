@@ -23,7 +23,6 @@
 namespace tegula::transform {
 namespace {
 
-using analysis::Multiplies;
 using ir::Op;
 using ir::OperandPlace;
 using ir::ProductPath;
@@ -33,6 +32,7 @@ using target::Finding;
 
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int max_warps = 16;
+constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
 
 /// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
 /// one.
@@ -302,10 +302,11 @@ class Search {
                             : target_.registers_at_start(plan.warps);
     if (by_wgmma) {
       plan.registers = static_cast<int>(sums_ / (plan.warps * target_.lanes)) + target_.wgmma.extra_registers;
-      plan.tight = analysis::registers_needed(kernel_, Multiplies::wgmma, cost_in(plan)) > plan.allowed;
-    } else {
-      Multiplies const by = dots_.empty() ? Multiplies::nothing : Multiplies::mma;
-      plan.registers = analysis::registers_needed(kernel_, by, cost_in(plan));
+      plan.tight = analysis::registers_needed(kernel_, analysis::Kernels::of_wgmma, cost_in(plan)) > plan.allowed;
+    } else if (dots_.empty()) {
+      plan.registers = analysis::registers_needed(kernel_, analysis::Kernels::of_rows, cost_in(plan));
+    } else {  // ahead of layouts the model does not see operands on their way: all that is alive, and a quarter
+      plan.registers = analysis::register_pressure(kernel_, cost_in(plan)) * 5 / 4 + address_registers;
     }
   }
 
