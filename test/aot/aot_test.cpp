@@ -140,7 +140,7 @@ TEST_CASE("embedded variants launch the kernel that the table names for the near
       INFO(explain(aot_kernels::tuned_product, a, b, embedded));
       CHECK_THAT(explain(aot_kernels::tuned_product, a, b, embedded),
                  test::ContainsSubstring(" of 2: " + label + "\n"));
-      CHECK(choice(test::tuned_product(), a, b, compiled).label == (rows == 100 ? "small" : label));
+      if (rows != 100) CHECK(choice(test::tuned_product(), a, b, compiled).label == label);  // else the model decides
       launch(order, aot_kernels::tuned_product, a, b, embedded);
       launch(order, test::tuned_product(), a, b, compiled);
       order.synchronize();

@@ -1,4 +1,6 @@
 // The products that a sample ships with a table: the model of the cost beside what was measured.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -6,6 +8,7 @@
 
 #include "../../samples/tuned_products.hpp"
 #include "jit/choose.hpp"
+#include "jit/kernel_cache.hpp"
 #include "runtime/tuned_table.hpp"
 #include "support/catch.hpp"
 #include "support/matrix_argument.hpp"
@@ -29,7 +32,19 @@ TEST_CASE("the model's choices of products take at most a tenth more time than t
     Argument const arguments[] = {matrix_argument(Element::bf16, p[0], p[1]),
                                   matrix_argument(Element::bf16, p[2], p[3]),
                                   matrix_argument(Element::bf16, p[4], p[5])};
-    VariantChoice const found = jit::choose_by_estimate(kernels, arguments, {}, {&sm_90a, 132});
+    std::string label, why;  // of the least estimate among the kernels that were measured
+    double least = 0;
+    for (int i = 0; i < kernels.members; ++i) {
+      jit::KernelRef const member = kernels.member(kernels.kernel, i);
+      if (std::ranges::find(entry.result.kernels, member.label, &TunedKernel::label) == entry.result.kernels.end())
+        continue;
+      jit::Estimate const estimate =
+          jit::estimate(jit::traced(member)->kernel, arguments, {}, jit::chosen_options(member), {&sm_90a, 132});
+      why += fmt::format("{}: {}\n", member.label, estimate.str());
+      if (!label.empty() && estimate.seconds >= least) continue;
+      least = estimate.seconds;
+      label = member.label;
+    }
     auto const timed = [&](std::string const& label) {
       auto const at = std::ranges::find(entry.result.kernels, label, &TunedKernel::label);
       REQUIRE(at != entry.result.kernels.end());
@@ -37,9 +52,9 @@ TEST_CASE("the model's choices of products take at most a tenth more time than t
       return at->seconds;
     };
     double const best = entry.result.kernels[static_cast<std::size_t>(entry.result.best)].seconds;
-    INFO(entry.result.str() << found.label << "\n" << found.why);
-    CHECK(timed(found.label) < 1.5 * best);
-    logs += std::log(timed(found.label) / best);
+    INFO(entry.result.str() << label << "\n" << why);
+    CHECK(timed(label) < 1.5 * best);
+    logs += std::log(timed(label) / best);
   }
   double const mean = std::exp(logs / static_cast<double>(log.size()));
   INFO(model << ": " << mean);

@@ -48,7 +48,9 @@ double bound_of(Row const& row, Executor on, bool coarse = false) {
   if (coarse && on == Executor::device && sizeof(T) < 8)
     return 0.52 + std::ldexp(1.0, info(element_of<T>::value).mantissa + 1 - 11);
   if (sizeof(T) == 2) return 0.52;
-  return 0.01 + (sizeof(T) == 8 ? row.bound_f64 : on == Executor::device ? row.bound_gpu : row.bound_f32);
+  return 0.01 + (sizeof(T) == 8                                    ? row.bound_f64
+                 : on == Executor::device || on == Executor::warps ? row.bound_gpu
+                                                                   : row.bound_f32);
 }
 
 /// Draws numbers of many magnitudes, most of them where functions have finite values.

@@ -32,6 +32,8 @@ namespace tegula::transform {
 /// Rings of one stage keep their order. So do loops whose fills need anything else than the index, carried values to
 /// which each iteration adds a constant, and values from outside. Needs: no-fetches; the attributes `ring`, `stages`
 /// and `lag` that circular-buffer writes: a region without `ring` stays.  Leaves: no promise.
+///
+/// Order: behind load-ahead, whose tiles then cross from the main loop to the epilogue.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

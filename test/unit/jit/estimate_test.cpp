@@ -45,7 +45,8 @@ TEST_CASE("an estimate counts blocks, products and bytes by the trips of loops",
   Estimate const found = of_product(product<128, 256, 64>, 1000, 4096, 2048);
   CHECK(found.blocks == 8 * 16);
   CHECK(found.product_bytes == Approx(128.0 * 256 * 2048 * 2));
-  CHECK(found.loaded_bytes == Approx((128.0 + 256) * 2048 * 2));
+  // Eight tiles of 128 rows cover the 1000.
+  CHECK(found.loaded_bytes == Approx((128.0 * 1000 / 1024 + 256) * 2048 * 2));
   CHECK(found.stored_bytes == Approx(128.0 * 256 * 2));
   CHECK(found.seconds > 0);
 
@@ -76,10 +77,13 @@ TEST_CASE("estimates prefer large tiles for large products, and full multiproces
         of_product(product<128, 256, 64>, 512, 512, 512).seconds);
   CompileOptions split;
   split.split = 4;
-  CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds <
+  CHECK(of_product(product<64, 64, 64>, 128, 128, 16384, split).seconds <
+        of_product(product<64, 64, 64>, 128, 128, 16384).seconds);
+  CHECK(of_product(product<64, 64, 64>, 8192, 8192, 1024, split).seconds >
+        of_product(product<64, 64, 64>, 8192, 8192, 1024).seconds);
+  // Parts of 64 KB from each of three CTAs have no room: the product is not split.
+  CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds ==
         of_product(product<128, 128, 64>, 128, 128, 16384).seconds);
-  CHECK(of_product(product<128, 128, 64>, 8192, 8192, 1024, split).seconds >
-        of_product(product<128, 128, 64>, 8192, 8192, 1024).seconds);
 }
 
 TEST_CASE("estimates share fetches where rows of the right operand lie across lines", "[N15]") {
