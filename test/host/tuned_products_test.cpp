@@ -45,8 +45,8 @@ TEST_CASE("the model's choices of products take at most a tenth more time than t
       least = estimate.seconds;
       label = member.label;
     }
-    auto const timed = [&](std::string const& label) {
-      auto const at = std::ranges::find(entry.result.kernels, label, &TunedKernel::label);
+    auto const timed = [&](std::string const& kernel) {
+      auto const at = std::ranges::find(entry.result.kernels, kernel, &TunedKernel::label);
       REQUIRE(at != entry.result.kernels.end());
       REQUIRE(at->seconds > 0);
       return at->seconds;

@@ -48,9 +48,10 @@ double bound_of(Row const& row, Executor on, bool coarse = false) {
   if (coarse && on == Executor::device && sizeof(T) < 8)
     return 0.52 + std::ldexp(1.0, info(element_of<T>::value).mantissa + 1 - 11);
   if (sizeof(T) == 2) return 0.52;
-  return 0.01 + (sizeof(T) == 8                                    ? row.bound_f64
-                 : on == Executor::device || on == Executor::warps ? row.bound_gpu
-                                                                   : row.bound_f32);
+  if (sizeof(T) == 8) return 0.01 + row.bound_f64;
+  constexpr double of_fewest_bits = 2;  // simulators give the fewest bits that an attribute allows
+  if (on == Executor::warps) return 0.01 + row.bound_gpu + of_fewest_bits;
+  return 0.01 + (on == Executor::device ? row.bound_gpu : row.bound_f32);
 }
 
 /// Draws numbers of many magnitudes, most of them where functions have finite values.

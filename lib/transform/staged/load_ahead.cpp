@@ -47,9 +47,14 @@ std::optional<std::vector<Op*>> places(Op const& load, ir::Loop const& loop) {
   return result;
 }
 
+/// Tells whether a load may run ahead. One that only the next iteration reads does so already.
 bool may_move(Op const& load) {
-  return load.is<ir::LoadOp>() && load.result()->type().is_tile() && analysis::reads_constant_memory(load) &&
-         load.in<ir::LoadOp>("tensor")->defining_op() == nullptr && !load.result()->uses().empty();
+  if (!load.is<ir::LoadOp>() || !load.result()->type().is_tile() || !analysis::reads_constant_memory(load))
+    return false;
+  auto const& uses = load.result()->uses();
+  bool const is_read =
+      std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return !use.user->is<ir::YieldOp>(); });
+  return is_read && load.in<ir::LoadOp>("tensor")->defining_op() == nullptr;
 }
 
 /// Loads with the counter's value.
