@@ -16,8 +16,8 @@ using analysis::Executor;
 
 Executor executor_of(device where);
 
-/// Estimates a launch (analysis/launch_cost.hpp). The kernel is traced, not compiled: extents and numbers take the place
-/// of its symbols, and constants are folded.
+/// Estimates a launch (analysis/launch_cost.hpp). The kernel is traced, not compiled: extents and numbers take the
+/// place of its symbols, and constants are folded.
 Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
                   CompileOptions const& options, Executor const& executor);
 
