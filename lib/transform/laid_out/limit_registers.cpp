@@ -57,7 +57,7 @@ PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& 
   if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
   int const step = target.register_step;
-  int const needed = analysis::registers_needed(function) + step;  // the model errs by that much or less in nine of ten
+  int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
   int const registers = std::max((needed + step - 1) / step * step, usual_registers);
   int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
   if (ctas <= 1) return PassResult::unchanged;

@@ -29,16 +29,12 @@ using layout::LayoutInput;
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
-/// Gives the operand that a fence of products passes on under this name; the value itself if there is no fence.
-Value const& before_fence(Value const& value) {
-  Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
-  return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
-}
-
-/// Gives the open product whose sum a wait in the loop gives under this name; the value itself if there is no wait.
-Value const& before_wait(Value const& value) {
-  Op const* const wait = value.defined_by<ir::WgmmaWaitOp>();
-  return wait == nullptr ? value : *wait->in<ir::WgmmaWaitOp>("values", value.index());
+/// Gives the operand that a fence of products, or a wait for them, passes on under this name; the value itself if there
+/// is none.
+template <class PassesOn>
+Value const& passed_on(Value const& value) {
+  Op const* const op = value.defined_by<PassesOn>();
+  return op == nullptr ? value : *op->in<PassesOn>("values", value.index());
 }
 
 /// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
@@ -121,14 +117,14 @@ class Split {
     if (loop.count() == 0) return false;
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
-      Value const& yielded = before_wait(*loop.yielded(k));
+      Value const& yielded = passed_on<ir::WgmmaWaitOp>(*loop.yielded(k));
       Op const* product = yielded.defining_op();
       bool const buffer = product != nullptr && ir::is_tensor_core_product(*product) && product->operand_count() == 3 &&
                           product->result()->uses().size() == 1;
       if (!buffer || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
-          !is_zero(before_fence(*loop.init(k))))
+          !is_zero(passed_on<ir::WgmmaFenceOp>(*loop.init(k))))
         return false;
-      if (&before_fence(*product->in("accumulator")) != &sum) return false;
+      if (&passed_on<ir::WgmmaFenceOp>(*product->in("accumulator")) != &sum) return false;
       Value* const result = loop.result(k);
       if (result->type().is_tile()) {
         sums_.push_back(result);
