@@ -1,0 +1,170 @@
+"""Reads the HTML of `./dev docs` in a headless Chromium: pages, navigation, code, search, dark and narrow screens.
+
+    browser.py <html> [--pictures <folder>]
+
+Needs Chromium, without a network: every host name is unknown to it. Exit status 4: skipped, with the reason.
+--pictures keeps a picture of some pages, light, dark and narrow.
+"""
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from html import unescape
+from pathlib import Path
+
+PAGES = ("index.html", "overview.html", "language.html", "glossary.html", "api/index.html", "api/dsl-dot.html",
+         "api/runtime-buffer.html", "ops/index.html", "ops/memory.html", "tutorial/01_vector_addition.html",
+         "passes.html", "arithmetic.html")
+CODE = ("language.html", "api/dsl-dot.html", "ops/memory.html", "tutorial/01_vector_addition.html")
+# A word, and the page and the place that a search for it must offer.
+SEARCHES = (("atomic_add", "api/dsl-atomic.html"), ("cp_async_gather", "ops/memory.html"), ("swizzle", "glossary.html"))
+# Loads each page in a frame, narrow and wide, light and dark, and writes a line of findings for each.
+FRAME = """<html><body style="margin:0"><iframe id="f" style="border:0;height:2000px"></iframe>
+<pre id="r"></pre><script>
+const frame = document.getElementById('f'), lines = [];
+async function measure() {
+  for (const page of PAGES) for (const width of WIDTHS) {
+    frame.style.width = width + 'px';
+    await new Promise(done => { frame.onload = done; frame.src = page; });
+    const page_document = frame.contentDocument, root = page_document.documentElement, body = page_document.body;
+    for (const theme of ['light', 'dark']) {
+      body.dataset.theme = theme;
+      const style = frame.contentWindow.getComputedStyle(body);
+      lines.push(JSON.stringify({page, width, theme, needs: root.scrollWidth, has: root.clientWidth,
+        background: style.backgroundColor, color: style.color, heading: page_document.querySelectorAll('h1').length,
+        code: page_document.querySelectorAll('div.highlight > pre').length,
+        links: [...page_document.querySelectorAll('.sidebar-tree a')].map(link => link.href)}));
+    }
+  }
+  document.getElementById('r').textContent = lines.join('\\n');
+}
+measure();
+</script></body></html>"""
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(4)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Browser:
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(root)))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
+
+    def call(self, *options):
+        with tempfile.TemporaryDirectory() as profile:
+            command = [self.program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                       f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+                       "--virtual-time-budget=60000", *options]
+            return subprocess.run(command, capture_output=True, text=True, timeout=180).stdout
+
+    def dom(self, page):
+        return self.call("--dump-dom", self.base + page)
+
+    def picture(self, page, file, width, dark):
+        options = ["--blink-settings=preferredColorScheme=0", "--force-dark-mode"] if dark else []
+        self.call(*options, f"--window-size={width},1000", f"--screenshot={file}", self.base + page)
+
+    def measured(self):
+        """What the frame finds on each page at each width and in each theme."""
+        frame = self.root / "_frame.html"
+        frame.write_text(FRAME.replace("PAGES", json.dumps(PAGES)).replace("WIDTHS", "[360, 1280]"))
+        try:
+            text = re.search(r'<pre id="r">([^<]*)', self.dom("_frame.html"))[1]
+        finally:
+            frame.unlink()
+        return [json.loads(unescape(line)) for line in text.splitlines()]
+
+
+def brightness(color):
+    return sum(map(int, re.findall(r"\d+", color)[:3])) // 3
+
+
+def fetched_from_elsewhere(root):
+    """Scripts, styles, fonts and pictures that a page or a style sheet takes from a network."""
+    for path in [*root.rglob("*.html"), *root.rglob("*.css")]:
+        text = path.read_text(errors="replace")
+        for found in re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"|'
+                                r'url\(["\']?(?:https?:)?//[^)]*\)|@import[^;]*//[^;]*', text):
+            if 'rel="canonical"' not in found and 'rel="search"' not in found:
+                yield f"{path.relative_to(root)}: takes {found} from a network"
+
+
+def dead_links(root):
+    targets = {}
+    def ids(path):
+        if path not in targets:
+            targets[path] = set(re.findall(r'\bid="([^"]+)"', path.read_text(errors="replace")))
+        return targets[path]
+    for path in root.rglob("*.html"):
+        for link in set(re.findall(r'<a [^>]*href="([^"]+)"', path.read_text(errors="replace"))):
+            if re.match(r"\w+:", link):
+                continue
+            file, _, place = unescape(link).partition("#")
+            at = (path.parent / file).resolve() if file else path
+            if not at.exists():
+                yield f"{path.relative_to(root)}: the link {link} leads nowhere"
+            elif place and at.suffix == ".html" and place not in ids(at):
+                yield f"{path.relative_to(root)}: the place {link} does not exist"
+
+
+def in_browser(browser):
+    found = browser.measured()
+    if len(found) != 4 * len(PAGES):
+        yield f"the browser read {len(found)} of {4 * len(PAGES)} views"
+    for view in found:
+        where = f"{view['page']}, {view['width']} pixels, {view['theme']}"
+        if view["heading"] != 1:
+            yield f"{where}: has {view['heading']} main headings, not 1"
+        for link in ("api/index.html", "ops/index.html", "glossary.html", "language.html"):
+            if link != view["page"] and not any(each.split("#")[0].endswith(link) for each in view["links"]):
+                yield f"{where}: the navigation does not lead to {link}"
+        if view["page"] in CODE and view["code"] == 0:
+            yield f"{where}: shows no code"
+        if view["needs"] > view["has"]:
+            yield f"{where}: needs {view['needs']} pixels of {view['has']}"
+        background, color = brightness(view["background"]), brightness(view["color"])
+        if (view["theme"] == "dark") != (background < 96) or abs(background - color) < 96:
+            yield f"{where}: background {background} and text {color} of 255"
+    for word, page in SEARCHES:
+        results = re.search(r'<ul[^>]*class="search".*?</ul>', browser.dom(f"search.html?q={word}"), re.S)
+        if not results or page not in results[0]:
+            yield f"search: {word} does not give {page}"
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    if not (root / "index.html").exists():
+        skip(f"no pages in {root}; run ./dev docs")
+    wrong = [*fetched_from_elsewhere(root), *dead_links(root)]
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None and not wrong:
+        skip("no Chromium here; install chromium")
+    if program:
+        browser = Browser(program, root)
+        wrong += in_browser(browser)
+        if "--pictures" in sys.argv:
+            folder = Path(sys.argv[sys.argv.index("--pictures") + 1]).resolve()
+            folder.mkdir(parents=True, exist_ok=True)
+            for page in PAGES:
+                for name, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 500, False)):
+                    browser.picture(page, folder / f"{page.replace('/', '-')}.{name}.png", width, dark)
+    print("\n".join(wrong) if wrong else f"{len(PAGES)} pages read well; {len(SEARCHES)} searches find their page")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
