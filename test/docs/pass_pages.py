@@ -1,0 +1,80 @@
+"""Checks that the pages of passes in lib/doc/passes show what tegula_opt prints.
+
+    pass_pages.py <root> <tegula_opt>
+
+A page names a golden text and a kernel of it, "<!-- test/ir/<pass>/<case>.tir @kernel -->", and shows two blocks: lines
+of the kernel as it is written, and lines of the output of the passes in the text's RUN line. Lines stand in the order of
+the text. A line "..." stands for any lines, and "..." within a line for any characters; indentation does not count.
+
+A page has at most 60 lines of 120 columns, an example, a drawing and the section "Place in the order". Its pass has one
+row in lib/doc/passes.md, which links the page, and no pass has two rows there.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLE = re.compile(r"<!-- (\S+\.tir) @(\w+) -->\n```\n(.*?)```\n```\n(.*?)```\n", re.DOTALL)
+LONGEST = 60
+
+
+def kernel_of(text, name):
+    """The lines of one kernel, without indentation and comments."""
+    found = re.search(rf"(?ms)^kernel @{name}\(.*?^\}}", text)
+    lines = [line.strip() for line in found.group().splitlines()] if found else []
+    return "".join(line + "\n" for line in lines if not line.startswith("//"))
+
+
+def pattern_of(block):
+    """The expression that a block stands for."""
+    parts = []
+    for line in map(str.strip, block.splitlines()):
+        parts.append("(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + "\n")
+    return re.compile("^" + "".join(parts), re.MULTILINE)
+
+
+def faults(root, tool, page):
+    text = page.read_text()
+    lines = text.splitlines()
+    if len(lines) > LONGEST:
+        yield f"has {len(lines)} lines, at most {LONGEST} fit a screen"
+    for number, line in enumerate(lines, 1):
+        if len(line) > 120:
+            yield f"line {number} has {len(line)} columns"
+    examples = EXAMPLE.findall(text)
+    if not examples:
+        yield "does not have an example"
+    if "```" not in EXAMPLE.sub("", text):
+        yield "does not have a drawing"
+    if "\n## Place in the order\n" not in text:
+        yield 'does not have the section "Place in the order"'
+    for file, name, before, after in examples:
+        golden = root / file
+        written = golden.read_text() if golden.is_file() else ""
+        passes = re.match(r"// RUN: (\S+)\n", written)
+        if not passes or page.stem not in passes.group(1).split(","):
+            yield f"names {file}, whose RUN line does not have the pass"
+            continue
+        command = [tool, "--target", "cuda", "-p", passes.group(1), str(golden)]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for block, source, place in ((before, written, "text"), (after, printed, "output")):
+            if not pattern_of(block).search(kernel_of(source, name)):
+                yield f"shows lines that the {place} of @{name} in {file} does not have: {block.splitlines()[0]} ..."
+
+
+def main():
+    root, tool = Path(sys.argv[1]), sys.argv[2]
+    index = (root / "lib" / "doc" / "passes.md").read_text()
+    rows = re.findall(r"(?m)^\| \[?`([\w-]+)`", index)
+    wrong = [f"lib/doc/passes.md: {name} has two rows" for name in sorted({x for x in rows if rows.count(x) > 1})]
+    pages = sorted((root / "lib" / "doc" / "passes").glob("*.md"))
+    for page in pages:
+        if f"| [`{page.stem}`](passes/{page.name}) |" not in index:
+            wrong.append(f"lib/doc/passes.md does not link {page.name} in the row of its pass")
+        wrong += [f"{page.relative_to(root)} {fault}" for fault in faults(root, tool, page)]
+    print("\n".join(wrong) if wrong else f"{len(pages)} pages show what passes do")
+    return 1 if wrong or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
