@@ -3,8 +3,9 @@
 set -euo pipefail
 checkout=$1 folder=$2
 rm -rf "$folder"
-mkdir -p "$folder/test" "$folder/build/dev"
+mkdir -p "$folder/.ci" "$folder/test" "$folder/build/dev"
 cp "$checkout/dev" "$folder/dev"
+cp "$checkout/.ci/dev.py" "$folder/.ci/dev.py"
 cat >"$folder/test/capabilities.md" <<'TEXT'
 | F1 | shown | |
 | F2 | needs a second LLVM | |
