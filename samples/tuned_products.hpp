@@ -51,6 +51,10 @@ inline auto const product_variants = variants(
     variant("128x256, serpentine", with({.serpentine = Choice::on}), product<128, 256, 64>),
     variant("128x256, 3 stages, serpentine", with({.stages = 3, .serpentine = Choice::on}), product<128, 256, 64>),
     variant("128x256, shared, serpentine", with({.share = 2, .serpentine = Choice::on}), product<128, 256, 64>),
+    variant("128x192, split 2", with({.split = 2}), product<128, 192, 64>),
+    variant("192x128, split 2", with({.split = 2}), product<192, 128, 64>),
+    variant("16x64, split 3", with({.stages = 6, .split = 3}), product<16, 64, 128>),
+    variant("32x64, split 3", with({.stages = 6, .split = 3}), product<32, 64, 128>),
     variant("192x160, serpentine", with({.serpentine = Choice::on}), product<192, 160, 64>));
 
 inline auto const products = product_variants.tuned(product_h200).tuned(product_h100);

@@ -101,7 +101,7 @@ class BareLaunch {
     if (launch_ == nullptr || retain == nullptr || make_current == nullptr || retain(&context, 0) != 0 ||
         make_current(context) != 0)
       throw std::runtime_error("the driver lacks cuLaunchKernel or its primary context");
-    loaded_ = jit::find_kernel(jit::reference(product), order.where(), runtime::facts_of(arguments)).loaded;
+    loaded_ = jit::find_kernel(jit::reference(product), order.where(), arguments).loaded;
     runtime::PreparedLaunch const sized(loaded_, arguments);
     std::int64_t const grid[] = {sized.grid(0), sized.grid(1), sized.grid(2)};
     blocks_ = static_cast<unsigned>(runtime::cuda_blocks(loaded_->compiled, grid));

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,7 +23,8 @@
 #include "../../samples/tuned_products.hpp"
 #include "analysis/launch_cost.hpp"
 #include "jit/choose.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "rig/cublas.hpp"
 #include "rig/result_file.hpp"
 #include "rig/workload.hpp"
@@ -35,10 +38,11 @@ namespace {
 
 struct Settings {
   std::string json, judge, half, only;
+  std::vector<std::string> sizes;
   std::uint64_t seed = 1;
   int count = 200, skip = 0;
   double max_seconds = 1e9;
-  bool verbose = false, estimates = false, fit = false;
+  bool verbose = false, estimates = false, fit = false, plain = false;
   CoolClock clock{0.005, 1, 0.004, 3};
 };
 
@@ -108,6 +112,18 @@ class Draw {
 
   std::mt19937_64 random_;
 };
+
+/// Reads MxNxK.
+Size stated(std::string const& text) {
+  Size size{"stated", 0, 0, 0};
+  int read = 0;
+  bool const whole =
+      std::sscanf(text.c_str(), "%" SCNd64 "x%" SCNd64 "x%" SCNd64 "%n", &size.m, &size.n, &size.k, &read) == 3 &&
+      static_cast<std::size_t>(read) == text.size();
+  if (!whole || std::min({size.m, size.n, size.k}) < 1)
+    throw UserError(fmt::format("--size {}: state rows, columns and depth, such as 331x437x24385", text));
+  return size;
+}
 
 /// Holds what was measured of one size.
 struct Measured {
@@ -179,6 +195,17 @@ bool of_half(Size const& size, std::string const& half) {
   return fit == (half == "fit");
 }
 
+/// A product as a user writes it, with no variants and no options: its plan follows from the class of its extents.
+template <int m, int n>
+inline constexpr auto plain_product = kernel("plain_product", [](in<bf16, 2> a, in<bf16, 2> b, out<bf16, 2> c) {
+  auto g = grid_over(c, shape<m, n>);
+  tile sum = loop(
+      ceil_div(a.extent(1), 64), zeros<float>(shape<m, n>),
+      [&](auto k, auto acc) { return dot(load(a, shape<m, 64>, g[0], k), load(b, shape<64, n>, k, g[1]), acc); },
+      stages<4>);
+  store(c, shape<m, n>, cast<bf16>(sum), g[0], g[1]);
+});
+
 /// Refers to a kernel with its label and options.
 struct Kernel {
   std::string label;
@@ -187,6 +214,21 @@ struct Kernel {
 
 std::vector<Kernel> kernels_of(Settings const& settings) {
   std::vector<Kernel> result;
+  if (settings.plain) {
+    static CompileOptions const not_split = [] {
+      CompileOptions options;
+      options.split = 1;
+      return options;
+    }();
+    auto const add = [&](std::string const& name, jit::KernelRef reference) {
+      result.push_back({name, reference});
+      reference.options = &not_split;
+      result.push_back({name + ", not split", reference});
+    };
+    add("128x128", jit::reference(plain_product<128, 128>));
+    add("64x64", jit::reference(plain_product<64, 64>));
+    return result;
+  }
   jit::KernelRef const all = jit::reference(samples::product_variants);
   std::vector<std::string> const labels = jit::labels_of(all);
   for (int i = 0; i < all.members; ++i) {
@@ -280,6 +322,27 @@ void judge(std::vector<Measured> const& all, Settings const& settings) {
   for (auto& [name, summary] : beside) summary.print(1.2, false);
 }
 
+/// Prints how each kernel stands to the rival, and to itself without a split.
+void compare(std::vector<Measured> const& all, Settings const& settings) {
+  std::map<std::string, Summary> summaries;
+  auto const add = [&](std::string const& name, double ratio, Size const& size) {
+    Summary& summary = summaries[name];
+    summary.name = name;
+    summary.add(ratio, fmt::format("{}, {}", size.str(), size.kind));
+  };
+  for (Measured const& measured : all)
+    for (auto const& [label, seconds] : measured.kernels) {
+      if (settings.verbose)
+        fmt::print("{:<22} {:<18} {:9.2f} us, {:.3f} of cuBLASLt\n", measured.size.str(), label, seconds * 1e6,
+                   measured.rival / seconds);
+      add(label + (measured.size.aligned() ? ", rows of 16 bytes" : ", other rows") + ", to cuBLASLt",
+          measured.rival / seconds, measured.size);
+      auto const whole = measured.kernels.find(label + ", not split");
+      if (whole != measured.kernels.end()) add(label + " to itself, not split", whole->second / seconds, measured.size);
+    }
+  for (auto& [name, summary] : summaries) summary.print(1e9, false);
+}
+
 /// Weighs costs: the mean loss of the choices, and a little of the errors of kernels that are near the best.
 double loss(std::vector<CountedSize> const& sizes, analysis::LaunchCosts const& costs) {
   constexpr double of_errors = 0.1, near = 2;
@@ -351,7 +414,7 @@ Measured measure(Size const& size, stream const& order, Cublas const* cublas, Se
           std::array<Argument, 3> const arguments{by_name.at("A"), by_name.at("B"), by_name.at("C")};
           each.launches.emplace_back(jit::prepare(nullptr, each.reference, {arguments.data(), 3}, {}));
         }
-      } catch (UserError const& error) {
+      } catch (Error const& error) {  // of a UserError, or of the assembler
         each.launches.clear();
         if (settings.verbose) fmt::print("{}, {}: {}\n", size.str(), each.label, error.what());
       }
@@ -396,18 +459,19 @@ int run(Settings const& settings) {
   Draw draw(settings.seed);
   std::vector<Measured> all;
   auto const start = std::chrono::steady_clock::now();
-  for (int i = 0; i < settings.count; ++i) {
-    Size const size = draw.size();
+  int const count = settings.sizes.empty() ? settings.count : static_cast<int>(settings.sizes.size());
+  for (int i = 0; i < count; ++i) {
+    Size const size = settings.sizes.empty() ? draw.size() : stated(settings.sizes[static_cast<std::size_t>(i)]);
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
     if (spent.count() > settings.max_seconds) {
-      fmt::print("{} of {} sizes measured in {:.0f} s\n", i, settings.count, spent.count());
+      fmt::print("{} of {} sizes measured in {:.0f} s\n", i, count, spent.count());
       break;
     }
     if (i < settings.skip) continue;
     all.push_back(measure(size, order, cublas.get(), settings));
     if (file.is_open()) file << to_json(all.back(), settings.seed, where.name()).dump() << std::endl;
   }
-  judge(all, settings);
+  (settings.plain ? compare : judge)(all, settings);
   return 0;
 }
 
@@ -416,8 +480,10 @@ int run(Settings const& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Holds the choice of a product's kernel against sizes drawn by a seed");
+  app.add_flag("--plain", settings.plain, "time two kernels without variants, as launched and not split");
   app.add_option("--seed", settings.seed, "of the sizes");
   app.add_option("--count", settings.count, "sizes to draw")->check(CLI::Range(1, 100000));
+  app.add_option("--size", settings.sizes, "measure this size, MxNxK, instead of drawn ones; may be repeated");
   app.add_option("--skip", settings.skip, "sizes to leave out at the start");
   app.add_option("--json", settings.json, "append what is measured to this file, one JSON object a line");
   app.add_option("--judge", settings.judge, "measure nothing; judge the sizes of this file");

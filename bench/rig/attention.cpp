@@ -1,7 +1,6 @@
 // Measures attention forward over [batch * heads, sequence, head dimension] in bf16 or e4m3.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "rig/workload.hpp"
 
@@ -22,8 +21,6 @@ class AttentionWork final : public Workload {
     q_.fill_normal(seed, form.amplitude);
     k_.fill_normal(seed + 1, form.amplitude);
     v_.fill_normal(seed + 2);
-    // Kernels take powers of 2: the scale holds the factor log2(e).
-    scalars_["scale"] = scalar_argument(Element::f32, scale_ * std::numbers::log2e);
     upload({{"Q", &q_}, {"K", &k_}, {"V", &v_}}, Element::bf16, q_.extents(), one_set);
   }
 
@@ -42,7 +39,7 @@ class AttentionWork final : public Workload {
                       [&](Verdict& part, std::int64_t row) { check_row(part, out, row); });
   }
 
-  std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
+  std::vector<Candidate> rivals(stream const&, Cublas const*) override { return {}; }
 
  private:
   void check_row(Verdict& part, HostTensor const& out, std::int64_t row) const {
@@ -93,21 +90,5 @@ std::unique_ptr<Workload> make_attention_of(stream const& order, AttentionForm c
                                             bool one_set) {
   return std::make_unique<AttentionWork>(order, form, seed, one_set);
 }
-
-template <std::int64_t dimension, bool causal>
-std::unique_ptr<Workload> make_attention(stream const& order, std::vector<std::int64_t> const& extents,
-                                         std::uint64_t seed, bool one_set) {
-  AttentionForm form{extents.at(0), extents.at(1), extents.at(2), dimension, causal};
-  if (extents.size() > 3) form.amplitude = static_cast<double>(extents[3]);
-  return make_attention_of(order, form, seed, one_set);
-}
-template std::unique_ptr<Workload> make_attention<128, false>(stream const&, std::vector<std::int64_t> const&,
-                                                              std::uint64_t, bool);
-template std::unique_ptr<Workload> make_attention<128, true>(stream const&, std::vector<std::int64_t> const&,
-                                                             std::uint64_t, bool);
-template std::unique_ptr<Workload> make_attention<64, false>(stream const&, std::vector<std::int64_t> const&,
-                                                             std::uint64_t, bool);
-template std::unique_ptr<Workload> make_attention<64, true>(stream const&, std::vector<std::int64_t> const&,
-                                                            std::uint64_t, bool);
 
 }  // namespace tegula::bench

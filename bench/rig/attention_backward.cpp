@@ -49,7 +49,7 @@ class AttentionBackwardWork final : public Workload {
     });
   }
 
-  std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
+  std::vector<Candidate> rivals(stream const&, Cublas const*) override { return {}; }
 
  private:
   /// Sums terms of a row in float64, and their squares: each has a factor that is rounded to bf16.

@@ -105,7 +105,7 @@ class ProductWork final : public Workload {
     return Candidate{"cuBLASLt, first of its heuristics", [this, first](int set) { first(product(set)); }, {}};
   }
 
-  std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) override {
+  std::vector<Candidate> rivals(stream const& order, Cublas const* cublas) override {
     if (cublas == nullptr) return {};
     std::vector<Candidate> result;
     bool const by_cublas = form_.factors != Element::e4m3;
@@ -118,9 +118,8 @@ class ProductWork final : public Workload {
       clock.stop();
       return clock.seconds();
     };
-    if (!quick || !by_cublas)
-      if (auto const best = cublas->best_of_heuristics(product(0), time))
-        result.push_back({"cuBLASLt, best of its heuristics", [this, best](int set) { best(product(set)); }, {}});
+    if (auto const best = cublas->best_of_heuristics(product(0), time))
+      result.push_back({"cuBLASLt, best of its heuristics", [this, best](int set) { best(product(set)); }, {}});
     if (!by_cublas) return result;
     poison(0);
     cublas->multiply(product(0));

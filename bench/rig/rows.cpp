@@ -37,7 +37,7 @@ class RowWork : public Workload {
     return verdict;
   }
 
-  std::vector<Candidate> rivals(stream const& order, Cublas const*, bool) override {
+  std::vector<Candidate> rivals(stream const& order, Cublas const*) override {
     std::vector<Candidate> result;
     result.push_back({"driver's copy", [this, order](int set) { output(set).copy_from(order, tensor(set, "X")); }, {}});
     std::vector<std::function<void(stream const&)>> copies;
@@ -90,7 +90,6 @@ class LayernormWork final : public RowWork {
         beta_(Element::bf16, {columns_}) {
     gamma_.fill_normal(seed + 1);
     beta_.fill_normal(seed + 2);
-    scalars_["eps"] = scalar_argument(Element::f32, epsilon);
     upload({{"X", &x_}, {"Gamma", &gamma_}, {"Beta", &beta_}}, Element::bf16, {rows_, columns_}, one_set);
   }
 

@@ -213,17 +213,4 @@ Argument DeviceTensor::argument(bool read_only) const {
   return result;
 }
 
-Argument scalar_argument(Element element, double value) {
-  Argument result;
-  result.kind = ParameterKind::scalar;
-  result.element = element;
-  if (element == Element::f32)
-    result.scalar = std::bit_cast<std::int32_t>(static_cast<float>(value));
-  else if (element == Element::f64)
-    result.scalar = std::bit_cast<std::int64_t>(value);
-  else
-    result.scalar = static_cast<std::int64_t>(value);
-  return result;
-}
-
 }  // namespace tegula::bench

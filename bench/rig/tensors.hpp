@@ -87,7 +87,4 @@ class DeviceTensor {
   buffer<unsigned char> memory_;
 };
 
-/// Makes a scalar argument: f32 values by their bits, integers as they are.
-Argument scalar_argument(Element element, double value);
-
 }  // namespace tegula::bench

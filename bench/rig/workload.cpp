@@ -1,7 +1,5 @@
 #include "rig/workload.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -55,7 +53,7 @@ std::string shape_text(std::vector<std::int64_t> const& extents) {
 }
 
 std::map<std::string, Argument> Workload::arguments(int set) const {
-  std::map<std::string, Argument> result = scalars_;
+  std::map<std::string, Argument> result;
   for (auto const& [name, tensor] : sets_[static_cast<std::size_t>(set)])
     result[name] = tensor->argument(name != output_name_);
   return result;
@@ -85,95 +83,6 @@ void Workload::upload(std::map<std::string, HostTensor const*> const& inputs, El
           std::clamp<std::int64_t>(beyond_cache / std::max<std::int64_t>(bytes_per_set, 1) + 1, 2, 128));
   } while (static_cast<int>(sets_.size()) < wanted);
   order_.synchronize();
-}
-
-std::vector<Family> const& families() {
-  static std::vector<Family> const all = {
-      {"gemm",
-       false,
-       {{1, 8, 8}, {128, 256, 64}, {127, 264, 72}, {130, 520, 200}, {300, 136, 1000}, {2000, 2056, 136}},
-       {{2048, 2048, 2048},
-        {4096, 4096, 4096},
-        {8192, 8192, 8192},
-        {4096, 4096, 16384},
-        {4000, 4000, 4000},
-        {8192, 1024, 4096}},
-       {{4096, 4096, 4096}},
-       "M x N x K",
-       make_product},
-      {"gemm_tf32",
-       false,
-       {{1, 8, 16}, {128, 256, 128}, {127, 264, 144}, {130, 520, 208}, {300, 136, 1008}, {2000, 2064, 144}},
-       {{2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}, {4096, 4096, 16384}},
-       {{4096, 4096, 4096}},
-       "M x N x K, B stored N x K",
-       make_product_of<Element::f32, Element::f32>},
-      {"gemm_e4m3",
-       false,
-       {{1, 8, 16}, {128, 256, 128}, {127, 264, 144}, {130, 520, 208}, {300, 136, 1008}, {2000, 2064, 144}},
-       {{2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}, {4096, 4096, 16384}},
-       {{4096, 4096, 4096}},
-       "M x N x K, B stored N x K",
-       make_product_of<Element::e4m3, Element::bf16>},
-      {"gemm_i8",
-       false,
-       {{1, 8, 16}, {128, 256, 128}, {127, 264, 144}, {130, 520, 208}, {300, 136, 1008}, {2000, 2064, 144}},
-       {{2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192}, {4096, 4096, 16384}},
-       {{4096, 4096, 4096}},
-       "M x N x K, B stored N x K",
-       make_product_of<Element::i8, Element::i32>},
-      {"gemm_m16",
-       false,
-       {{1, 8, 8}, {16, 32, 512}, {7, 40, 1032}, {16, 264, 2048}, {5, 4104, 1032}},
-       {{16, 4096, 4096}, {16, 8192, 8192}, {16, 16384, 8192}, {16, 4096, 14336}},
-       {{16, 8192, 8192}},
-       "M x N x K",
-       make_product},
-      {"softmax",
-       true,
-       {{1, 4}, {5, 1000}, {29, 100}, {700, 4000}, {1000, 4096}},
-       {{16384, 4096}, {65536, 4096}, {65536, 4000}},
-       {{16384, 4096}},
-       "rows x columns",
-       make_softmax},
-      {"layernorm",
-       true,
-       {{1, 8}, {9, 1000}, {57, 104}, {700, 4000}, {1000, 4096}},
-       {{32768, 4096}, {131072, 4096}, {131072, 4000}},
-       {{32768, 4096}},
-       "rows x columns",
-       make_layernorm},
-      // The last number multiplies Q and K, so that the maximum of a row rises late and far.
-      {"attention",
-       false,
-       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
-       {{16, 16, 1024, 1}, {4, 16, 4096, 1}, {1, 16, 16384, 1}},
-       {{4, 16, 4096, 1}},
-       "batch x heads x sequence x amplitude, head dimension 128",
-       make_attention<128, false>},
-      {"attention_causal",
-       false,
-       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
-       {{16, 16, 1024, 1}, {4, 16, 4096, 1}, {1, 16, 16384, 1}},
-       {{4, 16, 4096, 1}},
-       "batch x heads x sequence x amplitude, head dimension 128",
-       make_attention<128, true>},
-      {"attention_d64",
-       false,
-       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
-       {{16, 32, 1024, 1}, {4, 32, 4096, 1}, {1, 32, 16384, 1}},
-       {{4, 32, 4096, 1}},
-       "batch x heads x sequence x amplitude, head dimension 64",
-       make_attention<64, false>},
-      {"attention_causal_d64",
-       false,
-       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
-       {{16, 32, 1024, 1}, {4, 32, 4096, 1}, {1, 32, 16384, 1}},
-       {{4, 32, 4096, 1}},
-       "batch x heads x sequence x amplitude, head dimension 64",
-       make_attention<64, true>},
-  };
-  return all;
 }
 
 }  // namespace tegula::bench

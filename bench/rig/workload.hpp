@@ -1,5 +1,4 @@
-// Describes the problem of a hand-written kernel: its arguments by name, a float64 reference, the work of one launch,
-// rivals.
+// Describes a problem that kernels solve: tensors by name, a float64 reference, the work of one launch, rivals.
 #pragma once
 
 #include <cstdint>
@@ -49,11 +48,11 @@ class Workload {
   virtual ~Workload() = default;
 
   [[nodiscard]] virtual std::string shape() const = 0;
-  [[nodiscard]] virtual double work() const = 0;  ///< of one launch: operations, or bytes (see Family)
+  [[nodiscard]] virtual double work() const = 0;  ///< of one launch: operations, or bytes
   /// Counts the sets; together their bytes are far beyond the L2 cache.
   [[nodiscard]] int sets() const { return static_cast<int>(sets_.size()); }
 
-  /// Gives the arguments of one set by the names that the kernels' texts give their parameters.
+  /// Gives the tensors of one set by name, as the launcher takes them.
   [[nodiscard]] std::map<std::string, Argument> arguments(int set) const;
   /// Gives a tensor of one set as kernels in C++ take it.
   template <class T, int rank>
@@ -64,7 +63,7 @@ class Workload {
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
   /// Gives the rivals. Ratios are taken to the first.
-  virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) = 0;
+  virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas) = 0;
   /// Gives what a framework calls for a product, without a search. Nothing for other problems.
   virtual std::optional<Candidate> first_of_heuristics(Cublas const&) { return std::nullopt; }
 
@@ -81,27 +80,11 @@ class Workload {
   [[nodiscard]] DeviceTensor& output(int set) const { return tensor(set, output_name_); }
 
   stream order_;
-  std::map<std::string, Argument> scalars_;
 
  private:
   std::string output_name_;
   std::vector<Set> sets_;
 };
-
-/// Describes a family of problems that one kernel solves.
-struct Family {
-  std::string name;           ///< of the kernels; the longest that begins a kernel's name is its family
-  bool counts_bytes = false;  ///< rates are GB/s, else TFLOP/s
-  std::vector<std::vector<std::int64_t>> small;  ///< borders and short loops, every entry compared
-  std::vector<std::vector<std::int64_t>> large;  ///< timed
-  std::vector<std::vector<std::int64_t>> quick;  ///< timed with --quick
-  std::string extents;                           ///< the meaning of the numbers: "M x N x K"
-  /// Makes the problem; `one_set` where nothing is timed.
-  std::unique_ptr<Workload> (*make)(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed,
-                                    bool one_set);
-};
-
-std::vector<Family> const& families();
 
 /// Prints extents: "2048x2048x2048".
 std::string shape_text(std::vector<std::int64_t> const& extents);
@@ -134,8 +117,5 @@ std::unique_ptr<Workload> make_attention_of(stream const&, AttentionForm const&,
 /// Makes the way back of attention in bf16: from Q, K, V, O, dO and lse to the output "gradients", the heads of
 /// dQ, then those of dK, then those of dV. "delta" is scratch. The work is that of five products of all visible pairs.
 std::unique_ptr<Workload> make_attention_backward(stream const&, AttentionForm const&, std::uint64_t, bool);
-/// Makes an attention problem with head dimension 64 or 128.
-template <std::int64_t dimension, bool causal>
-std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 
 }  // namespace tegula::bench

@@ -3,6 +3,7 @@
 
 #include "tegula/config.hpp"
 #include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/advice.hpp"
 #include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"
 #include "tegula/jit/profile.hpp"

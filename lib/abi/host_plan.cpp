@@ -11,7 +11,7 @@ namespace {
 
 std::string joined(Extents const& list, char const* separator) {
   std::string text;
-  for (std::int64_t const value : list) text += (text.empty() ? "" : separator) + std::to_string(value);
+  for (std::int64_t const value : list) text += fmt::format("{}{}", text.empty() ? "" : separator, value);
   return text;
 }
 

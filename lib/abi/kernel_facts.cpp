@@ -38,9 +38,14 @@ std::string KernelFacts::str() const {
                         access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.min,
                         access.where.known() ? fmt::format(" ({}:{})", access.where.file(), access.where.line()) : "");
   text += fmt::format(
-      "{} warps, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of "
+      "{} warp{}, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of "
       "spills\n",
-      warps, shared_bytes, exposed_waits, registers_estimated, known(registers), known(spill_bytes));
+      warps, warps == 1 ? "" : "s", shared_bytes, exposed_waits, registers_estimated, known(registers),
+      known(spill_bytes));
+  if (spill_bytes > 0 && !largest.tile.empty())
+    text += fmt::format("most registers hold {}{}\n", largest.tile,
+                        largest.line != 0 ? fmt::format(" ({}:{})", largest.file, largest.line) : "");
+  for (std::string const& note : notes) text += fmt::format("assembler: {}\n", note);
   return text;
 }
 

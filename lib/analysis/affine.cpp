@@ -7,6 +7,7 @@
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "ir/match.hpp"
+#include "ir/predicate.hpp"
 #include "support/checked_integer.hpp"
 
 namespace tegula::analysis {
@@ -26,28 +27,7 @@ std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far,
 
 /// Narrows a range to the part that stays when `value <predicate> bound` holds (or does not).
 Range narrowed(Range range, Predicate predicate, bool holds, std::int64_t bound) {
-  if (!holds) {
-    switch (predicate) {
-      case Predicate::eq:
-        predicate = Predicate::ne;
-        break;
-      case Predicate::ne:
-        predicate = Predicate::eq;
-        break;
-      case Predicate::lt:
-        predicate = Predicate::ge;
-        break;
-      case Predicate::le:
-        predicate = Predicate::gt;
-        break;
-      case Predicate::gt:
-        predicate = Predicate::le;
-        break;
-      case Predicate::ge:
-        predicate = Predicate::lt;
-        break;
-    }
-  }
+  if (!holds) predicate = negated(predicate);
   switch (predicate) {
     case Predicate::eq:
       return {std::max(range.low, bound), std::min(range.high, bound)};
@@ -65,6 +45,20 @@ Range narrowed(Range range, Predicate predicate, bool holds, std::int64_t bound)
       return {std::max(range.low, bound), range.high};
   }
   return range;
+}
+
+/// Counts the results of a remainder or mask by a constant; nothing: it is another mask, or not a constant.
+std::optional<std::int64_t> remainder_size(Op const& op) {
+  auto const by = constant_int(*op.rhs());
+  if (!by || *by < 0 || *by > Range::far) return std::nullopt;
+  std::int64_t const size = op.is<RemOp>() ? *by : *by + 1;
+  bool const power = (size & (size - 1)) == 0;
+  return op.is<RemOp>() || power ? std::optional(size) : std::nullopt;
+}
+
+std::optional<Congruence> modulo(Affine const& sum, std::int64_t modulus) {
+  if (modulus < 1 || modulus > max_modulus) return std::nullopt;
+  return Congruence{sum, modulus};
 }
 
 /// Gives the greatest number that divides a sum whatever its terms are.
@@ -152,13 +146,9 @@ Affine Affines::compute(Value const& value) {
   if (auto const constant = constant_int(value)) return {*constant, {}};
   auto const remainder = [&] {
     // A remainder or mask that never wraps is the number itself.
-    auto const by = constant_int(*op->rhs());
+    auto const size = remainder_size(*op);
     Range const of_number = range(*op->lhs());
-    if (!by || *by < 0 || *by > Range::far) return itself;
-    std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
-    bool const power = (size & (size - 1)) == 0;
-    bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
-    return wraps ? itself : of(*op->lhs());
+    return size && of_number.low >= 0 && of_number.high < *size ? of(*op->lhs()) : itself;
   };
   auto const product = [&]() -> Affine {
     Affine const &a = of(*op->lhs()), &b = of(*op->rhs());
@@ -178,54 +168,55 @@ Affine Affines::compute(Value const& value) {
       .value_or(itself);
 }
 
+bool Affines::fits(Value const& value) {
+  constexpr auto low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+  Range const all = range(value);
+  return value.type() == Type::index() || (all.low >= low && all.high <= high);
+}
+
 std::optional<Congruence> Affines::congruence(Value const& value) {
   Op const* const op = value.defining_op();
   if (op == nullptr) return std::nullopt;
-  auto const fits = [&](Value const& of_value) {
-    constexpr auto low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
-    Range const all = range(of_value);
-    return of_value.type() == Type::index() || (all.low >= low && all.high <= high);
-  };
-  auto const modulo = [&](Affine const& sum, std::int64_t modulus) -> std::optional<Congruence> {
-    if (modulus < 1 || modulus > max_modulus) return std::nullopt;
-    return Congruence{sum, modulus};
-  };
-  auto const widened = [&]() -> std::optional<Congruence> {
-    Value const& narrow = *op->operand();
-    bool const widens = value.type() == Type::index() && narrow.type() == Type::scalar(Element::i32);
-    if (!widens || !fits(narrow)) return std::nullopt;
-    return Congruence{of(narrow), 0};
-  };
-  auto const remainder = [&]() -> std::optional<Congruence> {
-    auto const by = constant_int(*op->rhs());
-    if (!by || *by < 0 || *by > max_modulus || !fits(*op->lhs())) return std::nullopt;
-    std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
-    if (op->is<AndOp>() && (size & (size - 1)) != 0) return std::nullopt;
-    return modulo(of(*op->lhs()), size);
-  };
-  auto const selected = [&]() -> std::optional<Congruence> {
-    Value const &one = *op->lhs(), &other = *op->rhs();
-    if (!value.type().is_scalar() || !fits(one) || !fits(other)) return std::nullopt;
-    Affine const difference = of(one) + of(other) * -1;
-    if (difference.fits && difference.terms.empty()) return modulo(of(other), std::abs(difference.constant));
-    // A constant, where the condition leaves one number only.
-    Op const* const compare = op->in<SelectOp>("condition")->defined_by<CompareOp>();
-    auto const bound = compare == nullptr ? std::nullopt : constant_int(*compare->rhs());
-    if (!bound) return std::nullopt;
-    Predicate const predicate = compare->as<CompareOp>().predicate;
-    for (bool const holds : {true, false}) {
-      auto const constant = constant_int(holds ? one : other);
-      Value const& number = holds ? other : one;
-      Affine const beyond = of(number) + of(*compare->lhs()) * -1;
-      if (!constant || !beyond.fits || !beyond.terms.empty()) continue;
-      Range const left = narrowed(range(*compare->lhs()), predicate, holds, clamped(*bound));
-      if (left.bounded() && left.low == left.high)
-        return modulo(of(number), std::abs(left.low + beyond.constant - clamped(*constant)));
-    }
-    return std::nullopt;
-  };
-  return match<std::optional<Congruence>>(*op, on<CastOp>(widened), on<RemOp, AndOp>(remainder),
-                                          on<SelectOp>(selected));
+  return match<std::optional<Congruence>>(*op, on<CastOp>([&] { return congruence_of_widening(*op); }),
+                                          on<RemOp, AndOp>([&] { return congruence_of_remainder(*op); }),
+                                          on<SelectOp>([&] { return congruence_of_select(*op); }));
+}
+
+std::optional<Congruence> Affines::congruence_of_widening(Op const& op) {
+  Value const& narrow = *op.operand();
+  bool const widens = op.result()->type() == Type::index() && narrow.type() == Type::scalar(Element::i32);
+  if (!widens || !fits(narrow)) return std::nullopt;
+  return Congruence{of(narrow), 0};
+}
+
+std::optional<Congruence> Affines::congruence_of_remainder(Op const& op) {
+  auto const size = remainder_size(op);
+  if (!size || !fits(*op.lhs())) return std::nullopt;
+  return modulo(of(*op.lhs()), *size);
+}
+
+std::optional<Congruence> Affines::congruence_of_select(Op const& op) {
+  Value const &one = *op.lhs(), &other = *op.rhs();
+  if (!op.result()->type().is_scalar() || !fits(one) || !fits(other)) return std::nullopt;
+  Affine const difference = of(one) + of(other) * -1;
+  if (difference.fits && difference.terms.empty()) return modulo(of(other), std::abs(difference.constant));
+  Op const* const compare = op.in<SelectOp>("condition")->defined_by<CompareOp>();
+  if (compare == nullptr) return std::nullopt;
+  for (bool const holds : {true, false})
+    if (auto const constant = constant_int(holds ? one : other))
+      if (auto const left = number_left_by(*compare, holds, holds ? other : one))
+        return modulo(of(holds ? other : one), std::abs(*left - clamped(*constant)));
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Affines::number_left_by(Op const& compare, bool holds, Value const& number) {
+  auto const bound = constant_int(*compare.rhs());
+  if (!bound) return std::nullopt;
+  Affine const beyond = of(number) + of(*compare.lhs()) * -1;
+  if (!beyond.fits || !beyond.terms.empty()) return std::nullopt;
+  Range const left = narrowed(range(*compare.lhs()), compare.as<CompareOp>().predicate, holds, clamped(*bound));
+  if (!left.bounded() || left.low != left.high) return std::nullopt;
+  return left.low + beyond.constant;
 }
 
 std::optional<Congruence> Affines::bound_of_term(Value const& counter) {
@@ -336,6 +327,47 @@ Range Affines::range_of_argument(Value const& value, Known const& known) {
   return found;
 }
 
+namespace {
+
+Range product(Range a, Range b) {
+  if (b.low == b.high) return a * b.low;
+  if (a.low == a.high) return b * a.low;
+  return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
+}
+
+Range bitwise_and(Range a, Range b) {
+  if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
+  if (b.low >= 0 && b.high < Range::far) return {0, b.high};
+  return {};
+}
+
+Range bitwise_xor(Range a, Range b) {
+  if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
+  std::int64_t mask = 1;
+  while (mask <= std::max(a.high, b.high)) mask *= 2;
+  return {0, mask - 1};
+}
+
+Range remainder(Range a, Range b) {
+  if (b.low != b.high || b.low <= 0) return {};
+  return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
+}
+
+/// Gives the positive constant that a quotient or a shift divides by.
+std::optional<std::int64_t> constant_divisor(Op const& op) {
+  auto const by = constant_int(*op.rhs());
+  if (!by || *by < 0) return std::nullopt;
+  if (op.is<ShrOp>()) return *by <= 62 ? std::optional(std::int64_t{1} << *by) : std::nullopt;
+  return *by > 0 ? by : std::nullopt;
+}
+
+Range quotient(Range a, std::optional<std::int64_t> by) {
+  if (!by || a.low < 0) return {};
+  return {a.low / *by, a.high >= Range::far ? Range::far : a.high / *by};
+}
+
+}  // namespace
+
 Range Affines::compute_range(Value const& value, Known const& known) {
   Op const* const op = value.defining_op();
   if (op == nullptr) return range_of_argument(value, known);
@@ -344,39 +376,10 @@ Range Affines::compute_range(Value const& value, Known const& known) {
   auto const rhs = [&] { return range(*op->rhs(), known); };
   if (auto const number = op->info().number) return {number->min, Range::far};
   return match<Range>(
-      *op, on<AddOp>([&] { return lhs() + rhs(); }), on<SubOp>([&] { return lhs() + rhs() * -1; }), on<MulOp>([&] {
-        Range const a = lhs(), b = rhs();
-        if (b.low == b.high) return a * b.low;
-        if (a.low == a.high) return b * a.low;
-        return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
-      }),
-      on<AndOp>([&]() -> Range {
-        Range const a = lhs(), b = rhs();
-        if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
-        if (b.low >= 0 && b.high < Range::far) return {0, b.high};
-        return {};
-      }),
-      on<XorOp>([&]() -> Range {
-        Range const a = lhs(), b = rhs();
-        if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
-        std::int64_t mask = 1;
-        while (mask <= std::max(a.high, b.high)) mask *= 2;
-        return {0, mask - 1};
-      }),
-      on<RemOp>([&]() -> Range {
-        Range const a = lhs(), b = rhs();
-        if (b.low != b.high || b.low <= 0) return {};
-        return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
-      }),
-      on<DivOp, ShrOp>([&]() -> Range {
-        Range const a = lhs();
-        auto const by = constant_int(*op->rhs());
-        if (!by || a.low < 0 || *by < 0 || (op->is<ShrOp>() && *by > 62)) return {};
-        std::int64_t const divide = op->is<ShrOp>() ? std::int64_t{1} << *by : *by;
-        if (divide <= 0) return {};
-        return {a.low / divide, a.high >= Range::far ? Range::far : a.high / divide};
-      }),
-      on<MinOp>([&]() -> Range {
+      *op, on<AddOp>([&] { return lhs() + rhs(); }), on<SubOp>([&] { return lhs() + rhs() * -1; }),
+      on<MulOp>([&] { return product(lhs(), rhs()); }), on<AndOp>([&] { return bitwise_and(lhs(), rhs()); }),
+      on<XorOp>([&] { return bitwise_xor(lhs(), rhs()); }), on<RemOp>([&] { return remainder(lhs(), rhs()); }),
+      on<DivOp, ShrOp>([&] { return quotient(lhs(), constant_divisor(*op)); }), on<MinOp>([&]() -> Range {
         Range const a = lhs(), b = rhs();
         return {std::min(a.low, b.low), std::min(a.high, b.high)};
       }),

@@ -68,6 +68,14 @@ class Affines {
  private:
   using Known = std::vector<std::pair<ir::Value const*, Range>>;  ///< the ranges that a branch implies for some values
   Affine compute(ir::Value const& value);
+  std::optional<Congruence> congruence_of_widening(ir::Op const& op);
+  std::optional<Congruence> congruence_of_remainder(ir::Op const& op);
+  /// The two sides differ by the same for all values, or for the one value at which a constant is selected.
+  std::optional<Congruence> congruence_of_select(ir::Op const& op);
+  /// Gives the one value of `number` that a comparison leaves; nothing: it leaves several, or compares another number.
+  std::optional<std::int64_t> number_left_by(ir::Op const& compare, bool holds, ir::Value const& number);
+  /// Tells whether all values of an integer fit 32 bits, or it is an index.
+  bool fits(ir::Value const& value);
   Range range(ir::Value const& value, Known const& known);
   Range compute_range(ir::Value const& value, Known const& known);
   Range range_of_argument(ir::Value const& value, Known const& known);

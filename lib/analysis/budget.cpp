@@ -70,12 +70,22 @@ int mbarriers(ir::Function const& function) {
 }
 
 /// Names the tile that takes most registers where most are needed, and its place in the source.
-void name_largest(BrokenRule& rule, ir::Value const* largest) {
+LargestTile largest_tile(ir::Value const* largest) {
+  LargestTile result;
+  if (largest == nullptr) return result;
+  result.tile = layout::shape_text(largest->type().shape()) + "x" + std::string(name(largest->type().element()));
+  if (ir::Op const* const made = largest->defining_op(); made != nullptr && made->where().known()) {
+    result.file = made->where().file();
+    result.line = made->where().line();
+  }
+  return result;
+}
+
+void name_largest(BrokenRule& rule, LargestTile const& tile, ir::Value const* largest) {
   if (largest == nullptr) return;
-  ir::Op const* const made = largest->defining_op();
-  if (made != nullptr && made->where().known()) rule.where = made->where();
-  rule.sentence += ", " + std::to_string(registers_of(*largest)) + " of them for " + ir::to_string(*largest) + ", " +
-                   layout::shape_text(largest->type().shape()) + "x" + std::string(name(largest->type().element()));
+  if (tile.line != 0) rule.where = largest->defining_op()->where();
+  rule.sentence +=
+      ", " + std::to_string(registers_of(*largest)) + " of them for " + ir::to_string(*largest) + ", " + tile.tile;
 }
 
 BrokenRule rule_of_load(ir::Op const& load) {
@@ -114,6 +124,7 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
   RegisterNeed const need = register_need(kernel, target);
   result.registers = need.tightest().registers;
   result.registers_allowed = need.tightest().allowed;
+  result.largest = largest_tile(need.tightest().largest);
   auto const over = [&](char const* name, std::string sentence, std::string_view fix) {
     result.broken.push_back({name, std::move(sentence), std::string(fix), kernel.where, true});
   };
@@ -142,7 +153,7 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
          result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
                                          : "take smaller tiles");
-    name_largest(result.broken.back(), need.tightest().largest);
+    name_largest(result.broken.back(), result.largest, need.tightest().largest);
   }
   if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
     result.broken.back().fatal = spills == Spills::refused || result.registers > max_spilled;

@@ -118,21 +118,31 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
   bool const widens = op->is<ir::CastOp>() && keeps_numbers(op->operand()->type().element(), element);
   if ((op->info().has(ir::rearranges) && op->operand_count() == 1) || widens) return sums_.at(*op->operand());
-  std::optional<CoordinateSum> result;
-  if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
-    auto const &left = sums_.at(*op->lhs()), &right = sums_.at(*op->rhs());
-    if (left && right) result = plus(*left, *right, op->is<ir::AddOp>() ? 1 : -1);
+  std::optional<CoordinateSum> const result = combined(*op);
+  return result && stays_in_range(*result, element) ? result : std::nullopt;
+}
+
+/// Combines the sums of the operands of a sum, a difference or a product with a constant.
+std::optional<CoordinateSum> CoordinateSums::combined(Op const& op) const {
+  if (op.is<ir::AddOp>() || op.is<ir::SubOp>()) {
+    auto const &left = sums_.at(*op.lhs()), &right = sums_.at(*op.rhs());
+    return left && right ? plus(*left, *right, op.is<ir::AddOp>() ? 1 : -1) : std::nullopt;
   }
-  auto const times = [&](ir::Value const& number, ir::Value& other) {
+  if (!op.is<ir::MulOp>()) return std::nullopt;
+  auto const times = [&](ir::Value const& number, ir::Value& other) -> std::optional<CoordinateSum> {
     auto const factor = ir::constant_int(number);
     auto const& scaled = sums_.at(other);
-    if (factor && scaled && !result) result = plus({}, *scaled, *factor);
+    return factor && scaled ? plus({}, *scaled, *factor) : std::nullopt;
   };
-  if (op->is<ir::MulOp>()) {
-    times(*op->lhs(), *op->rhs());
-    times(*op->rhs(), *op->lhs());
-  }
-  return result && stays_in_range(*result, element) ? result : std::nullopt;
+  auto const scaled = times(*op.lhs(), *op.rhs());
+  return scaled ? scaled : times(*op.rhs(), *op.lhs());
+}
+
+/// Tells whether a side is a large scalar by itself, and the other side is small: then it decides alone.
+bool CoordinateSums::decides_alone(CoordinateSum const& side, CoordinateSum const& other) const {
+  bool const alone = side.terms.size() == 1 && side.factor == 0 && side.min == 0 && side.max == 0;
+  return alone && side.terms[0].second == 1 && is_within(other, ComparedSum::large_number / 2) &&
+         std::none_of(other.terms.begin(), other.terms.end(), [&](auto const& term) { return is_large(*term.first); });
 }
 
 std::optional<ComparedSum> CoordinateSums::compared(Op const& compare) {
@@ -150,14 +160,7 @@ std::optional<ComparedSum> CoordinateSums::compared(Op const& compare) {
   ComparedSum result{*difference, {}, {}};
   if (predicate == Predicate::le || predicate == Predicate::ge) --result.max;
 
-  // A large scalar that is a side by itself decides alone if the other side is small.
-  auto const decides = [&](CoordinateSum const& side, CoordinateSum const& other) {
-    bool const alone = side.terms.size() == 1 && side.factor == 0 && side.min == 0 && side.max == 0;
-    return alone && (side.terms[0].second == 1) && is_within(other, ComparedSum::large_number / 2) &&
-           std::none_of(other.terms.begin(), other.terms.end(),
-                        [&](auto const& term) { return is_large(*term.first); });
-  };
-  bool const decided = decides(*left, *right) || decides(*right, *left);
+  bool const decided = decides_alone(*left, *right) || decides_alone(*right, *left);
   for (CoordinateSum const* side : {&*left, &*right})
     for (auto const& [value, factor] : side->terms) {
       if (!is_large(*value) || std::find(result.large.begin(), result.large.end(), value) != result.large.end())

@@ -47,6 +47,8 @@ class CoordinateSums {
   using MaybeSum = std::optional<CoordinateSum>;
   MaybeSum const& sum(ir::Value& value);
   [[nodiscard]] MaybeSum computed(ir::Value& value) const;
+  [[nodiscard]] MaybeSum combined(ir::Op const& op) const;
+  [[nodiscard]] bool decides_alone(CoordinateSum const& side, CoordinateSum const& other) const;
   [[nodiscard]] bool stays_in_range(CoordinateSum const& sum, Element element) const;
   [[nodiscard]] bool is_large(ir::Value const& value) const;
   /// Tells whether a sum, whose large scalars are clamped, is at most `limit` away from 0.

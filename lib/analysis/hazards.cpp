@@ -195,27 +195,32 @@ void Hazards::report(Pending const& earlier, Access const& later, Op const& at, 
 void Hazards::access(Access const& later, Op const& at, State& state) {
   if (proxies_) return access_by_proxy(later, at, state);
   for (Pending const& pending : state) {
-    if (pending.access == nullptr) {
-      if (exposed_ != nullptr && pending.known < Level::group &&
-          std::find(exposed_->begin(), exposed_->end(), &later) == exposed_->end())
-        exposed_->push_back(&later);
-      continue;
-    }
-    if (pending.open) continue;
-    Access const& earlier = *pending.access;
-    if (pending.acquired != Access::not_elected && pending.acquired == later.elected) continue;
-    if (pending.outside) {
-      bool const conflicts = (earlier.write || later.write) && !(earlier.atomic && later.atomic);
-      if (conflicts && pending.known < Level::group && accesses_.touch(earlier, later))
-        report(pending, later, at, Level::group);
-      continue;
-    }
-    Level const level = accesses_.between(earlier, later, pending.when(), context_.warps);
-    if (level > pending.known) report(pending, later, at, level);
-    if (context_.replicas > 1 && pending.known < Level::replicas &&
-        accesses_.between_replicas(earlier, later, *context_.partition) != Level::none)
-      report(pending, later, at, Level::replicas);
+    if (pending.access != nullptr)
+      access_after(pending, later, at);
+    else if (pending.known < Level::group)
+      expose(later);
   }
+}
+
+void Hazards::expose(Access const& access) {
+  if (exposed_ != nullptr && std::find(exposed_->begin(), exposed_->end(), &access) == exposed_->end())
+    exposed_->push_back(&access);
+}
+
+void Hazards::access_after(Pending const& pending, Access const& later, Op const& at) {
+  if (pending.open) return;
+  Access const& earlier = *pending.access;
+  if (pending.acquired != Access::not_elected && pending.acquired == later.elected) return;
+  if (pending.outside) {
+    if (pending.known < Level::group && need_order(earlier, later) && accesses_.touch(earlier, later))
+      report(pending, later, at, Level::group);
+    return;
+  }
+  Level const level = accesses_.between(earlier, later, pending.when(), context_.warps);
+  if (level > pending.known) report(pending, later, at, level);
+  if (context_.replicas > 1 && pending.known < Level::replicas &&
+      accesses_.between_replicas(earlier, later, *context_.partition) != Level::none)
+    report(pending, later, at, Level::replicas);
 }
 
 void Hazards::meet(Level level, Op const& at, State& state) {
@@ -275,14 +280,18 @@ void Hazards::barrier(Op const& op, State& state) {
 void Hazards::wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
   bool const sources_only = op.is<BulkWaitOp>() && op.as<BulkWaitOp>().read;
+  auto const waits_for = [&](Pending const& pending) {  // once it is so old
+    if (!pending.open) return false;
+    Access const& access = *pending.access;
+    if (leaves_open(op, access.completion) < 0) return false;
+    if (access.completion == Completion::bulk && access.elected != elected) return false;
+    return !(sources_only && access.space == Space::global && access.write);
+  };
   State over;
   for (Pending const& pending : state) {
-    if (!pending.open) continue;
+    if (!waits_for(pending)) continue;
     Access const& access = *pending.access;
-    std::int64_t const open = leaves_open(op, access.completion);
-    if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) continue;
-    if (sources_only && access.space == Space::global && access.write) continue;
-    if (pending.max_age <= open) continue;
+    if (pending.max_age <= leaves_open(op, access.completion)) continue;
     Pending done = pending;
     done.open = false;
     done.ended = &op;
@@ -292,12 +301,7 @@ void Hazards::wait(Op const& op, State& state) {
     over.push_back(done);
   }
   std::erase_if(state, [&](Pending const& pending) {
-    if (!pending.open) return false;
-    Access const& access = *pending.access;
-    std::int64_t const open = leaves_open(op, access.completion);
-    if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) return false;
-    if (sources_only && access.space == Space::global && access.write) return false;
-    return pending.min_age > open;
+    return waits_for(pending) && pending.min_age > leaves_open(op, pending.access->completion);
   });
   join(state, over);
 }
@@ -310,40 +314,47 @@ void Hazards::arrive(Op const& op, State& state) {
       if (proxies_ && !concerned(pending)) continue;  // its threads fence outside of this partition
       bool const own = elected == Access::not_elected || pending.access->elected == elected;
       bool const of_warp = elected == -1 && pending.known >= Level::warp;
-      if (!own && !of_warp) continue;
-      // A wait may be for the first arrival alone: a later one may be at the mbarrier of another slot.
-      bool const released_before = !pending.released.insert(barrier).second;
-      if (released_before && barrier->result()->type().elements() > 1) continue;
-      bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
-      if (proxies_) pending.arrived[barrier] = own ? std::set<Op const*>{&op} : pending.met_warp;
-      if (fenced) {
-        pending.fence_released.insert(barrier);
-        continue;
-      }
-      pending.fence_released.erase(barrier);
-      Access const* const later = proxies_ && !pending.outside ? taken_over(*pending.access, *barrier) : nullptr;
-      if (later == nullptr || unfenced_) continue;
-      std::set<Op const*> const& places = pending.arrived[barrier];
-      unfenced_ = {pending.access, later, {places.begin(), places.end()}};
+      if (own || of_warp) release(pending, *barrier, op, own);
     }
+}
+
+void Hazards::release(Pending& pending, Op const& barrier, Op const& arrival, bool own) {
+  // A wait may be for the first arrival alone: a later one may be at the mbarrier of another slot.
+  bool const released_before = !pending.released.insert(&barrier).second;
+  if (released_before && barrier.result()->type().elements() > 1) return;
+  bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
+  if (proxies_) pending.arrived[&barrier] = own ? std::set<Op const*>{&arrival} : pending.met_warp;
+  if (fenced) {
+    pending.fence_released.insert(&barrier);
+    return;
+  }
+  pending.fence_released.erase(&barrier);
+  Access const* const later = proxies_ && !pending.outside ? taken_over(*pending.access, barrier) : nullptr;
+  if (later == nullptr || unfenced_) return;
+  std::set<Op const*> const& places = pending.arrived[&barrier];
+  unfenced_ = {pending.access, later, {places.begin(), places.end()}};
+}
+
+bool Hazards::over_at_wait(Pending const& pending, Op const& mbarriers) {
+  if (proxies_ || pending.access == nullptr || pending.open) return false;
+  Access const& access = *pending.access;
+  if (pending.released.count(&mbarriers) != 0 && context_.replicas == 1) return true;
+  auto const& copies = accesses_.counted_on(mbarriers);
+  bool const counted = access.waited_by != nullptr && std::any_of(copies.begin(), copies.end(), [&](auto const* copy) {
+                         return copy->op == access.op;
+                       });
+  // A slot is filled anew only once the copy out of it is over, by the lane that waited for that.
+  bool const copied_out = access.completion == Completion::bulk && !access.write;
+  return counted || (copied_out && std::any_of(copies.begin(), copies.end(), [&](auto const* copy) {
+                       return copy->slice.root == access.slice.root;
+                     }));
 }
 
 void Hazards::mbarrier_wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
   bool const all = uniformity_.is_uniform(*op.parent());
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
-    std::erase_if(state, [&](Pending const& pending) {
-      if (proxies_ || !all || pending.access == nullptr || pending.open) return false;
-      bool const counted = pending.access->waited_by != nullptr &&
-                           std::any_of(accesses_.counted_on(*barrier).begin(), accesses_.counted_on(*barrier).end(),
-                                       [&](Access const* copy) { return copy->op == pending.access->op; });
-      // A slot is filled anew only once the copy out of it is over, by the lane that waited for that.
-      bool const refilled =
-          pending.access->completion == Completion::bulk && !pending.access->write &&
-          std::any_of(accesses_.counted_on(*barrier).begin(), accesses_.counted_on(*barrier).end(),
-                      [&](Access const* copy) { return copy->slice.root == pending.access->slice.root; });
-      return counted || refilled || (pending.released.count(barrier) != 0 && context_.replicas == 1);
-    });
+    if (all) std::erase_if(state, [&](Pending const& pending) { return over_at_wait(pending, *barrier); });
     for (Pending& pending : state)
       if (pending.released.count(barrier) != 0) {
         bool const fenced = pending.fence_released.count(barrier) != 0;

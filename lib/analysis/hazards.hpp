@@ -23,6 +23,8 @@ struct Hazard {
   ir::Op const* before = nullptr;  ///< the op that the threads must meet before; null: they cannot meet between the two
   ir::Op const* turn = nullptr;    ///< the earlier access belongs to an earlier iteration of it; null: of none
   ir::Op const* found_in = nullptr;  ///< the outermost loop that had been followed for one iteration; null: none
+
+  [[nodiscard]] HazardKind kind() const { return hazard_kind(*earlier, *later).value(); }
 };
 
 /// Names ordinary accesses that the asynchronous proxy may not see in their order. The threads that made them owe a
@@ -136,8 +138,16 @@ class Hazards {
   /// Takes loops inside `region` as not yet followed.
   void forget_turns(ir::Op const& region);
   void op(ir::Op const& op, State& state);
+  /// Follows an op whose warps exchange bytes.
+  void exchange(ir::Op const& op, Access const& scratch, State& state);
+  /// Orders accesses by the op's rule. Tells whether the op leaves accesses of its own.
+  bool order(ir::Op const& op, State& state);
+  /// Adds the accesses that the op leaves.
+  void leave_pending(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
+  /// Gives the state at the end of an iteration as the next one sees it.
+  static State in_next_iteration(State state, ir::Op const& loop);
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
   void take(ir::Op const& control, State& state);
@@ -149,6 +159,10 @@ class Hazards {
   void partitions(ir::Op const& op, State& state);
   void call(ir::Op const& op, State& state);
   void access(Access const& access, ir::Op const& at, State& state);
+  /// Keeps an access that may meet one made before the call, for a summary.
+  void expose(Access const& access);
+  /// Reports the hazards of an access and an earlier one that is over.
+  void access_after(Pending const& pending, Access const& later, ir::Op const& at);
   void barrier(ir::Op const& op, State& state);
   void meet(Level level, ir::Op const& at, State& state);
   void cluster_arrive(ir::Op const& op, State& state);
@@ -162,11 +176,21 @@ class Hazards {
   void forget_known(State& state) const;
   void fence(ir::Op const& op, State& state);
   void access_by_proxy(Access const& access, ir::Op const& at, State& state);
+  /// Gives the threads that must know of the fence between an ordinary access and one through the asynchronous proxy;
+  /// nothing: it needs none.
+  std::optional<Level> fence_level(Pending const& pending, Access const& later);
+  /// Lists the places before which a fence for that level is missing.
+  [[nodiscard]] static std::set<ir::Op const*> missing_fences(Pending const& pending, Access const& later, Level level,
+                                                              ir::Op const& at);
   /// Finds the access of another partition, which waits for that mbarrier, that takes the bytes over through its proxy.
   Access const* taken_over(Access const& access, ir::Op const& mbarriers);
   void wait(ir::Op const& op, State& state);
   void mbarrier_wait(ir::Op const& op, State& state);
+  /// Tells whether a wait of all threads for that mbarrier shows that the access is over for each of them.
+  bool over_at_wait(Pending const& pending, ir::Op const& mbarriers);
   void arrive(ir::Op const& op, State& state);
+  /// Marks an access as released at an mbarrier. `own`: by its own threads.
+  void release(Pending& pending, ir::Op const& barrier, ir::Op const& arrival, bool own);
   static void commit(ir::Op const& op, State& state);
   static void age(Completion group, State& state, std::int64_t elected);
   /// Joins the states of two paths; true if the state grew.

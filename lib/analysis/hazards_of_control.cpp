@@ -23,11 +23,18 @@ bool releases(Op const& op) {
   return op.operand_count() == 1;
 }
 
-/// Gives the known trips of a for: 0, 1, or 2 for more than one; -1: not known.
-int trips(Op const& loop) {
-  if (loop.is<RepeatOp>()) return -2;  // one at least
+/// Says how often a loop runs.
+enum class Trips : std::uint8_t {
+  never,
+  once,
+  at_least_once,
+  unknown,
+};
+Trips trips(Op const& loop) {
+  if (loop.is<RepeatOp>()) return Trips::at_least_once;
   auto const known = trip_count(loop);
-  return known ? static_cast<int>(std::min<std::int64_t>(*known, 2)) : -1;
+  if (!known) return Trips::unknown;
+  return *known == 0 ? Trips::never : *known == 1 ? Trips::once : Trips::at_least_once;
 }
 
 /// Names the loop and the block of a branch that is taken only in the loop's first iteration: there is no earlier one.
@@ -62,7 +69,7 @@ enum class OrderRule : std::uint8_t {
   call,
   loop,
   branch,
-  elected,
+  region,  ///< runs once, by one lane or by all threads
   partitions,
 };
 
@@ -90,7 +97,8 @@ constexpr RuleOfOp order_rules[] = {
     {OpKind::ForOp, OrderRule::loop},
     {OpKind::RepeatOp, OrderRule::loop},
     {OpKind::IfOp, OrderRule::branch},
-    {OpKind::ElectOp, OrderRule::elected},
+    {OpKind::ElectOp, OrderRule::region},
+    {OpKind::FillOp, OrderRule::region},
     {OpKind::WarpSpecializeOp, OrderRule::partitions},
     // Their accesses to mbarriers are accesses like others.
     {OpKind::MbarrierInitOp, OrderRule::none},
@@ -141,47 +149,67 @@ OrderRule order_rule(OpKind kind) {
 void Hazards::op(Op const& op, State& state) {
   for (Access const& current : accesses_.of(op)) access(current, op, state);
   if (stopped()) return;
-  if (Access const* const scratch = accesses_.scratch(op, true)) {
-    access(*scratch, op, state);
-    if (stopped()) return;
-    meet(Level::replicas, op, state);  // the exchange's own barrier
-    Pending pending;
-    pending.access = accesses_.scratch(op, false);
-    add(state, pending);
-    return;
-  }
+  if (Access const* const scratch = accesses_.scratch(op, true)) return exchange(op, *scratch, state);
+  if (order(op, state)) leave_pending(op, state);
+}
+
+void Hazards::exchange(Op const& op, Access const& scratch, State& state) {
+  access(scratch, op, state);
+  if (stopped()) return;
+  meet(Level::replicas, op, state);  // the exchange's own barrier
+  Pending pending;
+  pending.access = accesses_.scratch(op, false);
+  add(state, pending);
+}
+
+bool Hazards::order(Op const& op, State& state) {
   switch (order_rule(op.kind())) {
     case OrderRule::none:
-      break;
+      return true;
     case OrderRule::barrier:
-      return barrier(op, state);
+      barrier(op, state);
+      return false;
     case OrderRule::cluster_arrive:
-      return cluster_arrive(op, state);
+      cluster_arrive(op, state);
+      return false;
     case OrderRule::cluster_wait:
-      return cluster_wait(state);
+      cluster_wait(state);
+      return false;
     case OrderRule::fence:
-      return fence(op, state);
+      fence(op, state);
+      return false;
     case OrderRule::commit:
-      return commit(op, state);
+      commit(op, state);
+      return false;
     case OrderRule::wait:
-      return wait(op, state);
+      wait(op, state);
+      return false;
     case OrderRule::mbarrier_wait:
       mbarrier_wait(op, state);
-      break;
+      return true;
     case OrderRule::arrive:
       if (releases(op)) arrive(op, state);
-      break;
+      return true;
     case OrderRule::call:
-      return call(op, state);
+      call(op, state);
+      return false;
     case OrderRule::loop:
-      return loop(op, state);
+      loop(op, state);
+      return false;
     case OrderRule::branch:
-      return branch(op, state);
-    case OrderRule::elected:
-      return block(op.block(), state);
+      branch(op, state);
+      return false;
+    case OrderRule::region:
+      block(op.block(), state);
+      return false;
     case OrderRule::partitions:
-      return partitions(op, state);
+      partitions(op, state);
+      return false;
   }
+  return true;
+}
+
+void Hazards::leave_pending(Op const& op, State& state) {
   for (Access const& current : accesses_.of(op)) {
     if (current.completion == Completion::mbarrier) continue;  // over behind the wait
     if (proxies_ &&
@@ -255,6 +283,18 @@ void Hazards::pass(Op const& control, State& state) {
     if (pending.passed == nullptr) pending.passed = &control;
 }
 
+Hazards::State Hazards::in_next_iteration(State state, Op const& loop) {
+  for (Pending& pending : state) {
+    if (pending.access != nullptr && is_inside(*pending.access->op, loop)) {
+      pending.just_before = pending.turn == nullptr;
+      pending.turn = &loop;
+    }
+    if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
+    if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
+  }
+  return state;
+}
+
 /// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
 /// of the function, which are finitely many. Ops, waits, loops and the threads that know of them tell them apart. It
 /// moves each towards fewer releases, a wider range of ages up to the oldest, and more places.
@@ -262,8 +302,8 @@ void Hazards::pass(Op const& control, State& state) {
 /// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
 /// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.
 void Hazards::loop(Op const& loop, State& state) {
-  int const known = trips(loop);
-  if (known == 0) return;
+  Trips const known = trips(loop);
+  if (known == Trips::never) return;
   State entry = state;
   take(loop, entry);
   bool later = turns_.count(&loop) != 0;
@@ -278,19 +318,10 @@ void Hazards::loop(Op const& loop, State& state) {
       forget_turns(loop);
       return this->loop(loop, state);
     }
-    if (stopped() || known == 1) break;
-    State next = turns.end;
-    for (Pending& pending : next) {
-      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) {
-        pending.just_before = pending.turn == nullptr;
-        pending.turn = &loop;
-      }
-      if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
-      if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
-    }
-    grew = join(turns.start, next);
+    if (stopped() || known == Trips::once) break;
+    grew = join(turns.start, in_next_iteration(turns.end, loop));
   }
-  if (known == -1) {
+  if (known == Trips::unknown) {
     pass(loop, state);
     join(state, turns.end);
   } else {

@@ -20,28 +20,32 @@ void Hazards::fence(Op const& op, State& state) {
   }
 }
 
+std::optional<Level> Hazards::fence_level(Pending const& pending, Access const& later) {
+  Access const& earlier = *pending.access;
+  if (!pending.outside) return accesses_.relation(earlier, later, pending.when(), context_.warps);
+  bool const conflicts = hazard_kind(earlier, later) && accesses_.touch(earlier, later);
+  return conflicts ? std::optional(Level::group) : std::nullopt;
+}
+
+std::set<Op const*> Hazards::missing_fences(Pending const& pending, Access const& later, Level level, Op const& at) {
+  if (level == Level::none) return pending.fenced ? std::set<Op const*>{} : std::set<Op const*>{&at};
+  if (pending.known >= level) {
+    if (pending.fence_known >= level) return {};
+    return level == Level::warp        ? pending.met_warp
+           : level == Level::warpgroup ? pending.met_warpgroup
+                                       : pending.met_group;
+  }
+  bool const acquired = pending.acquired != Access::not_elected && pending.acquired == later.elected;
+  return acquired && pending.fence_acquired != later.elected ? pending.acquired_from : std::set<Op const*>{};
+}
+
 void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
   for (Pending const& pending : state) {
     if (later.proxy != Proxy::async || pending.access == nullptr || pending.open) continue;
-    Access const& earlier = *pending.access;
-    std::optional<Level> level = accesses_.relation(earlier, later, pending.when(), context_.warps);
-    if (pending.outside) {
-      bool const conflicts = (earlier.write || later.write) && accesses_.touch(earlier, later);
-      level = conflicts ? std::optional(Level::group) : std::nullopt;
-    }
+    std::optional<Level> const level = fence_level(pending, later);
     if (!level) continue;
-    std::set<Op const*> places;
-    if (*level == Level::none) {
-      if (!pending.fenced) places = {&at};
-    } else if (pending.known >= *level) {
-      if (pending.fence_known < *level)
-        places = *level == Level::warp        ? pending.met_warp
-                 : *level == Level::warpgroup ? pending.met_warpgroup
-                                              : pending.met_group;
-    } else if (pending.acquired != Access::not_elected && pending.acquired == later.elected) {
-      if (pending.fence_acquired != later.elected) places = pending.acquired_from;
-    }
-    if (!places.empty() && !unfenced_) unfenced_ = {&earlier, &later, {places.begin(), places.end()}};
+    std::set<Op const*> const places = missing_fences(pending, later, *level, at);
+    if (!places.empty() && !unfenced_) unfenced_ = {pending.access, &later, {places.begin(), places.end()}};
   }
   // Overwritten bytes no longer need their fence.
   if (later.write)
@@ -65,7 +69,7 @@ Access const* Hazards::taken_over(Access const& access, Op const& mbarriers) {
         waits = waits || std::find(waited.begin(), waited.end(), &mbarriers) != waited.end();
       }
       for (Access const& later : accesses_.of(op)) {
-        bool const conflicts = later.proxy == Proxy::async && (later.write || access.write);
+        bool const conflicts = later.proxy == Proxy::async && hazard_kind(access, later);
         if (found == nullptr && conflicts && accesses_.touch(access, later)) found = &later;
       }
       return Walk::advance;

@@ -141,7 +141,7 @@ bool waits_for_fresh_copy(ir::Op const& wait) {
     if (is_work(**at)) return false;
     bool found = false;
     auto const look = [&](ir::Op const& op) {
-      bool const loads = completion_of(op) == Completion::mbarrier;
+      bool const loads = completion_of(op) == Completion::mbarrier || op.is<ir::CpAsyncArriveOp>();
       found = found || (loads && op.in("mbarrier") == wait.in<ir::MbarrierWaitOp>("mbarrier"));
     };
     look(**at);

@@ -1,5 +1,7 @@
 #include "analysis/kernel_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -8,6 +10,7 @@
 #include "ir/accesses.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
+#include "ir/viewed.hpp"
 #include "ir/walk.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/layout.hpp"
@@ -81,6 +84,10 @@ class Paths {
       by_bulk_copy(op, Kind::store, op.in<ir::BulkStoreOp>("source")->type());
     else if (op.is<ir::CpAsyncOp>())
       copied_by_threads(op);
+    else if (op.is<ir::CpAsyncGatherOp>())
+      rows_by_threads(op);
+    else if (op.is<ir::CpAsyncArriveOp>())
+      ring_of_rows(op);
     else if (op.is<ir::WgmmaOp>())
       product(op, Path::wgmma, *op.lhs(), *op.rhs(), {});
     else if (op.is<ir::MmaOp>())
@@ -114,38 +121,49 @@ class Paths {
       row.reason = finding.text();
       if (finding.rule() != nullptr) row.fix = std::string(finding.rule()->fix);
     } else {
-      row.reason = load ? "neither a product nor a loop with stages or products reads it"
-                        : "copies store results of wgmma to dense tensors alone" + why_no_box(tile.shape());
+      row.reason =
+          load ? "neither a product nor a loop with stages or products reads it" : why_not_copied(op, tile, row);
     }
-    if (std::string const why = why_narrow(op, tile, row.bytes, written); !why.empty()) row.reason += "; " + why;
+    if (std::string const why = narrow_text(op, tile, row.bytes, written); !why.empty()) row.reason += "; " + why;
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
     if (!part.empty())
       abi::add_once(paths_.padded, PaddedTile{(load ? "load " : "store ") + name_of_memory(tensor), shape_text(part),
                                               shape_text(tile.shape()), op.where()});
   }
 
-  /// Explains why a copy cannot take the rows of a warpgroup's product from a box. Empty: it can, or there is no
-  /// product.
-  [[nodiscard]] std::string why_no_box(Extents const& shape) const {
-    bool const product =
-        std::any_of(paths_.dots.begin(), paths_.dots.end(), [](DotPath const& dot) { return dot.path == Path::wgmma; });
-    if (!product || shape.size() <= 2 || target::box_of_rows(shape, isa::wgmma.rows)) return {};
-    return "; a copy takes " + std::to_string(isa::wgmma.rows) + " rows, which are not a box of " + shape_text(shape);
+  [[nodiscard]] bool has_wgmma() const {
+    return std::any_of(paths_.dots.begin(), paths_.dots.end(),
+                       [](DotPath const& dot) { return dot.path == Path::wgmma; });
+  }
+
+  /// Explains why threads store a tile. What a copy needs of the tensor, `narrow_text` says.
+  [[nodiscard]] std::string why_not_copied(Op const& op, Type const& tile, AccessPath const& row) const {
+    if (!has_wgmma()) return "copies store results of wgmma alone";
+    Narrow const narrow = why_narrow(op, tile, row.bytes);
+    if (narrow == Narrow::stride || narrow == Narrow::alignment) return "copies store to dense tensors alone";
+    Extents const& shape = tile.shape();
+    if (shape.size() > 2 && !target::box_of_rows(shape, isa::wgmma.rows))
+      return fmt::format("a copy takes {} rows, which are not a box of {}", isa::wgmma.rows, shape_text(shape));
+    return "copies store results of wgmma alone, as it leaves them";
   }
 
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
-  static std::string why_narrow(Op const& op, Type const& tile, int moved, Extents const& written) {
-    if (moved >= widest_bytes || tile.layout() == nullptr) return {};
-    TensorFacts const& facts = ir::parameter_of(*op.in("tensor")).facts;
+  static std::string narrow_text(Op const& op, Type const& tile, int moved, Extents const& written) {
     std::string const so_wide = std::to_string(moved) + " bytes at once: ";
-    if (!facts.unit_inner_stride) return so_wide + "the last axis is not known to have stride 1";
-    if (!facts.aligned_16) return so_wide + "address and strides are not known to be multiples of 16 bytes";
-    if (tile.rank() == 0) return {};
-    std::int64_t const adjacent = tile.layout()->contiguous(tile.rank() - 1);
-    if (adjacent * bytes(tile.element()) <= moved)
-      return so_wide + "a thread holds " + std::to_string(adjacent) + " adjacent elements of " +
-             tile_text(written, tile.element());
-    return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
+    switch (why_narrow(op, tile, moved)) {
+      case Narrow::no:
+        return {};
+      case Narrow::stride:
+        return so_wide + "the last axis is not known to have stride 1";
+      case Narrow::alignment:
+        return so_wide + "address and strides are not known to be multiples of 16 bytes";
+      case Narrow::layout:
+        return so_wide + "a thread holds " + std::to_string(tile.layout()->contiguous(tile.rank() - 1)) +
+               " adjacent elements of " + tile_text(written, tile.element());
+      case Narrow::start:
+        return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
+    }
+    return {};
   }
 
   void single(Op const& op, Kind kind, Type const& type) {
@@ -183,6 +201,14 @@ class Paths {
     abi::add_once(paths_.loads, std::move(row));
   }
 
+  void rows_by_threads(Op const& op) {
+    Type const& view = op.in<ir::CpAsyncGatherOp>("destination")->type();
+    AccessPath row = start(op, Kind::gather, Path::pointer, *op.in("tensor"), view.shape());
+    row.bytes = static_cast<int>(op.as<ir::CpAsyncGatherOp>().vector) * bytes(view.element());
+    row.reason = "threads copy rows to shared memory ahead of their use (cp.async)";
+    abi::add_once(abi::rows_of(paths_, Kind::gather), std::move(row));
+  }
+
   void product(Op const& op, Path path, Value const& left, Value const& right, std::string_view finding) {
     Extents const extents = extents_of(left.type(), right.type());
     DotPath row;
@@ -206,9 +232,7 @@ class Paths {
   /// Tells whether threads write the shared memory that an operand is read from; a copy does not.
   static bool stored_by_threads(Value const& operand) {
     if (operand.type().is_tile()) return false;
-    Value const* root = &operand;
-    while (Op const* const view = root->defined_by<ir::ViewOp>()) root = view->in("source");
-    std::vector<Value const*> open = {root};
+    std::vector<Value const*> open = {&ir::viewed(operand)};
     for (std::size_t i = 0; i < open.size(); ++i)
       for (ir::Use const& use : open[i]->uses()) {
         if (use.is<ir::BufferStoreOp>("destination")) return true;
@@ -228,39 +252,75 @@ class Paths {
     DotPath row;
     row.tiles = written != nullptr ? written->text() : tile_text(result.shape(), result.element());
     row.where = loop.where();
-    row.reason = target::Finding::from_data(loop.as<ir::ForOp>().by_lanes.view()).text();
+    target::Finding const why = target::Finding::from_data(loop.as<ir::ForOp>().by_lanes.view());
+    row.reason = why.text();
+    row.fix = remedy_of_product(why);
     abi::add_once(paths_.dots, std::move(row));
   }
 
   /// Adds the ring whose stage is filled behind this op, which announces its bytes.
   void ring(Op const& expect) {
     Value const* const mbarrier = expect.in<ir::MbarrierExpectOp>("mbarrier");
-    Value const* root = mbarrier;
-    while (Op const* const view = root->defined_by<ir::ViewOp>()) root = view->in("source");
     RingDepth row;
     row.stage_bytes = expect.as<ir::MbarrierExpectOp>().bytes;
-    row.used = static_cast<int>(root->type().shape().product());
     for (Op const& op : *expect.parent()) {
       if (!op.is<ir::TmaLoadOp>() || op.in<ir::TmaLoadOp>("mbarrier") != mbarrier) continue;
       if (!row.where.known()) row.where = op.where();
       if (Value const& map = *op.in<ir::TmaLoadOp>("map"); ir::tensor_map_of(map) != nullptr)
         row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(ir::tensor_of(map));
     }
-    for (Op const* at = expect.parent_op(); at != nullptr && row.written == 0; at = at->parent_op())
+    add_ring(expect, ir::viewed(*mbarrier), std::move(row));
+  }
+
+  /// Adds the ring into which threads copied rows before this arrival, or the rows to the ring's other tiles.
+  void ring_of_rows(Op const& arrive) {
+    Value const& root = ir::viewed(*arrive.in<ir::CpAsyncArriveOp>("mbarrier"));
+    RingDepth row;
+    for (Op const& op : *arrive.parent()) {
+      if (&op == &arrive) break;
+      if (!op.is<ir::CpAsyncGatherOp>()) continue;
+      Type const& view = op.in<ir::CpAsyncGatherOp>("destination")->type();
+      if (!row.where.known()) row.where = op.where();
+      row.stage_bytes += view.elements() * bytes(view.element());
+      row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(*op.in("tensor"));
+    }
+    if (auto const known = rings_.find(&root); known != rings_.end()) {
+      RingDepth& whole = paths_.rings[known->second];
+      if (whole.memory.find(row.memory) != std::string::npos) return;  // of another fill of the ring
+      whole.memory += ", " + row.memory;
+      whole.stage_bytes += row.stage_bytes;
+      return;
+    }
+    add_ring(arrive, root, std::move(row));
+  }
+
+  void add_ring(Op const& fill, Value const& mbarriers, RingDepth row) {
+    row.used = static_cast<int>(mbarriers.type().shape().product());
+    for (Op const* at = fill.parent_op(); at != nullptr && row.written == 0; at = at->parent_op())
       if (at->is<ir::ForOp>()) row.written = static_cast<int>(at->as<ir::ForOp>().stages);
     if (row.memory.empty() || (row.written == 0 && row.used == 1)) return;  // filled once
-    auto const [known, added] = rings_.try_emplace(root, paths_.rings.size());
+    auto const [known, added] = rings_.try_emplace(&mbarriers, paths_.rings.size());
     if (added) {
       paths_.rings.push_back(std::move(row));
-      explain_depth(paths_.rings.back());
+      explain_depth(paths_.rings.back(), fill);
     } else if (RingDepth& first = paths_.rings[known->second]; row.written > first.written) {  // filled before the loop
       first.written = row.written;
-      explain_depth(first);
+      explain_depth(first, fill);
     }
   }
 
-  void explain_depth(RingDepth& row) const {
-    if (row.used >= row.written) return;
+  /// Says why a ring, filled behind this op, has another depth than written.
+  void explain_depth(RingDepth& row, Op const& fill) const {
+    if (row.used == row.written || row.written == 0) return;
+    if (row.used > row.written) {
+      Value const& ring = ir::viewed(*fill.in("mbarrier"));
+      int fills = 0;
+      for (Op const& op : *fill.parent())
+        if (op.kind() == fill.kind() && &ir::viewed(*op.in("mbarrier")) == &ring) ++fills;
+      row.reason = fills > 1 ? "an iteration fills " + std::to_string(fills) + " of them"
+                             : "products end in the next iteration, which fills a stage before it frees theirs";
+      return;
+    }
     std::int64_t const taken = ir::frame_bytes(ir::shared_users(lowered_.kernel()));
     row.reason = taken + row.stage_bytes > target_.shared
                      ? "one more does not fit: " + std::to_string(taken) + " bytes of shared memory are used, " +
@@ -316,6 +376,26 @@ class Paths {
 };
 
 }  // namespace
+
+Narrow why_narrow(Op const& access, Type const& tile, int moved_bytes) {
+  if (moved_bytes >= widest_bytes || tile.layout() == nullptr) return Narrow::no;
+  TensorFacts const& facts = ir::parameter_of(*access.in("tensor")).facts;
+  if (!facts.unit_inner_stride) return Narrow::stride;
+  if (!facts.aligned_16) return Narrow::alignment;
+  if (tile.rank() == 0) return Narrow::no;
+  std::int64_t const adjacent = tile.layout()->contiguous(tile.rank() - 1);
+  return adjacent * bytes(tile.element()) <= moved_bytes ? Narrow::layout : Narrow::start;
+}
+
+std::string remedy_of_product(target::Finding const& why) {
+  if (why.is(target::finding::full_f32)) return "ask for tf32, dot(a, b, tf32), or cast the operands to bf16";
+  if (why.is(target::finding::rows)) return "take 64 rows";
+  if (why.is(target::finding::i8_columns)) return "take a multiple of 16 columns";
+  if (why.is(target::finding::sums)) return "take fewer columns, or more warps";
+  if (why.is(target::finding::rhs_computed) || why.is(target::finding::rhs_handed))
+    return "let the right operand be a tile as it is loaded";
+  return {};
+}
 
 std::string name_of_memory(Value const& value) {
   Value const* at = &value;

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
+#include "ir/accesses.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/elementary.hpp"
+#include "ir/loop.hpp"
 #include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/element.hpp"
@@ -47,6 +51,13 @@ double product_bytes(Op const& product) {
   ir::Type const& lhs = product.lhs()->type();
   double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
   return static_cast<double>(product.result()->type().elements()) * depth_bytes;
+}
+
+void add(Work& found, Work const& other, double times) {
+  for (double Work::*const count :
+       {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes, &Work::stored_bytes, &Work::lines,
+        &Work::outside_lines, &Work::narrow, &Work::functions, &Work::arithmetic})
+    found.*count += times * (other.*count);
 }
 
 namespace {
@@ -150,11 +161,29 @@ void add(Work& found, Op const& op, double times, Counting const& counting) {
       }
 }
 
-void add(Work& found, Work const& other, double times) {
-  for (double Work::*const count :
-       {&Work::product_bytes, &Work::operand_bytes, &Work::loaded_bytes, &Work::stored_bytes, &Work::lines,
-        &Work::outside_lines, &Work::narrow, &Work::functions, &Work::arithmetic})
-    found.*count += times * (other.*count);
+WorkOfOp work_of(Op const& op, Counting const& counting) {
+  WorkOfOp found;
+  found.kind = op.kind();
+  found.where = op.where();
+  bool const writes = op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>();
+  if (writes || op.is<ir::LoadOp>() || op.is<ir::GatherOp>())
+    if (ir::Value const& tensor = ir::parameter_behind(*op.in("tensor")); tensor.defining_op() == nullptr)
+      found.parameter = tensor.index();
+  ir::Value const* const tile = writes                  ? op.in("tile")
+                                : op.is<ir::DotOp>()    ? op.lhs()
+                                : op.result_count() > 0 ? op.result()
+                                                        : nullptr;
+  if (tile != nullptr && tile->type().is_tile()) {
+    found.element = tile->type().element();
+    found.elements = static_cast<double>(tile->type().elements());
+  }
+  add(found.work, op, 1, counting);
+  return found;
+}
+
+/// Tells whether there is work: ops that only rename elements have none.
+bool any(Work const& work) {
+  return work.product_bytes + work.loaded_bytes + work.stored_bytes + work.functions + work.arithmetic > 0;
 }
 
 bool loads(ir::Block& block) {
@@ -163,9 +192,23 @@ bool loads(ir::Block& block) {
   return false;
 }
 
+/// Adds the ops of a block that runs `times` times; `ring` is the number of the loop that it is the body of.
+void add_ops(Estimate& found, std::vector<WorkOfOp> const& ops, double times, int ring) {
+  for (WorkOfOp op : ops) {
+    Work all;
+    add(all, op.work, times);
+    op.work = all;
+    op.times *= times;
+    if (op.ring < 0) op.ring = ring;
+    found.ops.push_back(op);
+  }
+}
+
 void add(Estimate& found, ir::Block& block, double times, Counting const& counting) {
   for (Op& op : block) {
-    add(found, op, times, counting);
+    WorkOfOp const alone = work_of(op, counting);
+    add(found, alone.work, times);
+    if (any(alone.work)) add_ops(found, {alone}, times, -1);
     if (op.is<ir::ForOp>()) {
       Estimate iteration;
       add(iteration, op.block(0), 1, counting);
@@ -173,9 +216,14 @@ void add(Estimate& found, ir::Block& block, double times, Counting const& counti
       double const trips = iteration.product_bytes > 0 ? std::ceil(all / counting.split) : all;
       auto const stages = static_cast<double>(counting.stages > 0 ? counting.stages : op.as<ir::ForOp>().stages);
       add(found, iteration, times * trips);
-      if (stages > 1 && loads(op.block(0))) found.rings.push_back({times, trips, stages, iteration});
+      bool const own = loads(op.block(0));
+      int const ring = own ? static_cast<int>(found.rings.size()) : -1;
+      if (own) found.rings.push_back({times, trips, stages, iteration});
+      for (WorkOfOp& inner : iteration.ops)
+        if (inner.ring >= 0) inner.ring += static_cast<int>(found.rings.size());
       for (Ring const& inner : iteration.rings)
         found.rings.push_back({inner.times * times * trips, inner.trips, inner.stages, inner.iteration});
+      add_ops(found, iteration.ops, times * trips, ring);
       continue;
     }
     double const share = op.is<ir::IfOp>() ? 0.5 : 1;
@@ -183,18 +231,38 @@ void add(Estimate& found, ir::Block& block, double times, Counting const& counti
   }
 }
 
-/// Gives the bytes of the sums that a loop of products carries.
-double bytes_of_sums(ir::Block& block) {
-  double bytes = 0;
+/// Describes what a loop of products carries.
+struct SumsOfLoop {
+  double bytes = 0;          ///< of tiles
+  std::int64_t columns = 0;  ///< of the narrowest tile
+  bool alone = false;        ///< nothing but sums of products, which start at zero
+};
+
+bool is_sum(ir::Loop const& loop, int k) {
+  Op const* const product = loop.yielded(k)->defining_op();
+  return product != nullptr && product->is<ir::DotOp>() && product->in<ir::DotOp>("accumulator") == loop.carried(k) &&
+         loop.carried(k)->uses().size() == 1 && ir::is_zero(*loop.init(k));
+}
+
+SumsOfLoop sums_of_loop(ir::Block& block) {
+  SumsOfLoop found;
   ir::walk_pre_order(block, [&](Op& op) {
-    if (!op.is<ir::ForOp>() || bytes > 0) return ir::Walk::advance;
+    if (!op.is<ir::ForOp>() || found.bytes > 0) return ir::Walk::advance;
     bool multiplies = false;
     for (Op const& inner : op.block(0)) multiplies = multiplies || inner.is<ir::DotOp>();
-    for (int i = 0; multiplies && i < op.result_count(); ++i)
-      if (op.result(i)->type().is_tile()) bytes += bytes_of(op.result(i)->type());
+    if (!multiplies) return ir::Walk::advance;
+    ir::Loop const loop(op);
+    found.alone = loop.count() > 0;
+    for (int i = 0; i < loop.count(); ++i) {
+      ir::Type const& type = op.result(i)->type();
+      found.alone = found.alone && is_sum(loop, i);
+      if (!type.is_tile()) continue;
+      found.bytes += bytes_of(type);
+      found.columns = i == 0 ? type.shape().back() : std::min(found.columns, type.shape().back());
+    }
     return ir::Walk::advance;
   });
-  return bytes;
+  return found;
 }
 
 /// Says at which rates a launch's blocks work.
@@ -220,12 +288,15 @@ double clocks_of(Work const& work, Rates const& rates) {
 /// Gives the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
 /// ring are all in flight at once. A stage is free an iteration after its use, so one less loads while one is used.
 /// Loads that nothing copies run one iteration ahead.
-double clocks_waited(Ring const& ring, Rates const& rates) {
+double clocks_waited(Ring const& ring, Rates const& rates, double resident) {
+  if (ring.stages <= 1) return 0;
   LaunchCosts const& costs = *rates.costs;
   double const busy = clocks_of(ring.iteration, rates);
   double const wait = (busy + costs.latency) / (ring.stages - 1) - busy;
-  double waited = std::max(ring.trips - ring.stages, 0.0) * std::max(wait, 0.0);
-  if (ring.iteration.narrow > 0) waited = std::max(waited, ring.trips * std::max(costs.narrow_wait - busy, 0.0));
+  // Of CTAs that share a multiprocessor, the others work while one waits.
+  auto const alone = [&](double waits) { return std::max((busy + std::max(waits, 0.0)) / resident - busy, 0.0); };
+  double waited = std::max(ring.trips - ring.stages, 0.0) * alone(wait);
+  if (ring.iteration.narrow > 0) waited = std::max(waited, ring.trips * alone(costs.narrow_wait - busy));
   return ring.times * waited;
 }
 
@@ -243,6 +314,13 @@ double bytes_of(std::vector<TensorSize> const& tensors) {
 
 }  // namespace
 
+int ctas_in_clusters(Executor const& executor, int cluster) {
+  constexpr std::array active{0, 132, 132, 117, 120, 110, 102, 105, 120};  // of 132 multiprocessors
+  if (executor.target == nullptr || cluster >= static_cast<int>(active.size())) return executor.processors;
+  return std::max(executor.processors * active[static_cast<std::size_t>(cluster)] / active[1] / cluster * cluster,
+                  cluster);
+}
+
 double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts const& costs) {
   bool const on_gpu = executor.target != nullptr;
   Rates rates{machine_of(executor), on_gpu ? &costs : nullptr, 1};
@@ -253,13 +331,16 @@ double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts co
   rates.pair += (costs.pair - 1) * std::clamp((blocks - half) / half, 0.0, 1.0);
   double block = clocks_of(work, rates);
   if (on_gpu)
-    for (Ring const& ring : work.rings) block += clocks_waited(ring, rates);
+    for (Ring const& ring : work.rings) block += clocks_waited(ring, rates, work.resident);
   if (work.split > 1) block += costs.exchange + work.part_bytes / costs.exchange_bytes;
-  double const waves = std::max(std::ceil(blocks / machine.processors), 1.0);
+  double const waves = std::max(std::ceil(blocks / ctas_in_clusters(executor, work.cluster)), 1.0);
   // The next block of a processor hides most of a block's start and end.
-  double const fixed = on_gpu ? costs.start + costs.wave * (waves - 1) : machine.block_clocks * (1 + 0.3 * (waves - 1));
+  double const fixed =
+      on_gpu ? costs.start + costs.wave * (waves - 1) / work.resident : machine.block_clocks * (1 + 0.3 * (waves - 1));
   double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
-  double const in_memory = work.tensor_bytes / machine.memory_bytes_per_ns;
+  // One multiprocessor of each pair is enough for memory's rate.
+  double const reached = on_gpu ? std::min(blocks / half, 1.0) : 1;
+  double const in_memory = work.tensor_bytes / (machine.memory_bytes_per_ns * reached);
   double const hindrance = on_gpu ? costs.hindrance : 0.2;
   double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
   return (ns + machine.launch_ns) * 1e-9;
@@ -272,13 +353,22 @@ Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, 
   std::int64_t const share = on_gpu && grid.size() > 1 ? std::max(options.share, 1) : 1;
   // A cluster that stands partly behind the last row has CTAs without work.
   if (share > 1) grid[1] = (grid[1] + share - 1) / share * share;
+  found.cluster = static_cast<int>(share);
   for (std::int64_t const extent : grid) found.blocks *= extent;
   found.tensor_bytes = bytes_of(tensors);
   if (on_gpu && options.split > 1) {
-    found.part_bytes = static_cast<double>(options.split - 1) * bytes_of_sums(kernel.body());
-    if (found.part_bytes > 0 && found.part_bytes <= static_cast<double>(max_part_bytes)) found.split = options.split;
+    SumsOfLoop const sums = sums_of_loop(kernel.body());
+    // The first CTA takes all parts, or each its share of the columns.
+    bool const shared = sums.columns >= min_share_columns * options.split && sums.columns % options.split == 0;
+    double const others = sums.bytes * (options.split - 1);
+    for (double const kept : {others, shared ? others / options.split : 0.0}) {
+      if (!sums.alone || kept == 0 || kept > static_cast<double>(max_part_bytes)) continue;
+      found.split = options.split;
+      found.cluster = options.split;
+      found.part_bytes = kept;
+      break;
+    }
   }
-  if (found.split == 1) found.part_bytes = 0;
   add(found, kernel.body(), 1, {tensors, static_cast<double>(share), found.split, options.stages});
   found.seconds = seconds_of(found, executor);
   return found;

@@ -33,9 +33,17 @@ struct Machine {
 };
 Machine machine_of(Executor const& executor);
 
-/// Bytes of shared memory that the parts of a sum may have which the other CTAs of a cluster hand on; rings need the
-/// rest. A product with larger parts is not split.
+/// Counts the CTAs that a device runs at once in clusters of so many: groups of multiprocessors whose number is no
+/// multiple of it leave some idle. Measured on an H200, whose 132 hold 39 clusters of 3, 30 of 4 and 15 of 8.
+int ctas_in_clusters(Executor const& executor, int cluster);
+
+/// Bytes of shared memory that the parts of a sum may have which a CTA receives from the others of its cluster; rings
+/// need the rest. A product with larger parts is not split.
 inline constexpr std::int64_t max_part_bytes = std::int64_t{64} << 10;
+
+/// Columns that the share of a CTA has at least where each adds and stores its own: those of 2 bytes fill a sector of
+/// memory. One CTA adds the parts of narrower sums.
+inline constexpr std::int64_t min_share_columns = 16;
 
 /// States what a GPU's launches cost beside the rates of its data sheet, in clocks of a multiprocessor.
 struct LaunchCosts {
@@ -55,14 +63,14 @@ struct LaunchCosts {
 
 /// Fitted to products of sizes drawn by a seed on an H200: `bench_gpu_sizes --fit`.
 inline constexpr LaunchCosts hopper_costs{.line = 0.72,
-                                          .outside_line = 2.2,
+                                          .outside_line = 2.3,
                                           .pair = 3,
-                                          .latency = 1600,
+                                          .latency = 1400,
                                           .start = 2500,
-                                          .wave = 1000,
-                                          .exchange = 600,
-                                          .exchange_bytes = 21,
-                                          .products = 0.86,
+                                          .wave = 700,
+                                          .exchange = 1000,
+                                          .exchange_bytes = 34,
+                                          .products = 0.9,
                                           .narrow = 0.55,
                                           .narrow_wait = 1800,
                                           .hindrance = 0.4};
@@ -80,22 +88,40 @@ struct Work {
   double arithmetic = 0;     ///< elements of all other arithmetic
 };
 
-/// Describes a loop whose loads run ahead in a circular buffer.
+/// Adds the work of `times` times another one.
+void add(Work& found, Work const& other, double times);
+
+/// Describes a loop with loads.
 struct Ring {
   double times = 1;   ///< that the loop runs
   double trips = 0;   ///< of each run
-  double stages = 0;  ///< of the buffer
+  double stages = 0;  ///< of the circular buffer in which its loads run ahead; 0: not said
   Work iteration;
+};
+
+/// Holds the work of one op of the kernel, of all the times that a block runs it.
+struct WorkOfOp {
+  ir::OpKind kind = ir::OpKind::LoadOp;
+  location where;
+  int parameter = -1;  ///< number of the tensor that it accesses; -1: none
+  int ring = -1;       ///< number of the innermost loop with loads that it stands in; -1: none
+  double times = 1;
+  Element element = Element::f32;  ///< of the tile that it moves, of a product's operands, or of its result
+  double elements = 0;             ///< of the tile
+  Work work;
 };
 
 /// Holds what is done by the block in the middle of the grid, and what follows for the launch.
 struct Estimate : Work {
   std::int64_t blocks = 1;
+  double resident = 1;  ///< CTAs that share a multiprocessor, where it is known: each hides what another one waits for
   std::vector<Ring> rings;
-  double split = 1;         ///< CTAs that divide the trips of a product's loop
-  double part_bytes = 0;    ///< of sums that they hand on for each tile
-  double tensor_bytes = 0;  ///< of all tensors
-  double seconds = 0;       ///< of the launch
+  std::vector<WorkOfOp> ops;  ///< products, accesses of tiles, and arithmetic
+  double split = 1;           ///< CTAs that divide the trips of a product's loop
+  int cluster = 1;            ///< CTAs that split or share
+  double part_bytes = 0;      ///< of sums that they hand on for each tile
+  double tensor_bytes = 0;    ///< of all tensors
+  double seconds = 0;         ///< of the launch
   [[nodiscard]] std::string str() const;
 };
 

@@ -6,6 +6,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/infer.hpp"
+#include "ir/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
@@ -139,14 +140,7 @@ class Slice {
   std::int32_t compute(Value const& value) {
     Op const* const op = value.defining_op();
     if (op == nullptr) return emit(LaunchOp::scalar, value.index());
-    switch (op->kind()) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return step_of_op<ir::name>(*op);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-    }
-    return -1;
+    return visit_op(op->kind(), [&](auto type) { return step_of_op<typename decltype(type)::type>(*op); });
   }
 
   std::map<Value const*, std::int32_t> steps_;

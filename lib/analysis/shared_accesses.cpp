@@ -51,11 +51,21 @@ bool may_be_one_tensor(Access const& earlier, Access const& later) {
   return earlier.slice.root == later.slice.root || earlier.slice.root == nullptr || later.slice.root == nullptr;
 }
 
+/// Tells whether the memory around the boxes of two accesses of one space may overlap: the tensor, or the bytes.
+bool roots_overlap(Access const& earlier, Access const& later) {
+  if (earlier.space == Space::global) return may_be_one_tensor(earlier, later);
+  return earlier.begin < later.end && later.begin < earlier.end;
+}
+
+/// Tells whether both accesses have a box in one buffer or tensor.
+bool boxes_in_one_root(Access const& earlier, Access const& later) {
+  return earlier.slice.root != nullptr && earlier.slice.root == later.slice.root && !earlier.slice.whole &&
+         !later.slice.whole;
+}
+
 /// Tells whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
 bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
-  if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
-    return earlier.space == Space::global ? !may_be_one_tensor(earlier, later)
-                                          : earlier.begin >= later.end || later.begin >= earlier.end;
+  if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root) return !roots_overlap(earlier, later);
   if (earlier.slice.whole || later.slice.whole) return false;
   for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
     auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
@@ -88,7 +98,68 @@ Value const* yielded_as(Value const& carried, Op const& loop) {
   return carry < 0 ? nullptr : Loop(loop).yielded(carry);
 }
 
+/// Tells whether the later access may touch bytes of the earlier one in a way that needs an order.
+bool may_conflict(Access const& earlier, Access const& later, Op const* turn) {
+  if (earlier.space != later.space || !need_order(earlier, later) || disjoint(earlier, later, turn)) return false;
+  bool const other_tile =
+      turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
+  return earlier.space != Space::global || !other_tile;
+}
+
+/// Gives the level at which all threads of a group of `warps` meet.
+Level whole_group(int warps) { return warps > 1 ? Level::group : Level::warp; }
+
+/// Gives the lowest level of a group of `warps` at which the threads of `level` meet.
+std::optional<Level> in_group(std::optional<Level> level, int warps) {
+  if (!level) return level;
+  bool const one_warpgroup = warps <= isa::warps_per_group;
+  if (*level == Level::warpgroup && one_warpgroup) return whole_group(warps);
+  return std::min(whole_group(warps), *level);
+}
+
+/// Tells whether the bytes of a shared access are known: its box lies at constants.
+bool has_known_bytes(Access const& access) {
+  return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&
+         std::all_of(access.slice.axes.begin(), access.slice.axes.end(),
+                     [](Slice::Axis const& axis) { return axis.offset.terms.empty(); });
+}
+
+/// Tells whether bytes that both boxes touch have the same distance along this axis from a place common to both.
+bool comparable(Slice::Axis const& earlier, Slice::Axis const& later, Op const* turn, Meeting where) {
+  bool const same = earlier.offset.terms == later.offset.terms;
+  bool const moved = turn != nullptr && std::any_of(earlier.offset.terms.begin(), earlier.offset.terms.end(),
+                                                    [&](auto const& term) { return is_inside(*term.first, *turn); });
+  if (same && !moved) return true;
+  // Boxes that only meet where they begin at the same place: bytes that both touch have the same place in both.
+  return where == Meeting::aligned && earlier.offset.constant == later.offset.constant && earlier.per_warp == 0 &&
+         later.per_warp == 0;
+}
+
+/// Names the replica that makes the later access, by its number beside that of the earlier one.
+enum class Replica : std::uint8_t { higher, lower };
+
 }  // namespace
+
+std::optional<HazardKind> hazard_kind(Access const& earlier, Access const& later) {
+  if (later.write) return earlier.write ? HazardKind::waw : HazardKind::war;
+  return earlier.write ? std::optional(HazardKind::raw) : std::nullopt;
+}
+
+std::string_view name(HazardKind kind) {
+  switch (kind) {
+    case HazardKind::raw:
+      return "RAW";
+    case HazardKind::war:
+      return "WAR";
+    case HazardKind::waw:
+      return "WAW";
+  }
+  return "";
+}
+
+bool need_order(Access const& earlier, Access const& later) {
+  return hazard_kind(earlier, later).has_value() && !(earlier.atomic && later.atomic);
+}
 
 std::string_view name(Level level) {
   switch (level) {
@@ -217,147 +288,164 @@ Affine SharedAccesses::bounded_above(Affine const& sum, Access const& of, Access
   return result;
 }
 
+/// Holds two boxes along one axis, and what may change between their accesses.
+struct SharedAccesses::AxisPair {
+  Access const &earlier, &later;
+  Slice::Axis const &from, &to;
+  Op const* turn;         ///< the earlier access belongs to an earlier iteration of it; null: of none
+  Block const* replicas;  ///< two different replicas of it make the accesses; null: one group of threads
+  int warps;
+
+  AxisPair(Access const& before, Access const& after, int axis, Op const* loop, Block const* partition, int group)
+      : earlier(before),
+        later(after),
+        from(before.slice.axes[static_cast<std::size_t>(axis)]),
+        to(after.slice.axes[static_cast<std::size_t>(axis)]),
+        turn(loop),
+        replicas(partition),
+        warps(group) {}
+
+  /// Tells whether a value may differ between the two accesses.
+  [[nodiscard]] bool varies(Value const& value) const {
+    return (turn != nullptr && is_inside(value, *turn)) ||
+           (replicas != nullptr && is_inside(value, *replicas->parent_op()));
+  }
+  /// Gives the growth of a value from the earlier access to the later one; nothing: it may be any. The number of the
+  /// replica differs by 1 or more, up or down. The index of the loop has gone on by an iteration or more.
+  [[nodiscard]] std::optional<Range> growth(Value const& value, Range range, Replica replica) const {
+    if (replicas != nullptr && value.owner_block() == replicas)
+      return replica == Replica::higher ? Range{1, range.high} : Range{-range.high, -1};
+    if (turn != nullptr && Affines::turns(value) && value.owner_block()->parent_op() == turn)
+      return Range{1, range.high};
+    return std::nullopt;
+  }
+  /// Gives the distances from the earlier box at `before` to the later one at `after`.
+  [[nodiscard]] Distances distances(Affines& affines, Affine const& before, Affine const& after,
+                                    std::int64_t stride = 0, Replica replica = Replica::higher) const {
+    std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
+    for (auto const& [value, factor] : before.terms) factors[value].first = factor;
+    for (auto const& [value, factor] : after.terms) factors[value].second = factor;
+    Distances result(after.constant - before.constant, stride);
+    for (auto const& [value, both] : factors) {
+      auto const [first, second] = both;
+      bool const differs = varies(*value);
+      if (first == second && !differs) continue;
+      Range const range = affines.range_of_term(*value);
+      auto const grown = first == second ? growth(*value, range, replica) : std::nullopt;
+      if (!differs) {
+        result.widen(range, second - first);
+      } else if (grown) {
+        result.widen(*grown, second);
+      } else {
+        if (first != 0) result.widen(range, -first);
+        if (second != 0) result.widen(range, second);
+      }
+    }
+    if (from.per_warp != 0) result.widen({0, warps - 1}, -from.per_warp);
+    if (to.per_warp != 0) result.widen({0, warps - 1}, to.per_warp);
+    return result;
+  }
+};
+
+/// Tells whether loops around one of the two accesses keep its box before or behind the other.
+bool SharedAccesses::kept_apart_by_loops(AxisPair const& pair) {
+  Affine const &from = pair.from.offset, &to = pair.to.offset;
+  Affine const last_from = bounded_above(from, pair.earlier, pair.later);
+  Affine const last_to = bounded_above(to, pair.later, pair.earlier);
+  if (last_from.fits && pair.distances(affines_, last_from, to).exact.whole().low >= pair.from.extent) return true;
+  return last_to.fits && pair.distances(affines_, from, last_to).exact.whole().high <= -pair.to.extent;
+}
+
+/// Tells where two boxes of ring slots may meet; see without_slots.
+Meeting SharedAccesses::meeting_of_slots(AxisPair const& pair, When when) {
+  Sums const from = without_slots(pair.from.offset, pair.earlier, {});
+  Sums const to = without_slots(pair.to.offset, pair.earlier, when);
+  Affine const since = from.now + to.before * -1;
+  if (!since.fits || !to.now.fits) return Meeting::anywhere;
+  return pair.distances(affines_, since, to.now, std::gcd(from.modulus, to.modulus))
+      .meeting(pair.from.extent, pair.to.extent);
+}
+
 /// Tells where two boxes may meet. Without `when`, any iterations may have made the accesses.
 Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int axis, std::optional<When> when,
                                 Block const* replicas, int warps) {
-  Op const* const turn = when ? when->turn : nullptr;
-  auto const& a = earlier.slice.axes[static_cast<std::size_t>(axis)];
-  auto const& b = later.slice.axes[static_cast<std::size_t>(axis)];
-  auto const varies = [&](Value const& value) {
-    return (turn != nullptr && is_inside(value, *turn)) ||
-           (replicas != nullptr && is_inside(value, *replicas->parent_op()));
+  AxisPair const pair(earlier, later, axis, when ? when->turn : nullptr, replicas, warps);
+  Affine const &from = pair.from.offset, &to = pair.to.offset;
+  auto const directly = [&](Replica replica) {
+    return pair.distances(affines_, from, to, 0, replica).meeting(pair.from.extent, pair.to.extent);
   };
-  // The number of the replica differs by 1 or more, up or down. The index of the loop has gone on by an iteration or
-  // more.
-  auto const distances = [&](Affine const& from, Affine const& to, std::int64_t stride, int sign) {
-    std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
-    for (auto const& [value, factor] : from.terms) factors[value].first = factor;
-    for (auto const& [value, factor] : to.terms) factors[value].second = factor;
-    Distances result(to.constant - from.constant, stride);
-    for (auto const& [value, both] : factors) {
-      auto const [before, after] = both;
-      if (!varies(*value)) {
-        if (after != before) result.widen(affines_.range_of_term(*value), after - before);
-      } else if (before == after && replicas != nullptr && value->owner_block() == replicas) {
-        std::int64_t const max = affines_.range_of_term(*value).high;
-        result.widen(sign > 0 ? Range{1, max} : Range{-max, -1}, after);
-      } else if (before == after && turn != nullptr && Affines::turns(*value) &&
-                 value->owner_block()->parent_op() == turn) {
-        result.widen({1, affines_.range_of_term(*value).high}, after);
-      } else {
-        if (before != 0) result.widen(affines_.range_of_term(*value), -before);
-        if (after != 0) result.widen(affines_.range_of_term(*value), after);
-      }
-    }
-    if (a.per_warp != 0) result.widen({0, warps - 1}, -a.per_warp);
-    if (b.per_warp != 0) result.widen({0, warps - 1}, b.per_warp);
-    return result;
-  };
-  Meeting direct = distances(a.offset, b.offset, 0, 1).meeting(a.extent, b.extent);
-  if (replicas != nullptr) direct = std::max(direct, distances(a.offset, b.offset, 0, -1).meeting(a.extent, b.extent));
-  bool const fixed = a.offset.terms.empty() && b.offset.terms.empty();
+  Meeting direct = directly(Replica::higher);
+  if (replicas != nullptr) direct = std::max(direct, directly(Replica::lower));
+  bool const fixed = from.terms.empty() && to.terms.empty();
   // A copy that a lane waited for was issued in an iteration that is not known.
   bool const known = when && earlier.waited_by == nullptr && uniformity_ != nullptr;
-  if (!known || fixed || direct == Meeting::never || !uniform(a.offset) || !uniform(b.offset)) return direct;
-  // Loops around one of the two keep it before or behind the other.
-  Affine const last_a = bounded_above(a.offset, earlier, later), last_b = bounded_above(b.offset, later, earlier);
-  if (last_a.fits && distances(last_a, b.offset, 0, 1).exact.whole().low >= a.extent) return Meeting::never;
-  if (last_b.fits && distances(a.offset, last_b, 0, 1).exact.whole().high <= -b.extent) return Meeting::never;
-  Sums const from = without_slots(a.offset, earlier, {}), to = without_slots(b.offset, earlier, *when);
-  Affine const since = from.now + to.before * -1;
-  if (!since.fits || !to.now.fits) return direct;
-  std::int64_t const stride = std::gcd(from.modulus, to.modulus);
-  return std::min(direct, distances(since, to.now, stride, 1).meeting(a.extent, b.extent));
+  if (!known || fixed || direct == Meeting::never || !uniform(from) || !uniform(to)) return direct;
+  if (kept_apart_by_loops(pair)) return Meeting::never;
+  return std::min(direct, meeting_of_slots(pair, *when));
+}
+
+/// Tells whether two boxes of one root may meet whatever iterations made the accesses.
+bool SharedAccesses::boxes_meet(Access const& earlier, Access const& later, Block const* replicas) {
+  for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
+    if (meeting(earlier, later, static_cast<int>(axis), std::nullopt, replicas, warps_) == Meeting::never) return false;
+  return true;
 }
 
 bool SharedAccesses::touch(Access const& earlier, Access const& later) {
   if (earlier.space != later.space || disjoint(earlier, later, nullptr)) return false;
-  bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
-  if (earlier.slice.root == later.slice.root && known) {
-    for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (meeting(earlier, later, static_cast<int>(axis), std::nullopt, nullptr, warps_) == Meeting::never)
-        return false;
-    return true;
-  }
-  if (earlier.space == Space::global) return may_be_one_tensor(earlier, later);
-  return earlier.begin < later.end && later.begin < earlier.end;
+  return boxes_in_one_root(earlier, later) ? boxes_meet(earlier, later, nullptr) : roots_overlap(earlier, later);
 }
 
 Level SharedAccesses::between_replicas(Access const& earlier, Access const& later, Block const& block) {
   bool const generic = earlier.proxy == Proxy::generic && later.proxy == Proxy::generic;
   if (!generic || earlier.space != Space::shared || later.space != Space::shared) return Level::none;
-  if (!earlier.write && !later.write) return Level::none;
-  int const warps = warps_;
-  if (earlier.slice.root == later.slice.root && earlier.slice.root != nullptr && !earlier.slice.whole &&
-      !later.slice.whole) {
-    if (earlier.slice.root->type().is_mbarrier()) return Level::none;
-    for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (meeting(earlier, later, static_cast<int>(axis), std::nullopt, &block, warps) == Meeting::never)
-        return Level::none;
-    return Level::replicas;
-  }
-  return earlier.begin < later.end && later.begin < earlier.end ? Level::replicas : Level::none;
+  if (!hazard_kind(earlier, later)) return Level::none;
+  bool const one_root = boxes_in_one_root(earlier, later);
+  if (one_root && earlier.slice.root->type().is_mbarrier()) return Level::none;
+  bool const meets = one_root ? boxes_meet(earlier, later, &block) : roots_overlap(earlier, later);
+  return meets ? Level::replicas : Level::none;
 }
 
 std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, When when, int warps) {
-  Op const* const turn = when.turn;
-  if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
-  if ((earlier.atomic && later.atomic) || disjoint(earlier, later, turn)) return std::nullopt;
-  bool const other_tile =
-      turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
-  if (earlier.space == Space::global && other_tile) return std::nullopt;
+  if (!may_conflict(earlier, later, when.turn)) return std::nullopt;
   auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, when, warps}, std::nullopt);
   if (!fresh) return slot->second;
-  Level const max = warps > 1 ? Level::group : Level::warp;
-  auto const at_most = [&](std::optional<Level> level) {
-    if (level == Level::warpgroup && warps <= isa::warps_per_group) level = Level::group;  // there is but one
-    return level ? std::optional(std::min(max, *level)) : level;
-  };
-  auto const decide = [&]() -> std::optional<Level> {
-    bool const whole = earlier.slice.whole || later.slice.whole;
-    if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
-      if (earlier.space == Space::global) return may_be_one_tensor(earlier, later) ? std::optional(max) : std::nullopt;
-      if (earlier.begin >= later.end || later.begin >= earlier.end) return std::nullopt;
-      auto const known = [](Access const& access) {
-        return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&
-               std::all_of(access.slice.axes.begin(), access.slice.axes.end(),
-                           [](Slice::Axis const& axis) { return axis.offset.terms.empty(); });
-      };
-      if (!known(earlier) || !known(later)) {
-        if (!known(earlier) && !known(later)) return max;
-        Access const& one = known(earlier) ? earlier : later;
-        Access const& other = known(earlier) ? later : earlier;
-        Footprint const& touched = bytes_of(one, warps);
-        bool const meets = std::any_of(touched.begin(), touched.end(), [&](Element const& byte) {
-          auto const at = static_cast<std::int64_t>(byte.key);
-          return at >= other.begin && at < other.end;
-        });
-        return meets ? std::optional(max) : std::nullopt;
-      }
-      return at_most(compare(bytes_of(earlier, warps), bytes_of(later, warps)));
-    }
-    unsigned comparable = 0;
-    for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
-      Meeting const where = meeting(earlier, later, static_cast<int>(i), when, nullptr, warps);
-      if (where == Meeting::never) return std::nullopt;
-      auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
-      bool same = a.offset.terms == b.offset.terms;
-      for (auto const& [value, factor] : a.offset.terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
-      // Boxes that only meet where they begin at the same place: bytes that both touch have the same place in both.
-      same = same || (where == Meeting::aligned && a.offset.constant == b.offset.constant && a.per_warp == 0 &&
-                      b.per_warp == 0);
-      if (same) comparable |= 1U << i;
-    }
-    return at_most(compare(footprint(earlier, comparable, warps), footprint(later, comparable, warps)));
-  };
-  return slot->second = decide();
+  return slot->second = boxes_in_one_root(earlier, later) ? relation_of_boxes(earlier, later, when, warps)
+                                                          : relation_of_roots(earlier, later, warps);
+}
+
+/// Relates accesses of different roots, or of unknown places: by bytes.
+std::optional<Level> SharedAccesses::relation_of_roots(Access const& earlier, Access const& later, int warps) {
+  if (!roots_overlap(earlier, later)) return std::nullopt;
+  if (earlier.space == Space::global) return whole_group(warps);
+  bool const earlier_known = has_known_bytes(earlier), later_known = has_known_bytes(later);
+  if (earlier_known && later_known) return in_group(compare(bytes_of(earlier, warps), bytes_of(later, warps)), warps);
+  if (!earlier_known && !later_known) return whole_group(warps);
+  Access const& known = earlier_known ? earlier : later;
+  Access const& other = earlier_known ? later : earlier;
+  Footprint const& touched = bytes_of(known, warps);
+  bool const meets = std::any_of(touched.begin(), touched.end(), [&](Element const& byte) {
+    auto const at = static_cast<std::int64_t>(byte.key);
+    return at >= other.begin && at < other.end;
+  });
+  return meets ? std::optional(whole_group(warps)) : std::nullopt;
+}
+
+/// Relates accesses of one root: by the elements of their boxes along the axes where these are comparable.
+std::optional<Level> SharedAccesses::relation_of_boxes(Access const& earlier, Access const& later, When when,
+                                                       int warps) {
+  unsigned axes = 0;
+  for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
+    Meeting const where = meeting(earlier, later, static_cast<int>(i), when, nullptr, warps);
+    if (where == Meeting::never) return std::nullopt;
+    if (comparable(earlier.slice.axes[i], later.slice.axes[i], when.turn, where)) axes |= 1U << i;
+  }
+  return in_group(compare(footprint(earlier, axes, warps), footprint(later, axes, warps)), warps);
 }
 
 bool SharedAccesses::covers(Access const& later, Access const& earlier, Op const* turn) {
   if (later.op->is<CallOp>()) return false;  // the function may not come to it
-  if (!later.write || later.slice.root == nullptr || later.slice.root != earlier.slice.root || later.slice.whole ||
-      earlier.slice.whole)
-    return false;
+  if (!later.write || !boxes_in_one_root(earlier, later)) return false;
   for (std::size_t i = 0; i < later.slice.axes.size(); ++i) {
     auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
     for (auto const& [value, factor] : a.offset.terms)
@@ -398,64 +486,86 @@ std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& a
   return result;
 }
 
+namespace {
+
+/// Marks the rows of the first axis that a warp has.
+std::vector<bool> rows_of_warp(layout::Layout const& layout, int warp) {
+  std::vector<bool> rows(static_cast<std::size_t>(layout.shape()[0]), false);
+  for (int l = 0; l < layout.lanes(); ++l)
+    for (int r = 0; r < layout.registers(); ++r)
+      rows[static_cast<std::size_t>(layout.at(r, l, warp % layout.warps())[0])] = true;
+  return rows;
+}
+
+/// Visits the elements of a slice's box by their numbers in the tile that is moved. Leaves out those of its padding.
+template <class Visit>
+class BoxWalk {
+ public:
+  BoxWalk(Slice const& slice, Visit const& visit) : slice_(slice), visit_(visit), at_(slice.axes.size(), 0) {
+    for (int const axis : slice.axis_of) {
+      auto const& place = slice.axes[static_cast<std::size_t>(axis)];
+      tile_.push_back(place.extent + place.padding);
+    }
+  }
+  [[nodiscard]] std::int64_t count() const { return tile_.product(); }
+  void element(std::int64_t linear, std::int64_t warp, std::int64_t lane) {
+    bool touched = true;
+    for (int i = tile_.size() - 1; i >= 0; --i) {
+      auto const axis = static_cast<std::size_t>(slice_.axis_of[static_cast<std::size_t>(i)]);
+      at_[axis] = linear % tile_[i];
+      touched = touched && at_[axis] < slice_.axes[axis].extent;
+      linear /= tile_[i];
+    }
+    if (touched) visit_(at_, static_cast<std::int16_t>(warp), static_cast<std::int16_t>(lane));
+  }
+  void all(std::int64_t warp, std::int64_t lane) { elements(0, count(), warp, lane); }
+  void rows(std::vector<bool> const& marked, std::int64_t warp) {
+    std::int64_t const width = count() / tile_[0];
+    for (std::int64_t row = 0; row < tile_[0]; ++row)
+      if (marked[static_cast<std::size_t>(row)]) elements(row * width, (row + 1) * width, warp, several);
+  }
+
+ private:
+  void elements(std::int64_t begin, std::int64_t end, std::int64_t warp, std::int64_t lane) {
+    for (std::int64_t i = begin; i < end; ++i) element(i, warp, lane);
+  }
+
+  Slice const& slice_;
+  Visit const& visit_;
+  Extents tile_;
+  std::vector<std::int64_t> at_;
+};
+
+}  // namespace
+
 /// Calls visit(coordinates in the box, one per axis of the root; warp; lane).
 template <class Visit>
 void SharedAccesses::each_element(Access const& access, int warps, Visit const& visit) {
   Slice const& slice = access.slice;
-  Extents tile;
-  for (int const axis : slice.axis_of) {
-    auto const& place = slice.axes[static_cast<std::size_t>(axis)];
-    tile.push_back(place.extent + place.padding);
-  }
-  std::int64_t const count = tile.product();
-  std::vector<std::int64_t> at(slice.axes.size(), 0);
-  auto const touch = [&](std::int64_t linear, std::int64_t warp, std::int64_t lane) {
-    bool touched = true;
-    for (int i = tile.size() - 1; i >= 0; --i) {
-      auto const axis = static_cast<std::size_t>(slice.axis_of[static_cast<std::size_t>(i)]);
-      at[axis] = linear % tile[i];
-      touched = touched && at[axis] < slice.axes[axis].extent;
-      linear /= tile[i];
-    }
-    if (touched) visit(at, static_cast<std::int16_t>(warp), static_cast<std::int16_t>(lane));
-  };
-  auto const all = [&](std::int64_t warp, std::int64_t lane) {
-    for (std::int64_t i = 0; i < count; ++i) touch(i, warp, lane);
-  };
+  BoxWalk walk(slice, visit);
   bool const moves =
       std::any_of(slice.axes.begin(), slice.axes.end(), [](auto const& axis) { return axis.per_warp != 0; });
   switch (access.holders) {
     case Access::Holders::every:
-      if (!moves) return all(warps == 1 ? 0 : several, several);
-      for (int w = 0; w < warps; ++w) all(w, several);
+      if (!moves) return walk.all(warps == 1 ? 0 : several, several);
+      for (int w = 0; w < warps; ++w) walk.all(w, several);
       return;
     case Access::Holders::lane:
-      if (access.elected >= 0) return all(access.elected, elected_lane);
+      if (access.elected >= 0) return walk.all(access.elected, elected_lane);
       for (int w = 0; w < warps; w += access.elected == ElectOp::each_warpgroup ? isa::warps_per_group : 1)
-        all(w, elected_lane);
+        walk.all(w, elected_lane);
       return;
     case Access::Holders::layout:
     case Access::Holders::owners:
-      for (Place const& place : places(access, warps)) touch(place.element, place.warp, place.lane);
+      for (Place const& place : places(access, warps)) walk.element(place.element, place.warp, place.lane);
       return;
-    case Access::Holders::rows: {
-      layout::Layout const& layout = *access.layout;
-      for (int w = 0; w < warps; ++w) {
-        std::vector<bool> rows(static_cast<std::size_t>(layout.shape()[0]), false);
-        for (int l = 0; l < layout.lanes(); ++l)
-          for (int r = 0; r < layout.registers(); ++r)
-            rows[static_cast<std::size_t>(layout.at(r, l, w % layout.warps())[0])] = true;
-        std::int64_t const width = count / tile[0];
-        for (std::int64_t row = 0; row < tile[0]; ++row)
-          for (std::int64_t i = 0; rows[static_cast<std::size_t>(row)] && i < width; ++i)
-            touch(row * width + i, w, several);
-      }
+    case Access::Holders::rows:
+      for (int w = 0; w < warps; ++w) walk.rows(rows_of_warp(*access.layout, w), w);
       return;
-    }
     case Access::Holders::chunks:
-      for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t i = 0; i < walk.count(); ++i) {
         std::int64_t const thread = i / access.vector % (32 * warps);
-        touch(i, thread / 32, thread % 32);
+        walk.element(i, thread / 32, thread % 32);
       }
       return;
   }

@@ -74,6 +74,18 @@ struct Access {
   static constexpr std::int64_t not_elected = -2;
 };
 
+/// Names a hazard by its two accesses of the same bytes.
+enum class HazardKind : std::uint8_t {
+  raw,  ///< read after write
+  war,  ///< write after read
+  waw,  ///< write after write
+};
+std::string_view name(HazardKind kind);
+/// Gives the hazard of two accesses of the same bytes; nothing: both read.
+std::optional<HazardKind> hazard_kind(Access const& earlier, Access const& later);
+/// Tells whether two accesses of the same bytes need an order: they are a hazard, and not both atomic.
+bool need_order(Access const& earlier, Access const& later);
+
 /// Gives the warp attribute of the elect region around an op, or Access::not_elected.
 std::int64_t elected_around(ir::Op const& op);
 /// Tells whether `op` is `outer`, or inside it.
@@ -132,6 +144,7 @@ class SharedAccesses {
 
   void add(ir::Op const& op, ir::Effect const& effect, std::vector<Access>& into);
   Slice slice_of(ir::Value const& value);
+  Slice slice_in_global(ir::Op const& op, ir::Value const& named, ir::Value const* registers);
   Slice slice_of_tensor(ir::Op const& op, ir::Value const& tensor, Extents const& shape);
   static void move(Slice::Axis& axis, Affine const& by);
   void place_bytes(Access& access);
@@ -140,8 +153,14 @@ class SharedAccesses {
     Affine now, before;
     std::int64_t modulus = 0;  ///< the number differs from both by whole multiples of it
   };
+  struct AxisPair;
   Meeting meeting(Access const& earlier, Access const& later, int axis, std::optional<When> when,
                   ir::Block const* replicas, int warps);
+  bool kept_apart_by_loops(AxisPair const& pair);
+  Meeting meeting_of_slots(AxisPair const& pair, When when);
+  bool boxes_meet(Access const& earlier, Access const& later, ir::Block const* replicas);
+  std::optional<Level> relation_of_roots(Access const& earlier, Access const& later, int warps);
+  std::optional<Level> relation_of_boxes(Access const& earlier, Access const& later, When when, int warps);
   Sums without_slots(Affine sum, Access const& earlier, When when);
   Affine bounded_above(Affine const& sum, Access const& of, Access const& other);
   [[nodiscard]] bool uniform(Affine const& sum) const;

@@ -131,20 +131,63 @@ bool written_by_someone(Value const& tensor, Function const& function) {
   return ir::parameter_of(tensor).direction != Direction::in || !function.is_kernel();
 }
 
-}  // namespace
-
-void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {
-  if (effect.space == Space::console || effect.space == Space::log || effect.completion == Completion::later) return;
-  if (effect.atomic && effect.access == ir::Access::read) return;  // the write stands for both
+/// Tells whether an effect is an access that needs an order with others.
+bool is_access(Op const& op, Effect const& effect) {
+  if (effect.space == Space::console || effect.space == Space::log || effect.completion == Completion::later)
+    return false;
+  if (effect.atomic && effect.access == ir::Access::read) return false;  // the write stands for both
+  if (effect.space != Space::shared) return true;
   // A peer writes at any time, so Liveness keeps the buffer's bytes for it alone. Readers wait for the phase of the
   // mbarrier that counts them.
-  if (effect.space == Space::shared && at_peer(op)) return;
+  if (at_peer(op)) return false;
+  Type const& type = op.operand(effect.operand)->type();
+  return type.is_buffer() || type.is_mbarrier();  // else an operand of wgmma in registers
+}
+
+bool is_tile(Value const* registers) { return registers != nullptr && registers->type().is_tile(); }
+
+/// Says which threads touch which elements, where the elect region around the op does not say it.
+void set_holders(Access& access, Sharing sharing, Value const* registers) {
+  switch (sharing) {
+    case Sharing::registers:
+      if (!is_tile(registers)) break;
+      access.holders = access.write ? Holders::owners : Holders::layout;
+      access.layout = registers->type().layout();
+      break;
+    case Sharing::rows:
+      access.holders = Holders::rows;
+      access.layout = access.op->result()->type().layout();
+      break;
+    case Sharing::chunks:
+      if (access.elected != Access::not_elected) break;
+      access.holders = Holders::chunks;
+      access.vector = access.op->as<CpAsyncOp>().vector;
+      break;
+  }
+}
+
+}  // namespace
+
+/// Gives the box of an access to global memory. `registers`: the tile or scalar that it moves, if any.
+Slice SharedAccesses::slice_in_global(Op const& op, Value const& named, Value const* registers) {
+  Value const& tensor = parameter_behind(named);
+  if (!op.info().names("offsets") || &named != &tensor) {  // elements at indices, or of a slice that begins anywhere
+    Slice slice;
+    slice.root = &tensor;
+    slice.whole = true;
+    return slice;
+  }
+  Extents const box = registers != nullptr     ? registers->type().shape()
+                      : op.info().names("map") ? copied_box(op)
+                                               : view_of(op)->type().shape();
+  return slice_of_tensor(op, tensor, box);
+}
+
+void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {
+  if (!is_access(op, effect)) return;
   Value const& operand = *op.operand(effect.operand);
   bool const in_global = operand.type().is_global();  // a buffer there, for which the ops' records say shared
-  if (effect.space == Space::shared && !operand.type().is_buffer() && !operand.type().is_mbarrier())
-    return;  // an operand of wgmma in registers
   Value const* const registers = registers_of(op, effect);
-  bool const tile = registers != nullptr && registers->type().is_tile();
 
   Access access;
   access.op = &op;
@@ -159,35 +202,13 @@ void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>
     access.slice = slice_of(operand);
     place_bytes(access);
   } else {
-    Value const &named = tensor_of(operand), &tensor = parameter_behind(named);
-    if (!access.write && !written_by_someone(tensor, function_)) return;
-    if (tile && registers->type().layout() == nullptr) return;  // before layouts nobody holds an element
-    if (op.info().names("offsets") && &named == &tensor) {
-      Extents const box = registers != nullptr     ? registers->type().shape()
-                          : op.info().names("map") ? copied_box(op)
-                                                   : view_of(op)->type().shape();
-      access.slice = slice_of_tensor(op, tensor, box);
-    } else {  // elements at indices, or of a slice that begins anywhere
-      access.slice.root = &tensor;
-      access.slice.whole = true;
-    }
+    Value const& named = tensor_of(operand);
+    if (!access.write && !written_by_someone(parameter_behind(named), function_)) return;
+    // Before layouts nobody holds an element.
+    if (is_tile(registers) && registers->type().layout() == nullptr) return;
+    access.slice = slice_in_global(op, named, registers);
   }
-  switch (effect.sharing) {
-    case Sharing::registers:
-      if (!tile) break;
-      access.holders = access.write ? Holders::owners : Holders::layout;
-      access.layout = registers->type().layout();
-      break;
-    case Sharing::rows:
-      access.holders = Holders::rows;
-      access.layout = op.result()->type().layout();
-      break;
-    case Sharing::chunks:
-      if (access.elected != Access::not_elected) break;
-      access.holders = Holders::chunks;
-      access.vector = op.as<CpAsyncOp>().vector;
-      break;
-  }
+  set_holders(access, effect.sharing, registers);
   into.push_back(std::move(access));
   if (!effect.atomic || memory_order(op) == MemoryOrder::relaxed) return;
   // The threads of an ordered atomic meet all others before it, and after it: as if it wrote every tensor.

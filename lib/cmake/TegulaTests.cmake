@@ -30,10 +30,13 @@ function(tegula_test_folder folder)
   endif()
 endfunction()
 
-# tegula_command_test(<name> LABELS <label>... COMMAND ...): a test that is a command of its own. Its time limit, and
-# that of test/support/main.cpp, stops a test that hangs: ten times the slowest seen on a busy machine of two cores.
+# tegula_command_test(<name> LABELS <label>... COMMAND ... [ENVIRONMENT ...] [EXPECT <regex>] [SKIP <regex>]
+#     [FOLDER <folder>])
+#   A test that is a command of its own. It must print EXPECT, if given, else succeed; printing SKIP skips it; it runs
+#   in FOLDER. Its time limit, and that of test/support/main.cpp, stops a test that hangs: ten times the slowest seen on
+#   a busy machine of two cores.
 function(tegula_command_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPECT;SKIP;FOLDER" "LABELS;COMMAND;ENVIRONMENT")
   add_test(NAME "${name}" COMMAND ${arg_COMMAND})
   set(timeout 3600)
   if(TEGULA_SANITIZE)
@@ -41,6 +44,15 @@ function(tegula_command_test name)
   endif()
   set_tests_properties("${name}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${timeout} SKIP_RETURN_CODE 4
     ENVIRONMENT "TEGULA_CACHE_DIR=${PROJECT_BINARY_DIR}/test/cache;${arg_ENVIRONMENT}")
+  if(arg_EXPECT)
+    set_tests_properties("${name}" PROPERTIES PASS_REGULAR_EXPRESSION "${arg_EXPECT}")
+  endif()
+  if(arg_SKIP)
+    set_tests_properties("${name}" PROPERTIES SKIP_REGULAR_EXPRESSION "${arg_SKIP}")
+  endif()
+  if(arg_FOLDER)
+    set_tests_properties("${name}" PROPERTIES WORKING_DIRECTORY "${arg_FOLDER}")
+  endif()
 endfunction()
 
 # tegula_row_labels(<variable> <file>): the rows of the line "// rows: N3 F44" among a file's first six, as "N3;F44".

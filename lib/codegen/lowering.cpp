@@ -7,6 +7,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "ir/builder.hpp"
+#include "ir/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -549,26 +550,17 @@ concept HasLowering = requires(OpStruct const& op, Operation const& of) {
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-template <class OpStruct>
-llvm::Value* lowered(Operation const& of) {
-  if constexpr (runs<OpStruct>)
-    return lower(of.op.as<OpStruct>(), of);
-  else
-    throw UserError(why_not_run(of.op.info(), ir::on_host), of.op.where());
-}
-
 }  // namespace
 
 llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
   Operation const operation{*this, builder_, op, operands};
-  switch (op.kind()) {
-#define TEGULA_OP(name)  \
-  case ir::OpKind::name: \
-    return lowered<ir::name>(operation);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
-  return nullptr;
+  return ir::visit_op(op.kind(), [&](auto type) -> llvm::Value* {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (runs<OpStruct>)
+      return codegen::lower(op.as<OpStruct>(), operation);
+    else
+      throw UserError(why_not_run(op.info(), ir::on_host), op.where());
+  });
 }
 
 }  // namespace tegula::codegen

@@ -39,9 +39,7 @@ std::string constants_of(std::string_view ir_text) {
 std::string passes_of(CompileOptions const& options) {
   if (!options.pipeline.empty()) return options.pipeline;
   if (options.target == Target::host) return transform::to_string(transform::host_pipeline());
-  return transform::to_string(transform::cuda_pipeline()) + "\n" +
-         transform::to_string(transform::cuda_block_pipeline()) + "\n" +
-         transform::to_string(transform::block_pipeline());
+  return transform::to_string(transform::cuda_pipeline()) + "\n" + transform::to_string(transform::block_pipeline());
 }
 
 }  // namespace
@@ -62,6 +60,10 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options, s
   key.add("facts", facts_text(options.facts)).add("constants", constants_of(ir_text));
   key.add("ir_hash", ir_hash.empty() ? support::hash_hex(ir_text) : std::string(ir_hash)).add("ir", ir_text);
   return std::move(key).str();
+}
+
+bool shows_places(CompileOptions const& options) {
+  return options.lines || options.checks.any() || options.profile.compiler;
 }
 
 std::string compiler_version() {

@@ -14,11 +14,16 @@ namespace tegula::compiler {
 /// - every compile option, and the passes of the target;
 /// - facts per parameter;
 /// - the constants of the kernel, captured values among them;
-/// - hash and text of the canonical IR without locations.
+/// - hash and text of the canonical IR, with locations where shows_places says so.
 ///
-/// Equal keys mean equal binaries up to source locations. tegula-cache compares keys field by field.
-/// `ir_hash`: of the text, where the caller has it already.
+/// Equal keys mean equal binaries. tegula-cache compares keys field by field. `ir_hash`: of the text, where the caller
+/// has it already.
 std::string cache_key(std::string_view ir_text, CompileOptions const& options, std::string_view ir_hash = {});
+
+/// Tells whether code shows source lines that the IR's text without locations lacks: line tables, messages of checks,
+/// phases of a profile. Asserts and records of the kernel's author have theirs as attributes. Other code is the same
+/// wherever its kernel stands, and is not compiled again when lines move.
+bool shows_places(CompileOptions const& options);
 
 /// Names the compiler: the version of Tegula, a hash of its sources, the version of LLVM.
 std::string compiler_version();

@@ -30,25 +30,11 @@
 #include "transform/simplify/contract_products.hpp"
 #include "transform/simplify/insert_checks.hpp"
 #include "transform/simplify/remove_asserts.hpp"
-#include "transform/tile/persistent_grid.hpp"
 
 namespace tegula::compiler {
 namespace {
 
 using support::DumpItem;
-
-/// True if the passes make block ops. Products become those of the tensor cores; loads of loops with stages and of
-/// persistent CTAs may become copies.
-bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {
-  bool found = false;
-  for (auto const& function : module.functions()) {
-    found = found || transform::is_persistent(*function, options);
-    ir::walk(*function, [&](ir::Op& op) {
-      found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0);
-    });
-  }
-  return found;
-}
 
 bool runs_on_host(ir::Module const& module) {
   bool result = true;
@@ -108,7 +94,6 @@ transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions co
   if (options.target == Target::host && runs_on_host(module)) return transform::host_pipeline();
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return transform::block_pipeline();
-  if (options.target == Target::cuda && becomes_block_ops(module, options)) return transform::cuda_block_pipeline();
   return default_pipeline(options.target);
 }
 
@@ -169,29 +154,30 @@ analysis::Spills spills(CompileOptions const& options) {
   return may_spill(options) ? analysis::Spills::allowed : analysis::Spills::refused;
 }
 
-/// Refuses a kernel that exceeds the budget. `warns`: says that it will spill, if no number of warps fits.
-void check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
+/// Refuses a kernel that exceeds the budget; gives that. `warns`: says that it will spill, if no number of warps fits.
+Budget check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
   Budget const budget = analysis::budget(kernel, target::gpu_target(options), spills(options));
   analysis::refuse_over_budget(budget, kernel);
-  if (!warns) return;
+  if (!warns) return budget;
   for (BrokenRule const& rule : budget.broken)
     if (rule.name == "registers")
       support::report_warning(fmt::format("compile: @{}: {}, so that values go to local memory and back; {}{}",
                                           kernel.name(), rule.sentence, rule.fix,
                                           rule.where.known() ? " (" + support::to_string(rule.where) + ")" : ""));
+  return budget;
 }
 
-/// Refuses a module that the passes have not prepared for the target.
-void check_lowered(ir::Module const& lowered, CompileOptions const& options, bool warns) {
-  if (options.target != Target::cuda) return;
+/// Refuses a module that the passes have not prepared for the target. Gives what it takes of a GPU.
+Budget check_lowered(ir::Module const& lowered, CompileOptions const& options, bool warns) {
+  if (options.target != Target::cuda) return {};
   check_properties(lowered);
-  check_budget(lowered.kernel(), options, warns);
+  return check_budget(lowered.kernel(), options, warns);
 }
 
-/// Calls a part of code generation. What it throws besides refusals becomes an InternalError that names a replay file.
+/// Calls a part of code generation of a checked module. What it throws besides refusals becomes an InternalError that
+/// names a replay file.
 template <class Make>
 auto generated(ir::Module const& lowered, CompileOptions const& options, Make const& make) {
-  check_lowered(lowered, options, true);
   try {
     return make();
   } catch (UserError const&) {
@@ -208,7 +194,9 @@ CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& opt
   support::Options const& environment = support::options();
   ir::Function const& kernel = lowered.kernel();
   auto const start = std::chrono::steady_clock::now();
+  LargestTile largest = check_lowered(lowered, options, true).largest;
   CompiledKernel result = generated(lowered, options, [&] { return generate(lowered, options); });
+  result.largest = std::move(largest);
   result.parameters = analysis::parameters_of(kernel);
   result.profile = analysis::profile_layout(kernel);
   codegen::append_launch_program(result.launch, analysis::launch_program(kernel));
@@ -231,7 +219,7 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
 bool may_spill(CompileOptions const& options) { return !options.exactly && options.pipeline.empty(); }
 
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
-  check_lowered(lowered, options, false);
+  (void)check_lowered(lowered, options, false);
   with_stack_for(lowered, [&] { return codegen::refuse_ptx(lowered, options), true; });
 }
 
@@ -247,6 +235,7 @@ std::string output(ir::Module const& lowered, CompileOptions const& options, std
   if (kind == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
   if (kind != "llvm" && kind != "asm") return emit(lowered, options).image;
   return with_stack_for(lowered, [&] {
+    (void)check_lowered(lowered, options, true);
     return generated(lowered, options, [&] {
       if (kind == "asm") return codegen::host_assembly(lowered, options);
       return host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options);
@@ -255,7 +244,17 @@ std::string output(ir::Module const& lowered, CompileOptions const& options, std
 }
 
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options) {
-  return emit(lower(module, options), options);
+  CompiledKernel result = emit(lower(module, options), options);
+  int number = 0;
+  for (auto const& function : module.functions())
+    ir::walk_pre_order(function->body(), [&](ir::Op& op) {
+      bool const here = result.largest.op < 0 && op.where().known() && op.where().line() == result.largest.line &&
+                        result.largest.file == op.where().file();
+      if (here) result.largest.op = number;
+      ++number;
+      return ir::Walk::advance;
+    });
+  return result;
 }
 
 }  // namespace tegula::compiler

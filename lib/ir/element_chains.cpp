@@ -15,6 +15,10 @@ using Cost = std::function<int(Value const&)>;
 /// its own accord, and hides latencies better then.
 constexpr int worth_an_order = 32;
 constexpr std::size_t long_chain = 24;
+/// Registers of a tile that leave few others (168 in all, and as many for a sum), and registers times ops of a chain on
+/// it that ptxas 13.0 spills: 200 to 1500 bytes of a thread for sigmoid, silu, elu and tanh of 128 x 256 elements.
+constexpr int large_tile = 64;
+constexpr std::size_t large_work = 768;
 
 bool in_chain(Op const& op) {
   return op.is(Family::elementwise) && op.result_count() == 1 && op.result()->type().is_tile() && op.pure();
@@ -83,9 +87,10 @@ class Chain {
     int const spared = most - std::max(start, alive);
     int widest = 0;
     for (Op const* op : chain_.ops) widest = std::max(widest, registers(*op->result()));
-    chain_.parts = std::max(widest / chain_registers, 1);
-    bool const is_long = chain_.ops.size() >= long_chain && chain_.parts > 1;
-    chain_.spared = is_long && spared >= worth_an_order ? spared : 0;
+    bool const is_long = chain_.ops.size() >= long_chain && spared >= worth_an_order;
+    bool const is_large = widest >= large_tile && static_cast<std::size_t>(widest) * chain_.ops.size() >= large_work;
+    chain_.parts = std::max(widest / (is_long ? chain_registers : large_tile_registers), 1);
+    chain_.spared = (is_long || is_large) && chain_.parts > 1 ? std::max(spared, 1) : 0;
     return chain_.by_elements() ? cut : 0;
   }
 

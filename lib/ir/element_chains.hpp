@@ -24,8 +24,9 @@ struct ElementChain {
   [[nodiscard]] int inside() const { return (spared + parts - 1) / parts; }
 };
 
-/// Registers of a tile that a thread takes through a chain at a time.
-inline constexpr int chain_registers = 2;
+/// Registers of a tile that a thread takes through a long chain at a time, and through a short one on a large tile.
+/// The more, the more latency is hidden; 16 of the latter need no spills.
+inline constexpr int chain_registers = 2, large_tile_registers = 16;
 
 /// Parts a block into chains and single ops, in order. `cost` gives the registers of a value in a thread.
 std::vector<ElementChain> element_chains(Block const& block, std::function<int(Value const&)> const& cost);

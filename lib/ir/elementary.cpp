@@ -9,4 +9,13 @@ bool is_function(Op const& op) {
   return costly && is_float(op.result()->type().element());
 }
 
+DeviceFormula device_formula(OpKind kind) {
+#define TEGULA_EXPANDED(struct_name, name, device, ...) \
+  if (kind == OpKind::struct_name) return DeviceFormula::device;
+#define TEGULA_EXPANDED_2(struct_name, ...) \
+  if (kind == OpKind::struct_name) return DeviceFormula::expansion;
+#include "tegula/math/elementary.def"
+  return DeviceFormula::exact;
+}
+
 }  // namespace tegula::ir

@@ -1,6 +1,8 @@
 // Tells the elementary functions from other arithmetic.
 #pragma once
 
+#include <cstdint>
+
 #include "ir/op.hpp"
 
 namespace tegula::ir {
@@ -11,5 +13,9 @@ bool is_expanded(OpInfo const& op);
 
 /// True for a function, root or quotient of floats, which no target computes in one pass of its arithmetic units.
 bool is_function(Op const& op);
+
+/// Says how a GPU computes a function of elements of at most 32 bits; see tegula/math/elementary.def.
+enum class DeviceFormula : std::uint8_t { exact, expansion, units, native, coarse };
+DeviceFormula device_formula(OpKind kind);
 
 }  // namespace tegula::ir

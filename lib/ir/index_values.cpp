@@ -14,8 +14,8 @@ namespace tegula::ir {
 namespace {
 
 /// Names the operands that are places.
-constexpr std::array<std::string_view, 8> places = {"offsets", "indices", "begin", "end",
-                                                    "lower",   "upper",   "step",  "extents"};
+constexpr std::array<std::string_view, 9> places = {"offsets", "indices", "places", "begin",  "end",
+                                                    "lower",   "upper",   "step",   "extents"};
 
 bool is_integer(Value const& value) {
   Type const& type = value.type();

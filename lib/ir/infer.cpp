@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/builder.hpp"
+#include "ir/visit_op.hpp"
 #include "ir/verify_layouts.hpp"
 #include "tegula/support/error.hpp"
 
@@ -302,6 +303,23 @@ void apply(Rule& rule, ConvertLayoutOp const&) {
   rule.result(rule.stated[0]);
 }
 
+void apply(Rule& rule, ItemOp const&) {
+  if (!rule.tile_operand("tile")) return;
+  rule.require(rule.operand("tile").elements() == 1, rule.says("tile") + " but must have one element");
+  rule.result(Type::scalar(rule.operand("tile").element()));
+}
+
+void apply(Rule& rule, ItemAtOp const&) {
+  if (!rule.tile_operand("tile")) return;
+  Type const& tile = rule.operand("tile");
+  auto const given = static_cast<int>(rule.all("places").size());
+  rule.require(given == tile.rank(), std::to_string(given) + (given == 1 ? " place, but " : " places, but ") +
+                                         rule.says("tile") + " with " + std::to_string(tile.rank()) +
+                                         (tile.rank() == 1 ? " axis" : " axes"));
+  for (int i = rule.position("places"); i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
+  rule.result(Type::scalar(tile.element()));
+}
+
 // Reductions, scans and products.
 void apply(Rule& rule, ReduceOp const& op) {
   if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
@@ -407,13 +425,10 @@ static void apply_rule(Rule& rule, OpStruct const& op) {
 }
 
 static void dispatch(Rule& rule, OpKind kind, void const* attributes) {
-  switch (kind) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return apply_rule(rule, *static_cast<name const*>(attributes));
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
+  visit_op(kind, [&](auto type) {
+    using OpStruct = typename decltype(type)::type;
+    apply_rule(rule, *static_cast<OpStruct const*>(attributes));
+  });
 }
 
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated) {

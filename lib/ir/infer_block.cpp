@@ -1,7 +1,10 @@
 // Types the block ops. verify_block.cpp checks the rules that types and attributes do not show.
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "ir/infer_rule.hpp"
+#include "layout/element_offsets.hpp"
 #include "layout/parts.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
@@ -47,12 +50,11 @@ void mbarrier_operand(Rule& rule, OperandOf place, bool array = false) {
       rule.says(place) + (rule.operand(place).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
 }
 void check_operand_count(Rule& rule, std::size_t max) {
-  rule.require(rule.operands.size() <= max,
-               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(max));
+  rule.require(rule.operands.size() <= max, fmt::format("{} operands but takes at most {}", rule.operands.size(), max));
 }
 void threads_at_barrier(Rule& rule, std::int64_t threads) {
   rule.require(threads >= 32 && threads <= 1024 && threads % 32 == 0,
-               "threads is " + std::to_string(threads) + " but whole warps meet: a multiple of 32, 32 to 1024");
+               fmt::format("threads is {} but whole warps meet: a multiple of 32, 32 to 1024", threads));
 }
 
 /// Gives the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
@@ -110,7 +112,7 @@ void bulk(Rule& rule, OperandOf shared) {
   Type const& view = rule.operand(shared);
   rule.require(view.element() == rule.operand("tensor").element(), rule.says("tensor") + " but " + rule.says(shared));
   std::int64_t const size = view.elements() * bytes(view.element());
-  rule.require(size % 16 == 0, rule.says(shared) + ": " + std::to_string(size) + " bytes, not a multiple of 16");
+  rule.require(size % 16 == 0, fmt::format("{}: {} bytes, not a multiple of 16", rule.says(shared), size));
 }
 
 }  // namespace
@@ -120,16 +122,16 @@ void apply(Rule& rule, BufferAllocOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   rule.require(rule.stated[0].is_buffer() || rule.stated[0].is_mbarrier(),
                "the result is " + to_string(rule.stated[0]) + " but must be shared, global or mbarrier");
-  rule.require(!rule.stated[0].is_global() || op.offset < 0, "offset " + std::to_string(op.offset) +
-                                                                 " belongs to shared memory, but the result is " +
-                                                                 to_string(rule.stated[0]));
+  rule.require(
+      !rule.stated[0].is_global() || op.offset < 0,
+      fmt::format("offset {} belongs to shared memory, but the result is {}", op.offset, to_string(rule.stated[0])));
   rule.require(rule.stated[0].is_global() || op.symbol.empty(),
                "symbol names buffers in global memory, but the result is " + to_string(rule.stated[0]));
   rule.require(std::has_single_bit(static_cast<std::uint64_t>(op.align)),
-               "align is " + std::to_string(op.align) + ", not a power of two up to 4096");
+               fmt::format("align is {}, not a power of two up to 4096", op.align));
   rule.require(!rule.stated[0].is_mbarrier() || op.align >= 8, "mbarriers are aligned to 8 bytes");
   rule.require(op.offset < 0 || op.offset % op.align == 0,
-               "offset " + std::to_string(op.offset) + " is not a multiple of align " + std::to_string(op.align));
+               fmt::format("offset {} is not a multiple of align {}", op.offset, op.align));
   rule.result(rule.stated[0]);
 }
 
@@ -245,10 +247,11 @@ void apply(Rule& rule, TensorMapOp const& op) {
                     "box " + list_text(op.box) + " for " + to_string(tensor) + ": one extent per axis"))
     return;
   std::int64_t const inner = op.box.back() * bytes(tensor.element());
-  rule.require(inner % 16 == 0, "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
+  rule.require(inner % 16 == 0, fmt::format("the box's last axis has {} bytes, not a multiple of 16", inner));
   std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{swizzle_bytes(op.swizzle)};
-  rule.require(inner <= span, "the box's last axis has " + std::to_string(inner) + " bytes, but a swizzle of " +
-                                  std::to_string(span) + " bytes takes at most that");
+  rule.require(
+      inner <= span,
+      fmt::format("the box's last axis has {} bytes, but a swizzle of {} bytes takes at most that", inner, span));
   rule.result(stated_box(rule, op.box) ? rule.stated[0] : Type::tensor_map(tensor.element(), op.box));
 }
 
@@ -273,10 +276,39 @@ void apply(Rule& rule, FreeTensorMapOp const&) {
   rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
 }
 
+/// Requires an index per axis of the tensor, of which the last one is a scalar, and at least one other is a tile of
+/// integers of this shape. `first`: the first tile's layout is that of all.
+static void row_indices(Rule& rule, int position, Extents const& shape) {
+  Type const& tensor = rule.operand(0);
+  int const given = static_cast<int>(rule.operands.size()) - position;
+  Type const* first = nullptr;
+  rule.require(given == tensor.rank(),
+               fmt::format("{}{} for tensor {}", given, given == 1 ? " index" : " indices", to_string(tensor)));
+  for (int i = position; !rule.failed && i < static_cast<int>(rule.operands.size()); ++i) {
+    Type const& index = rule.operand(i);
+    if (integer_scalar(index)) continue;
+    bool const tile = index.is_tile() && is_counting(index.element()) && index.shape() == shape;
+    if (first == nullptr) first = &index;
+    bool const last = i + 1 == static_cast<int>(rule.operands.size());
+    rule.require(tile && !last && index.layout() == first->layout(),
+                 rule.says(i) + " but must be an integer" +
+                     (last ? "" : ", or integers of shape " + layout::shape_text(shape) + ", all in one layout"));
+  }
+  rule.require(first != nullptr, "no index is a tile; state the rows");
+}
+
 void apply(Rule& rule, FetchOp const& op) {
   rule.require(op.share != 1, "share is 1; state the CTAs of the cluster that share the fetch, or leave it out");
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;
+  if (Type const& rows = rule.stated[0], &tensor = rule.operand("map"); tensor.is_tensor()) {
+    rule.require(rows.rank() == 2 && rows.element() == tensor.element(),
+                 "the result is " + to_string(rows) + ", not rows of " + to_string(tensor));
+    rule.require(op.share == 0, fmt::format("share is {}, but rows at indices are not shared", op.share));
+    if (!rule.failed) row_indices(rule, rule.position("offsets"), {rows.shape()[0], 1});
+    rule.result(rows);
+    return;
+  }
   box_fits(rule, rule.stated[0], "the result is " + to_string(rule.stated[0]));
   element_offsets(rule, "map");
   rule.result(rule.stated[0]);
@@ -329,11 +361,29 @@ void apply(Rule& rule, CpAsyncOp const& op) {
   rule.require(view.element() == rule.operand("tensor").element() && view.rank() <= rule.operand("tensor").rank(),
                rule.says("destination") + ", not a box of " + to_string(rule.operand("tensor")));
   std::int64_t const chunk = op.vector * bytes(view.element());
-  rule.require(chunk == 4 || chunk == 8 || chunk == 16, "vector " + std::to_string(op.vector) + " makes chunks of " +
-                                                            std::to_string(chunk) + " bytes, not 4, 8 or 16");
+  rule.require(chunk == 4 || chunk == 8 || chunk == 16,
+               fmt::format("vector {} makes chunks of {} bytes, not 4, 8 or 16", op.vector, chunk));
   rule.require(op.vector >= 1 && view.shape().back() % op.vector == 0,
-               rule.says("destination") + ": chunks of " + std::to_string(op.vector) + " do not divide the last axis");
+               fmt::format("{}: chunks of {} do not divide the last axis", rule.says("destination"), op.vector));
   element_offsets(rule, "tensor");
+}
+void apply(Rule& rule, CpAsyncGatherOp const& op) {
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
+      !shared_operand(rule, "destination"))
+    return;
+  Type const& view = rule.operand("destination");
+  if (!rule.require(view.element() == rule.operand("tensor").element() && view.rank() == 2,
+                    rule.says("destination") + ", not rows of " + to_string(rule.operand("tensor"))))
+    return;
+  std::int64_t const chunk = op.vector * bytes(view.element());
+  rule.require(chunk == 4 || chunk == 8 || chunk == 16,
+               fmt::format("vector {} makes chunks of {} bytes, not 4, 8 or 16", op.vector, chunk));
+  if (rule.require(op.vector >= 1 && view.shape().back() % op.vector == 0,
+                   fmt::format("{}: chunks of {} do not divide the last axis", rule.says("destination"), op.vector)))
+    row_indices(rule, rule.position("indices"), {view.shape()[0], view.shape()[1] / op.vector});
+  for (int i = rule.position("indices"); !rule.failed && i < static_cast<int>(rule.operands.size()); ++i)
+    rule.require(!rule.operand(i).is_tile() || rule.operand(i).layout() != nullptr,
+                 rule.operand_name(i) + " needs a layout");
 }
 void apply(Rule&, CpAsyncCommitOp const&) {}
 void apply(Rule&, CpAsyncWaitOp const&) {}
@@ -356,8 +406,8 @@ void apply(Rule& rule, WgmmaOp const&) {
                     rule.says("lhs") + " and " + rule.says("rhs") + " but the operands have 2 axes"))
     return;
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
-  rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
-                                                 " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
+  rule.require(a.shape()[1] == b.shape()[0],
+               fmt::format("dim 1 of lhs is {} but dim 0 of rhs is {}{}", a.shape()[1], b.shape()[0], both));
   rule.require(d.shape() == Extents{a.shape()[0], b.shape()[1]}, "the result is " + short_text(d) + both);
   rule.require(a.element() != Element::f64 && multiply_together(a.element(), b.element()),
                "no wgmma of these elements" + both + tensor_core_elements);
@@ -417,21 +467,26 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
                    list_text(op.registers) + " must state one number per partition");
   for (int i = 0; !rule.failed && i < partitions; ++i) {
     std::int64_t const registers = op.registers[i];
-    rule.require(registers == 0 || (isa::setmaxnreg.has(registers) && op.warps[i] % 4 == 0),
-                 "registers " + std::to_string(registers) + " for groups of " + std::to_string(op.warps[i]) +
-                     " warps: a multiple of 8 from 24 to 256, for whole warpgroups");
+    rule.require(
+        registers == 0 || (isa::setmaxnreg.has(registers) && op.warps[i] % 4 == 0),
+        fmt::format("registers {} for groups of {} warps: a multiple of 8 from 24 to 256, for whole warpgroups",
+                    registers, op.warps[i]));
   }
 }
 void apply(Rule& rule, ElectOp const& op) {
   rule.require(op.warp >= ElectOp::each_warp || op.warp == ElectOp::each_warpgroup,
-               "warp is " + std::to_string(op.warp) + "; state a number, -1 for each warp or -4 for each warpgroup");
+               fmt::format("warp is {}; state a number, -1 for each warp or -4 for each warpgroup", op.warp));
   bool const fills = op.ring > 0 && op.role == Role::producer, releases = op.ring > 0 && op.role == Role::consumer;
   rule.require(op.ring == 0 || op.role != Role::none,
-               "ring is " + std::to_string(op.ring) + " but role is none; state role = producer or role = consumer");
-  rule.require(op.stages == 0 || fills, "stages is " + std::to_string(op.stages) +
-                                            " but the region fills no ring; state ring and role = producer");
+               fmt::format("ring is {} but role is none; state role = producer or role = consumer", op.ring));
+  rule.require(op.stages == 0 || fills,
+               fmt::format("stages is {} but the region fills no ring; state ring and role = producer", op.stages));
   rule.require(op.lag == 0 || releases,
-               "lag is " + std::to_string(op.lag) + " but the region releases no ring; state ring and role = consumer");
+               fmt::format("lag is {} but the region releases no ring; state ring and role = consumer", op.lag));
+}
+void apply(Rule& rule, FillOp const& op) {
+  rule.require((op.ring > 0) == (op.stages > 0),
+               fmt::format("ring is {} but stages is {}; state both or neither", op.ring, op.stages));
 }
 void apply(Rule& rule, WarpIndexOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, ClusterRankOp const&) { rule.result(Type::index()); }
@@ -451,8 +506,9 @@ void apply(Rule& rule, FoldOp const& op) {
   rule.require(is_arithmetic(from.element()), rule.says("tile") + " but takes numbers");
   if (!rule.require(from.layout() != nullptr, rule.operand_name("tile") + " needs a layout")) return;
   layout::Layout const* const layout = layout::folded(*from.layout(), static_cast<int>(op.axis));
-  if (!rule.require(layout != nullptr, rule.says("tile") + ": axis " + std::to_string(op.axis) +
-                                           " moves over warps, or lanes move along it and another axis at once"))
+  if (!rule.require(layout != nullptr,
+                    fmt::format("{}: axis {} moves over warps, or lanes move along it and another axis at once",
+                                rule.says("tile"), op.axis)))
     return;
   rule.result(Type::tile(from.element(), layout->shape(), layout));
 }

@@ -1,11 +1,13 @@
 // Types the tile ops that access global memory, and messages to the host.
 #include "ir/infer_rule.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::ir {
 
 void check_offsets(Rule& rule, int axes, std::string const& of) {
   auto const given = static_cast<int>(rule.all("offsets").size());
-  rule.require(given == axes, std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for " + of);
+  rule.require(given == axes, fmt::format("{} offset{} for {}", given, given == 1 ? "" : "s", of));
 }
 
 static void offsets(Rule& rule) {
@@ -25,16 +27,16 @@ static void part_of(Rule& rule, Extents const& part, Type const& tile) {
   if (part.empty()) return;
   bool fits = tile.is_tile() && part.size() == tile.rank();
   for (int axis = 0; fits && axis < part.size(); ++axis) fits = part[axis] <= tile.shape()[axis];
-  rule.require(fits, "the part has " + std::to_string(part.size()) + " extents, the first is " +
-                         std::to_string(part[0]) + ", which is not a part of the box " + to_string(tile));
+  rule.require(fits, fmt::format("the part has {} extents, the first is {}, which is not a part of the box {}",
+                                 part.size(), part[0], to_string(tile)));
 }
 
 /// Requires axes of the tensor, in ascending order.
 static void nonnegative_axes(Rule& rule, Extents const& axes) {
   for (int i = 0; i < axes.size(); ++i)
     rule.require(axes[i] < rule.operand("tensor").rank() && (i == 0 || axes[i] > axes[i - 1]),
-                 "nonnegative names axis " + std::to_string(axes[i]) + ", but must name axes of " +
-                     to_string(rule.operand("tensor")) + " in ascending order");
+                 fmt::format("nonnegative names axis {}, but must name axes of {} in ascending order", axes[i],
+                             to_string(rule.operand("tensor"))));
 }
 
 void apply(Rule& rule, LoadOp const& op) {
@@ -64,7 +66,7 @@ static void indices_of(Rule& rule, Type const& elements) {
   Type const& tensor = rule.operand("tensor");
   auto const given = rule.all("indices").size();
   rule.require(static_cast<int>(given) == tensor.rank(),
-               std::to_string(given) + (given == 1 ? " index" : " indices") + " for tensor " + to_string(tensor));
+               fmt::format("{}{} for tensor {}", given, given == 1 ? " index" : " indices", to_string(tensor)));
   for (int i = rule.position("indices"); i < static_cast<int>(rule.operands.size()); ++i) {
     Type const& index = rule.operand(i);
     bool const alike =

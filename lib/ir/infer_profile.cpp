@@ -1,4 +1,6 @@
 // Types records and the ops of logs.
+#include <fmt/format.h>
+
 #include "ir/infer_rule.hpp"
 #include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
@@ -8,7 +10,7 @@ namespace {
 
 void number_operand(Rule& rule, std::size_t at) {
   rule.require(rule.operands.size() <= at + 1,
-               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(at + 1));
+               fmt::format("{} operands but takes at most {}", rule.operands.size(), at + 1));
   if (!rule.failed && rule.operands.size() == at + 1) rule.index_operand("value");
 }
 
@@ -16,15 +18,14 @@ void log_operand(Rule& rule) { rule.index_operand("log"); }
 
 void named(Rule& rule, Symbol name) {
   rule.require(!name.empty() && name.view().size() <= max_record_name,
-               "the name has " + std::to_string(name.view().size()) + " characters but must have 1 to " +
-                   std::to_string(max_record_name));
+               fmt::format("the name has {} characters but must have 1 to {}", name.view().size(), max_record_name));
 }
 
 /// Requires a buffer of 8-byte words for so many bytes.
 void words_for(Rule& rule, OperandOf place, bool fits, std::int64_t needed) {
   Type const& type = rule.operand(place);
   rule.require(fits && type.element() == Element::i64 && type.elements() * 8 >= needed,
-               rule.says(place) + " but must hold " + std::to_string(needed / 8) + " elements of i64");
+               fmt::format("{} but must hold {} elements of i64", rule.says(place), needed / 8));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ void apply(Rule& rule, RecordOp const& op) {
 
 void apply(Rule& rule, ProfileBeginOp const& op) {
   ProfileLayout const layout = log_layout(op);
-  rule.require((op.slots & (op.slots - 1)) == 0, "slots is " + std::to_string(op.slots) + ", not a power of two");
+  rule.require((op.slots & (op.slots - 1)) == 0, fmt::format("slots is {}, not a power of two", op.slots));
   words_for(rule, "buffer", rule.operand("buffer").is_global(), profile_buffer_bytes(layout));
   rule.require(rule.operands.size() <= 2, "more than two operands");
   if (!rule.failed && rule.operands.size() == 2)

@@ -11,23 +11,30 @@ namespace {
 
 constexpr int max_depth = 16;  // ops between a float and one that decides
 
+/// Tells whether the op gives no negative number, whatever its operands are.
+bool gives_no_negative(Op const& op) {
+  if (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>() || op.is<AbsOp>() || op.is<ExtentOp>()) return true;
+  return op.is<MulOp>() && op.lhs() == op.rhs();
+}
+
+/// Tells whether the op gives no negative number if its one operand is none.
+bool keeps_sign(Op const& op) {
+  if (op.is<BroadcastOp>() || op.is<ConvertLayoutOp>() || op.is<SplatOp>() || op.is<ExpandDimsOp>()) return true;
+  if (op.is<CastOp>()) return is_float(op.result()->type().element());
+  return op.is<ReduceOp>() && op.operand_count() == 1;
+}
+
 bool is_not_negative(Value const& value, int depth) {
   if (depth == 0) return false;
   if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
   Op const* const op = value.defining_op();
   if (op == nullptr) return false;
-  if (op->is<ExpOp>() || op->is<Exp2Op>() || op->is<SigmoidOp>() || op->is<AbsOp>() || op->is<ExtentOp>()) return true;
-  if (op->is<BroadcastOp>() || op->is<ConvertLayoutOp>() || op->is<SplatOp>() || op->is<ExpandDimsOp>())
-    return is_not_negative(*op->operand(), depth - 1);
-  if (op->is<CastOp>()) return is_float(op->result()->type().element()) && is_not_negative(*op->operand(), depth - 1);
-  if (op->is<ReduceOp>() && op->operand_count() == 1) return is_not_negative(*op->operand(), depth - 1);
-  if (op->is<MulOp>() && op->lhs() == op->rhs()) return true;
+  if (gives_no_negative(*op)) return true;
+  if (keeps_sign(*op)) return is_not_negative(*op->operand(), depth - 1);
+  auto const sides = [&] { return is_not_negative(*op->lhs(), depth - 1) && is_not_negative(*op->rhs(), depth - 1); };
   if (op->is<FmaOp>())
-    return (op->lhs() == op->rhs() ||
-            (is_not_negative(*op->lhs(), depth - 1) && is_not_negative(*op->rhs(), depth - 1))) &&
-           is_not_negative(*op->in<FmaOp>("addend"), depth - 1);
-  return (op->is<AddOp>() || op->is<MulOp>() || op->is<DivOp>()) && is_not_negative(*op->lhs(), depth - 1) &&
-         is_not_negative(*op->rhs(), depth - 1);
+    return (op->lhs() == op->rhs() || sides()) && is_not_negative(*op->in<FmaOp>("addend"), depth - 1);
+  return (op->is<AddOp>() || op->is<MulOp>() || op->is<DivOp>()) && sides();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ir/literal_parser.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -153,7 +155,7 @@ TypeKind LiteralParser::kind_named(std::string_view word) {
 Extents LiteralParser::extents_before_x(std::size_t begin) {
   Extents shape;
   while (auto const extent = lexer_.scan_extent()) {
-    if (shape.size() == max_rank) fail_at(begin, "more than " + std::to_string(max_rank) + " axes");
+    if (shape.size() == max_rank) fail_at(begin, fmt::format("more than {} axes", max_rank));
     shape.push_back(*extent);
   }
   return shape;
@@ -162,7 +164,7 @@ Extents LiteralParser::extents_before_x(std::size_t begin) {
 Type LiteralParser::mbarrier_type(std::size_t begin) {
   if (!accept("<")) return Type::mbarrier();
   std::int64_t const count = integer();
-  if (count < 1) fail_at(begin, "mbarrier<n> needs n of at least 1, found " + std::to_string(count));
+  if (count < 1) fail_at(begin, fmt::format("mbarrier<n> needs n of at least 1, found {}", count));
   expect(">");
   return Type::mbarrier({count});
 }
@@ -174,7 +176,7 @@ std::string LiteralParser::take_without_advance(TokenKind kind, std::string cons
 
 Type LiteralParser::tensor_type(std::size_t begin, Extents const& shape, Element item) const {
   for (std::int64_t const extent : shape)
-    if (extent != -1) fail_at(begin, "a tensor's extents are written ?, found " + std::to_string(extent));
+    if (extent != -1) fail_at(begin, fmt::format("a tensor's extents are written ?, found {}", extent));
   if (shape.empty()) fail_at(begin, "a tensor has at least one axis");
   return Type::tensor(item, shape.size());
 }
@@ -197,7 +199,7 @@ void LiteralParser::check_extents(std::size_t begin, Extents const& shape) const
     if (extent < 1)
       fail_at(begin, "a tile's extents are at least 1, found " + (extent < 0 ? "?" : std::to_string(extent)));
     if (extent > max_tile_elements / elements)
-      fail_at(begin, "a tile of more than " + std::to_string(max_tile_elements) + " elements");
+      fail_at(begin, fmt::format("a tile of more than {} elements", max_tile_elements));
     elements *= extent;
   }
 }
@@ -271,7 +273,7 @@ Extents LiteralParser::extents() {
   Extents result;
   expect("[");
   while (!at("]")) {
-    if (result.size() == max_rank) fail("more than " + std::to_string(max_rank) + " axes");
+    if (result.size() == max_rank) fail(fmt::format("more than {} axes", max_rank));
     result.push_back(integer());
     if (!at("]")) expect(",");
   }
@@ -359,7 +361,7 @@ location LiteralParser::where() {
   std::size_t const begin = token_.begin;
   std::int64_t const line = integer();
   if (line < 1 || line > std::numeric_limits<std::uint32_t>::max())
-    fail_at(begin, "a line number is from 1 to 4294967295, found " + std::to_string(line));
+    fail_at(begin, fmt::format("a line number is from 1 to 4294967295, found {}", line));
   expect(")");
   return {file.c_str(), static_cast<std::uint32_t>(line)};
 }

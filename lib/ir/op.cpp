@@ -1,5 +1,7 @@
 #include "ir/op.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -55,8 +57,7 @@ void* Op::checked(OpKind wanted) const {
 
 Value* Op::operand() const {
   if (operand_count() != 1)
-    throw InternalError("op " + std::string(info_->mnemonic) + " has " + std::to_string(operand_count()) +
-                        " operands, not one");
+    throw InternalError(fmt::format("op {} has {} operands, not one", info_->mnemonic, operand_count()));
   return operand(0);
 }
 

@@ -1,5 +1,7 @@
 #include "ir/op_info.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/hana/for_each.hpp>
@@ -214,7 +216,7 @@ std::string why_out_of_bounds(OpKind kind, void const* op) {
   for (FieldRef const& field : fields_of(kind, const_cast<void*>(op))) {
     auto const [min, max] = field.range;
     auto const out_of_bounds = [&, min = min, max = max](std::string const& name, std::int64_t value) {
-      return name + " is " + std::to_string(value) + ", not " + std::to_string(min) + " to " + std::to_string(max);
+      return fmt::format("{} is {}, not {} to {}", name, value, min, max);
     };
     auto const outside = [min = min, max = max](std::int64_t value) { return value < min || value > max; };
     if (field.kind == FieldKind::integer) {
@@ -223,7 +225,7 @@ std::string why_out_of_bounds(OpKind kind, void const* op) {
     } else if (field.kind == FieldKind::extents) {
       auto const& list = *static_cast<Extents const*>(field.data);
       for (int i = 0; i < list.size(); ++i)
-        if (outside(list[i])) return out_of_bounds(std::string(field.name) + "[" + std::to_string(i) + "]", list[i]);
+        if (outside(list[i])) return out_of_bounds(fmt::format("{}[{}]", field.name, i), list[i]);
     }
   }
   return {};

@@ -245,6 +245,46 @@ class Parser : LiteralParser {
     define(name, *into.add_parameter(kind, list));
   }
 
+  /// Reads the number of an attribute of a function, which lies within bounds.
+  std::int64_t bounded(std::string const& what, std::int64_t min, std::int64_t max) {
+    expect("=");
+    std::size_t const begin = token_.begin;
+    std::int64_t const number = integer();
+    if (number < min || number > max)
+      fail_at(begin, what + " is from " + std::to_string(min) + " to " + std::to_string(max) + ", found " +
+                         std::to_string(number));
+    return number;
+  }
+
+  void signature(Function& created) {
+    expect("(");
+    if (!at(")")) {
+      do parameter(created);
+      while (accept(","));
+    }
+    expect(")");
+    if (!accept("->")) return;
+    expect("(");
+    do created.results.push_back(type());
+    while (accept(","));
+    expect(")");
+  }
+
+  void function_attributes(Function& created) {
+    if (accept_word("noinline"))
+      created.inlining = Inline::no;
+    else if (accept_word("inline"))
+      created.inlining = Inline::yes;
+    if (accept_word("warps")) created.warps = static_cast<int>(bounded("warps", 1, 64));
+    if (accept_word("cluster")) created.cluster = static_cast<int>(bounded("cluster", 1, 16));
+    if (accept_word("ctas")) created.ctas = static_cast<int>(bounded("ctas", 1, 32));
+    if (accept_word("plan")) {
+      expect("=");
+      created.plan = take(TokenKind::string, "a text in quotes");
+    }
+    if (accept_word("shared")) created.shared = bounded("shared", 0, bounds::shared_offset.max);
+  }
+
   void function(Module& module) {
     bool const is_kernel = accept_word("kernel");
     if (!is_kernel && !accept_word("function")) expected("kernel or function");
@@ -255,57 +295,8 @@ class Parser : LiteralParser {
     used_.clear();
     visible_.clear();
     scope_.clear();
-    expect("(");
-    if (!at(")")) {
-      do parameter(created);
-      while (accept(","));
-    }
-    expect(")");
-    if (accept("->")) {
-      expect("(");
-      do created.results.push_back(type());
-      while (accept(","));
-      expect(")");
-    }
-    if (accept_word("noinline"))
-      created.inlining = Inline::no;
-    else if (accept_word("inline"))
-      created.inlining = Inline::yes;
-    if (accept_word("warps")) {
-      expect("=");
-      std::size_t const value_begin = token_.begin;
-      std::int64_t const warps = integer();
-      if (warps < 1 || warps > 64) fail_at(value_begin, "warps is from 1 to 64, found " + std::to_string(warps));
-      created.warps = static_cast<int>(warps);
-    }
-    if (accept_word("cluster")) {
-      expect("=");
-      std::size_t const value_begin = token_.begin;
-      std::int64_t const cluster = integer();
-      if (cluster < 1 || cluster > 16)
-        fail_at(value_begin, "cluster is from 1 to 16, found " + std::to_string(cluster));
-      created.cluster = static_cast<int>(cluster);
-    }
-    if (accept_word("ctas")) {
-      expect("=");
-      std::size_t const value_begin = token_.begin;
-      std::int64_t const ctas = integer();
-      if (ctas < 1 || ctas > 32) fail_at(value_begin, "ctas is from 1 to 32, found " + std::to_string(ctas));
-      created.ctas = static_cast<int>(ctas);
-    }
-    if (accept_word("plan")) {
-      expect("=");
-      created.plan = take(TokenKind::string, "a text in quotes");
-    }
-    if (accept_word("shared")) {
-      expect("=");
-      std::size_t const value_begin = token_.begin;
-      created.shared = integer();
-      constexpr std::int64_t max_shared = bounds::shared_offset.max;
-      if (created.shared < 0 || created.shared > max_shared)
-        fail_at(value_begin,
-                "shared is from 0 to " + std::to_string(max_shared) + ", found " + std::to_string(created.shared));
-    }
+    signature(created);
+    function_attributes(created);
     // A declaration ends its line; a body may begin on the next one.
     bool const located = token_.kind == TokenKind::identifier && token_.text == "loc";
     bool const ends = token_.kind == TokenKind::end || token_.starts_line || located;

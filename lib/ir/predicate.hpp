@@ -12,4 +12,11 @@ constexpr Predicate swapped(Predicate predicate) {
   return table[static_cast<int>(predicate)];
 }
 
+/// Gives the predicate that holds where this one does not, of numbers that are ordered: `a < b` is not `a >= b`.
+constexpr Predicate negated(Predicate predicate) {
+  constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
+                                 Predicate::gt, Predicate::le, Predicate::lt};
+  return table[static_cast<int>(predicate)];
+}
+
 }  // namespace tegula::ir

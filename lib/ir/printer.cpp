@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -98,7 +100,7 @@ std::string field_text(FieldRef const& field) {
     case FieldKind::extents: {
       std::string text = "[";
       for (std::int64_t const value : field_as<Extents>(field))
-        text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+        text += fmt::format("{}{}", text.size() > 1 ? ", " : "", value);
       return text + "]";
     }
     case FieldKind::constant:
@@ -183,7 +185,7 @@ class Printer {
     out_ << to_string(type);
     std::string text = tegula::to_string(attributes.facts);
     if (attributes.multiple_of != 1)
-      text += (text.empty() ? "" : ", ") + ("multiple_of = " + std::to_string(attributes.multiple_of));
+      text += fmt::format("{}multiple_of = {}", text.empty() ? "" : ", ", attributes.multiple_of);
     if (!text.empty()) out_ << " {" << text << '}';
   }
 
@@ -269,7 +271,7 @@ class Printer {
     if (name.front() >= '0' && name.front() <= '9') name.insert(0, "_");
     if (name.front() == '.') name.front() = '_';
     std::string candidate = name;
-    while (!taken_.insert(candidate).second) candidate = name + "_" + std::to_string(++next_suffix_[name]);
+    while (!taken_.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++next_suffix_[name]);
     return candidate;
   }
 

@@ -1,5 +1,7 @@
 #include "ir/shared_frame.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -59,7 +61,7 @@ std::string to_string(SharedUser const& user) {
       return to_string(*user.op->result());
     case BufferKind::scratch:
       return std::string(user.op->info().mnemonic) +
-             (user.op->where().known() ? " at line " + std::to_string(user.op->where().line()) : "");
+             (user.op->where().known() ? fmt::format(" at line {}", user.op->where().line()) : "");
     case BufferKind::virtual_buffer:
       return "call of @" + std::string(user.op->as<CallOp>().callee.view());
   }
@@ -110,13 +112,12 @@ std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, st
   std::stable_sort(parts.begin(), parts.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min(parts.size(), max_named); ++i)
-    words.push_back(parts[i].second + " " + std::to_string(parts[i].first));
+    words.push_back(fmt::format("{} {}", parts[i].second, parts[i].first));
   std::int64_t others = 0;
   for (std::size_t i = max_named; i < parts.size(); ++i) others += parts[i].first;
-  if (others > 0) words.push_back(std::to_string(parts.size() - max_named) + " others " + std::to_string(others));
-  if (rest > 0) words.push_back("gaps " + std::to_string(rest));
-  return "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(allowed) + " allowed; " +
-         support::joined(words, ", ");
+  if (others > 0) words.push_back(fmt::format("{} others {}", parts.size() - max_named, others));
+  if (rest > 0) words.push_back(fmt::format("gaps {}", rest));
+  return fmt::format("shared memory: {} bytes needed, {} allowed; {}", needed, allowed, support::joined(words, ", "));
 }
 
 Value* shared_base(Function const& function) {

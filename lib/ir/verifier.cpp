@@ -1,5 +1,7 @@
 #include "ir/verifier.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -73,6 +75,20 @@ class Verifier {
 
   // ---- functions
 
+  void check_parameters(Function const& function, std::string const& at) {
+    for (int i = 0; i < function.parameter_count(); ++i) {
+      Type const& type = function.parameter(i)->type();
+      if (std::string const wrong = why_not_a_type(type); !wrong.empty())
+        error(fmt::format("{}parameter {}: {}", at, i, wrong), function.where);
+      bool const taken = type.is_tensor() || type.is_scalar() || (type.is_tile() && !function.is_kernel());
+      if (!taken)
+        error(fmt::format("{}parameter {} is {}{}", at, i, to_string(type),
+                          function.is_kernel() ? "; kernels take tensors and scalars"
+                                               : "; functions take tensors, scalars and tiles"),
+              function.where);
+    }
+  }
+
   void check_function(Function const& function) {
     function_ = &function;
     visible_.clear();
@@ -81,22 +97,12 @@ class Verifier {
     if (function.name().empty()) error("a function without a name", function.where);
     if (function.parameter_attributes().size() != static_cast<std::size_t>(function.parameter_count()))
       return error(at + "parameters and their attributes differ in number", function.where);
-    for (int i = 0; i < function.parameter_count(); ++i) {
-      Type const& type = function.parameter(i)->type();
-      if (std::string const wrong = why_not_a_type(type); !wrong.empty())
-        error(at + "parameter " + std::to_string(i) + ": " + wrong, function.where);
-      bool const taken = type.is_tensor() || type.is_scalar() || (type.is_tile() && !function.is_kernel());
-      if (!taken)
-        error(at + "parameter " + std::to_string(i) + " is " + to_string(type) +
-                  (function.is_kernel() ? "; kernels take tensors and scalars"
-                                        : "; functions take tensors, scalars and tiles"),
-              function.where);
-    }
+    check_parameters(function, at);
     if (function.shared >= 0 && (function.is_kernel() || function.parameter_count() == 0 ||
                                  function.parameter(function.parameter_count() - 1)->type() != Type::index()))
-      error(at + "shared = " + std::to_string(function.shared) +
-                (function.is_kernel() ? ", but only functions state it"
-                                      : ", but the last parameter, the offset of that memory, is not an i64"),
+      error(fmt::format("{}shared = {}{}", at, function.shared,
+                        function.is_kernel() ? ", but only functions state it"
+                                             : ", but the last parameter, the offset of that memory, is not an i64"),
             function.where);
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel does not give results", function.where);
     for (Type const& type : function.results)
@@ -143,7 +149,7 @@ class Verifier {
   // ---- blocks
 
   void check_block(Block const& block, Op const* parent, int depth) {
-    if (depth > max_nesting) return error(*parent, "blocks nested deeper than " + std::to_string(max_nesting));
+    if (depth > max_nesting) return error(*parent, fmt::format("blocks nested deeper than {}", max_nesting));
     std::vector<Value const*> mine;
     auto const show = [&](Value const& value) {
       visible_.insert(&value);
@@ -191,16 +197,16 @@ class Verifier {
     for (int i = 0; i < op.operand_count(); ++i) {
       Value const* const value = op.operand(i);
       if (value == nullptr)
-        error(op, named(op, "operand " + std::to_string(i) + " is missing"));
+        error(op, named(op, fmt::format("operand {} is missing", i)));
       else if (visible_.count(value) == 0)
-        error(op, named(op, "operand " + std::to_string(i) + " (" + to_string(*value) + ") is not visible here"));
+        error(op, named(op, fmt::format("operand {} ({}) is not visible here", i, to_string(*value))));
       operands_good = operands_good && value != nullptr;
     }
     if (!operands_good) return;
     bool const typed = check_types(op);
     int const blocks = block_count_of(op);
     if (op.block_count() != blocks)
-      return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
+      return error(op, named(op, fmt::format("{} blocks but has {}", op.block_count(), blocks)));
     match<void>(op, on<ForOp>([&] { check_loop(op); }),
                 on<RepeatOp>([&] { check_arguments(op, types_of(op.operands())); }), on<IfOp>([&] {
                   if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
@@ -235,7 +241,7 @@ class Verifier {
     check_arguments(op, wanted);
     if (Op const* const step = Loop(op).step()->defined_by<ConstantOp>(); step != nullptr) {
       auto const value = static_cast<std::int64_t>(step->as<ConstantOp>().value.bits);
-      if (value < 1) error(op, "for: step is " + std::to_string(value) + " but must be at least 1");
+      if (value < 1) error(op, fmt::format("for: step is {} but must be at least 1", value));
     }
   }
 
@@ -263,8 +269,8 @@ class Verifier {
     if (given != wanted)
       return error(op, "call: @" + callee->name() + " takes " + text_of(wanted) + " but is given " + text_of(given));
     if (op.as<CallOp>().virtual_bytes != callee->shared)
-      return error(op, "call: virtual = " + std::to_string(op.as<CallOp>().virtual_bytes) + ", but @" + callee->name() +
-                           " says shared = " + std::to_string(callee->shared));
+      return error(op, fmt::format("call: virtual = {}, but @{} says shared = {}", op.as<CallOp>().virtual_bytes,
+                                   callee->name(), callee->shared));
     if (callee->results != result_types(op))
       return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " +
                            text_of(result_types(op)));

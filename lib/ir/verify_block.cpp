@@ -1,5 +1,7 @@
 #include "ir/verify_block.hpp"
 
+#include <fmt/format.h>
+
 #include "ir/accesses.hpp"
 #include "ir/families.hpp"
 #include "ir/match.hpp"
@@ -45,11 +47,10 @@ std::string offsets_fit(Op const& view) {
     if (!constant(*view.in<ViewOp>("offsets", axis), offset)) continue;
     std::int64_t const extent = axis < drop ? 1 : result.shape()[axis - drop];
     if (offset < 0 || offset + extent > source.shape()[axis])
-      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " leaves " +
-             to_string(source);
+      return fmt::format("offset {} along axis {} leaves {}", offset, axis, to_string(source));
     if (offset % extent != 0)
-      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " is not a multiple of the " +
-             std::to_string(extent) + " elements of the view";
+      return fmt::format("offset {} along axis {} is not a multiple of the {} elements of the view", offset, axis,
+                         extent);
   }
   return {};
 }
@@ -60,13 +61,11 @@ std::string partitions_fit(Op const& op, Function const& function) {
   std::int64_t warps = 0;
   for (int i = 0; i < attributes.warps.size(); ++i) {
     if (attributes.registers[i] != 0 && warps % 4 != 0)
-      return "partition " + std::to_string(i) + " starts at warp " + std::to_string(warps) +
-             "; one with registers starts at a whole warpgroup";
+      return fmt::format("partition {} starts at warp {}; one with registers starts at a whole warpgroup", i, warps);
     warps += attributes.warps[i] * attributes.replicas[i];
   }
   if (warps != function.warps)
-    return "its partitions take " + std::to_string(warps) + " warps but @" + function.name() + " has " +
-           std::to_string(function.warps);
+    return fmt::format("its partitions take {} warps but @{} has {}", warps, function.name(), function.warps);
   for (int i = 0; i < op.block_count(); ++i)
     if (op.block(i).argument_count() != 1 || op.block(i).argument(0)->type() != Type::index())
       return "each block takes one i64, the number of its group";
@@ -89,7 +88,7 @@ std::string barrier_fits(Op const& op) {
                                                      "warp_specialize; use a named barrier with an id and threads";
   std::int64_t id = 0;
   if (constant(*op.in("id"), id) && (id < 1 || id >= isa::named_barriers))
-    return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";
+    return fmt::format("id {}, but named barriers are 1 to 15 and 0 is the CTA's", id);
   return {};
 }
 
@@ -102,7 +101,7 @@ std::string has_log(Op const& op) {
 }  // namespace
 
 int block_count_of(Op const& op) {
-  if (is_loop(op) || op.is<ElectOp>()) return 1;
+  if (is_loop(op) || op.is<ElectOp>() || op.is<FillOp>()) return 1;
   if (op.is<IfOp>()) return 2;
   return op.is<WarpSpecializeOp>() ? op.as<WarpSpecializeOp>().warps.size() : 0;
 }
@@ -132,7 +131,13 @@ std::string why_not_here(Op const& op, Function const& function) {
         if (std::string outside = offsets_fit(op); !outside.empty()) return outside;
         return why_layouts_differ(op);
       }),
-      on<BarrierOp, BarrierArriveOp>([&]() -> Where { return barrier_fits(op); }),
+      on<BarrierOp, BarrierArriveOp>([&]() -> Where { return barrier_fits(op); }), on<FillOp>([&]() -> Where {
+        if (around<ElectOp>(op) != nullptr) return "all threads fill, but elect leaves one";
+        return op.block().argument_count() == 0 ? std::string() : "its block does not take arguments";
+      }),
+      on<CpAsyncGatherOp>([&]() -> Where {
+        return around<ElectOp>(op) == nullptr ? std::string() : "the owners of rows copy them, but elect leaves one";
+      }),
       on<WarpSpecializeOp>([&]() -> Where { return partitions_fit(op, function); }), on<ElectOp>([&]() -> Where {
         if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
         return op.block().argument_count() == 0 ? std::string() : "its block does not take arguments";

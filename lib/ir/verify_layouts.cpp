@@ -1,5 +1,7 @@
 #include "ir/verify_layouts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/element_offsets.hpp"
@@ -30,8 +32,8 @@ std::string buffer_aligned(Value const& view, std::int64_t alignment) {
   }
   if (producer == nullptr || !producer->is<BufferAllocOp>() || producer->as<BufferAllocOp>().align % alignment == 0)
     return {};
-  return to_string(*at) + " is aligned to " + std::to_string(producer->as<BufferAllocOp>().align) +
-         " bytes, but its layout needs align = " + std::to_string(alignment) + " here";
+  return fmt::format("{} is aligned to {} bytes, but its layout needs align = {} here", to_string(*at),
+                     producer->as<BufferAllocOp>().align, alignment);
 }
 
 std::string buffer_without_layout(Op const& op) {
@@ -160,7 +162,7 @@ std::string why_not_in_registers(Extents const& shape, layout::Layout const& lay
     if (layout.outputs()[static_cast<std::size_t>(i)] != layout::axis_dim(i))
       return "the layout does not lead to the axes";
   if (layout.shape() != shape) return "the layout is for a tile of " + layout::shape_text(layout.shape());
-  if (layout.lanes() != 32) return "the layout has " + std::to_string(layout.lanes()) + " lanes, not 32";
+  if (layout.lanes() != 32) return fmt::format("the layout has {} lanes, not 32", layout.lanes());
   if (!layout.surjective()) return "the layout leaves elements without a register";
   return {};
 }

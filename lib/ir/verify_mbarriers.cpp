@@ -1,5 +1,7 @@
 #include "ir/verify_mbarriers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -94,8 +96,7 @@ class Lives {
   std::string name_of(std::size_t object) const {
     for (Array const& array : arrays_)
       if (object >= array.first && object < array.first + array.count)
-        return to_string(*array.alloc->result()) +
-               (array.count > 1 ? "[" + std::to_string(object - array.first) + "]" : "");
+        return to_string(*array.alloc->result()) + (array.count > 1 ? fmt::format("[{}]", object - array.first) : "");
     return "mbarrier";
   }
 
@@ -181,7 +182,7 @@ class Lives {
       partition_->changed[i] = &op;
       partition_->used[i] = true;
       if (objects->exact && partition_->replicas > 1)
-        error(op, "each of " + std::to_string(partition_->replicas) + " groups does it to " + name_of(i));
+        error(op, fmt::format("each of {} groups does it to {}", partition_->replicas, name_of(i)));
     }
     if (to == dead) array_of(buffer_of(*op.in("mbarrier")))->invalidated = &op;
   }
@@ -265,9 +266,8 @@ class Lives {
       initialised += (state_[i] & (live | dead)) != 0 ? 1 : 0;
     }
     if (ended != 0 && ended != initialised)
-      error(*array.invalidated, std::to_string(ended) + " of the " + std::to_string(initialised) +
-                                    " initialised objects of " + to_string(*array.alloc->result()) +
-                                    " are invalidated; all or none");
+      error(*array.invalidated, fmt::format("{} of the {} initialised objects of {} are invalidated; all or none",
+                                            ended, initialised, to_string(*array.alloc->result())));
   }
 
   // ---- bytes
@@ -290,9 +290,9 @@ class Lives {
         continue;
       for (std::size_t i = array.first; i < array.first + array.count; ++i)
         if ((state_[i] & live) != 0 && covers(begin, size, i))
-          return error(op, (buffer == nullptr ? "its shared memory" : to_string(*buffer->result())) + " at bytes " +
-                               std::to_string(begin) + " to " + std::to_string(begin + size) + " overlaps " +
-                               name_of(i) + ", which lives until mbarrier_inval");
+          return error(op, fmt::format("{} at bytes {} to {} overlaps {}, which lives until mbarrier_inval",
+                                       buffer == nullptr ? "its shared memory" : to_string(*buffer->result()), begin,
+                                       begin + size, name_of(i)));
     }
   }
 

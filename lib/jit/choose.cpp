@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "abi/pass_options.hpp"
 #include "jit/estimate.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
+#include "jit/remembered.hpp"
 #include "runtime/tuned_table.hpp"
 #include "support/diagnostics.hpp"
 #include "support/locks.hpp"
@@ -64,25 +65,7 @@ std::optional<VariantChoice> by_table(KernelRef const& kernels, Problem const& p
 
 /// Remembers choices. Where objects of one name and number of kernels follow each other at an address, the choice may
 /// be another's: it decides speed alone.
-class Choices {
- public:
-  using Key = std::tuple<void const*, char const*, int, int, Problem>;
-  std::optional<int> find(Key const& key) {
-    std::shared_lock const lock(mutex_);
-    auto const at = kept_.find(key);
-    return at == kept_.end() ? std::nullopt : std::optional(at->second);
-  }
-  void add(Key key, int number) {
-    std::unique_lock const lock(mutex_);
-    if (kept_.size() >= max_kept) kept_.clear();
-    kept_.emplace(std::move(key), number);
-  }
-
- private:
-  static constexpr std::size_t max_kept = 4096;
-  support::SharedMutex mutex_;
-  std::map<Key, int> kept_;
-};
+using Choices = Remembered<std::tuple<void const*, char const*, int, int, Problem>>;
 Choices& choices() {
   static constinit support::PerProcess<Choices> all;
   return all.get();
@@ -91,8 +74,8 @@ Choices& choices() {
 int number_for(KernelRef const& kernels, std::span<Argument const> arguments, GridOverride const& grid, device where) {
   Problem problem = runtime::problem_of(arguments);
   if (grid.given) problem.insert(problem.end(), grid.extents, grid.extents + grid.rank);
-  Choices::Key key{kernels.kernel, kernels.name, kernels.members, where.is_host() ? -1 : where.number(),
-                   std::move(problem)};
+  std::tuple key(kernels.kernel, kernels.name, kernels.members, where.is_host() ? -1 : where.number(),
+                 std::move(problem));
   if (std::optional<int> const known = choices().find(key)) return *known;
   int const number = choose(kernels, arguments, grid, where).number;
   choices().add(std::move(key), number);

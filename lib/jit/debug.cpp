@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "jit/choose.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/launch_options.hpp"
+#include "jit/traced.hpp"
 #include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
@@ -54,7 +55,7 @@ class DebugExecutor final : public trace::Eager {
                            type.element(),
                            type.is_tensor() ? type.rank() : 0,
                            {}});
-    return *function_.add_parameter(type, attributes, "argument" + std::to_string(number + 1));
+    return *function_.add_parameter(type, attributes, fmt::format("argument{}", number + 1));
   }
   void grid(std::vector<std::int64_t> const& extents) override {
     if (!first_block_) return;

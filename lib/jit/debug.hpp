@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/kernel_cache.hpp"
+#include "tegula/jit/launcher.hpp"
 #include "tegula/runtime/argument.hpp"
 
 namespace tegula::jit {

@@ -83,18 +83,21 @@ class Specialized {
 
 std::vector<analysis::TensorSize> sizes_of(std::span<Argument const> arguments) {
   std::vector<analysis::TensorSize> sizes;
-  for (Argument const& argument : arguments) {
-    analysis::TensorSize& size = sizes.emplace_back();
-    size.element = argument.element;
-    for (int axis = 0; argument.kind == ParameterKind::tensor && axis < argument.rank; ++axis) {
-      size.extents.push_back(argument.extents[axis]);
-      size.strides.push_back(argument.strides[axis]);
-    }
-  }
+  for (Argument const& argument : arguments) sizes.push_back(size_of(argument));
   return sizes;
 }
 
 }  // namespace
+
+analysis::TensorSize size_of(Argument const& argument) {
+  analysis::TensorSize size;
+  size.element = argument.element;
+  for (int axis = 0; argument.kind == ParameterKind::tensor && axis < argument.rank; ++axis) {
+    size.extents.push_back(argument.extents[axis]);
+    size.strides.push_back(argument.strides[axis]);
+  }
+  return size;
+}
 
 Executor executor_of(device where) {
   Executor result{nullptr, where.limits().processors};
@@ -114,6 +117,22 @@ Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> a
   if (grid.given) extents.assign(grid.extents, grid.extents + grid.rank);
   specialized.take_block(extents);
   return analysis::estimate(specialized.kernel(), sizes_of(arguments), extents, options, executor);
+}
+
+std::vector<Estimate> estimates_of_splits(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
+                                          CompileOptions options, std::span<int const> splits,
+                                          Executor const& executor) {
+  transform::check_options(options);
+  Specialized specialized(kernel, arguments);
+  std::vector<std::int64_t> const extents = specialized.grid();
+  specialized.take_block(extents);
+  std::vector<analysis::TensorSize> const sizes = sizes_of(arguments);
+  std::vector<Estimate> result;
+  for (int const split : splits) {
+    options.split = split;
+    result.push_back(analysis::estimate(specialized.kernel(), sizes, extents, options, executor));
+  }
+  return result;
 }
 
 }  // namespace tegula::jit

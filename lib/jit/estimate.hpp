@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "analysis/launch_cost.hpp"
 #include "tegula/abi/compile_options.hpp"
@@ -16,9 +17,17 @@ using analysis::Executor;
 
 Executor executor_of(device where);
 
+/// Describes an argument; a scalar has no extents.
+analysis::TensorSize size_of(Argument const& argument);
+
 /// Estimates a launch (analysis/launch_cost.hpp). The kernel is traced, not compiled: extents and numbers take the
 /// place of its symbols, and constants are folded.
 Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
                   CompileOptions const& options, Executor const& executor);
+
+/// The same with each number of CTAs that share a tile; the kernel is traced once.
+std::vector<Estimate> estimates_of_splits(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
+                                          CompileOptions options, std::span<int const> splits,
+                                          Executor const& executor);
 
 }  // namespace tegula::jit

@@ -5,7 +5,8 @@
 #include "analysis/kernel_paths.hpp"
 #include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/facts.hpp"
+#include "jit/kernel_memo.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "target/gpu_target.hpp"
@@ -20,22 +21,24 @@ namespace tegula::jit {
 
 namespace {
 
-/// Gives the kernel as the passes transform it for the target; tensors are dense and aligned where the options do not
-/// say.
 ir::Module lowered_for(Target target, Traced const& source, CompileOptions& options) {
-  ir::Module const& module = trace::module(source.kernel);
   options.target = target;
-  if (options.facts.empty()) {
-    for (int i = 0; i < module.kernel().parameter_count(); ++i) {
-      TensorFacts dense;
-      dense.unit_inner_stride = dense.aligned_16 = module.kernel().parameter(i)->type().is_tensor();
-      options.facts.push_back(dense);
-    }
-  }
-  return compiler::lower(module, options);
+  options = with_facts(source, std::move(options));
+  return compiler::lower(trace::module(source.kernel), options);
 }
 
 }  // namespace
+
+CompileOptions with_facts(Traced const& source, CompileOptions options) {
+  if (!options.facts.empty()) return options;
+  ir::Function const& kernel = trace::module(source.kernel).kernel();
+  for (int i = 0; i < kernel.parameter_count(); ++i) {
+    TensorFacts dense;
+    dense.unit_inner_stride = dense.aligned_16 = kernel.parameter(i)->type().is_tensor();
+    options.facts.push_back(dense);
+  }
+  return options;
+}
 
 Budget budget(KernelRef const& kernel, CompileOptions options) {
   std::shared_ptr<Traced const> const source = traced(kernel);  // a kernel that cannot be traced does not have a budget
@@ -59,13 +62,6 @@ KernelPaths host_paths(KernelRef const& kernel, CompileOptions options) {
   return codegen::host_paths(lowered, options);
 }
 
-KernelPaths paths_of(Traced const& source, CompileOptions const& options) {
-  ir::Module const& module = trace::module(source.kernel);
-  ir::Module const lowered = compiler::lower(module, options);
-  return options.target == Target::host ? codegen::host_paths(lowered, options)
-                                        : analysis::kernel_paths(lowered, target::gpu_target(options), module);
-}
-
 HostPlan plan_of(Traced const& source, CompiledKernel const& compiled, KernelPaths const& paths) {
   HostPlan plan = abi::host_plan(compiled);
   ir::Function const& kernel = trace::module(source.kernel).kernel();
@@ -85,12 +81,15 @@ KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
   CompiledKernel const compiled = compiler::emit(lowered, options);
   result.plan = plan_of(*source, compiled, result);
   result.shared_bytes = compiled.shared_bytes;
+  result.largest = compiled.largest;
   support::Options const& environment = support::options();
   if (runtime::cuda::find_ptxas(environment).empty()) return result;
   runtime::cuda::AssemblyReport const report = runtime::cuda::parse_assembly_log(
       runtime::cuda::assemble(environment, compiled.image, compiled.architecture, compiled.name).log);
   result.registers = report.registers;
-  result.spill_bytes = report.spill_store_bytes + report.spill_load_bytes;
+  result.spill_bytes = report.spill_bytes();
+  for (runtime::cuda::AssemblyNote const& note : report.notes)
+    result.notes.push_back(note.code + (note.code.empty() ? "" : ": ") + note.text);
   return result;
 }
 

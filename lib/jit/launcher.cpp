@@ -4,10 +4,16 @@
 
 #include "abi/pass_options.hpp"
 #include "compiler/compile.hpp"
+#include "jit/advice.hpp"
 #include "jit/choose.hpp"
 #include "jit/debug.hpp"
+#include "jit/extent_class.hpp"
 #include "jit/fact_sets.hpp"
+#include "jit/build.hpp"
+#include "jit/facts.hpp"
 #include "jit/kernel_cache.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "jit/profile.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
@@ -42,7 +48,7 @@ class Call {
   Call& operator=(Call const&) = delete;
   [[nodiscard]] std::span<Argument const> arguments() const { return arguments_; }
   [[nodiscard]] FoundKernel find(KernelRef const& kernel, device where) const {
-    return find_kernel(kernel, where, runtime::facts_of(arguments_), from_);
+    return find_kernel(kernel, where, arguments_, from_);
   }
   [[nodiscard]] std::shared_ptr<runtime::PreparedLaunch const> launch(KernelRef const& kernel, device where) const {
     return find_launch(kernel, where, arguments_, from_);
@@ -78,7 +84,9 @@ void launch(stream const& order, KernelRef const& kernels, ArgumentList argument
     return;
   }
   Call const call(kernel, given, grid, order.where());
-  call.launch(kernel, order.where())->run(order);
+  std::shared_ptr<runtime::PreparedLaunch const> const found = call.launch(kernel, order.where());
+  if (environment.advice) return run_with_advice(order, kernel, given, grid, *found);
+  found->run(order);
 }
 
 PreparedState* prepare(device const* where, KernelRef const& kernels, ArgumentList arguments,
@@ -92,6 +100,7 @@ PreparedState* prepare(device const* where, KernelRef const& kernels, ArgumentLi
     return new PreparedSimulation(kernel, given, grid, environment.simulate_schedule);
   Call const call(kernel, given, grid, target);
   FoundKernel const found = call.find(kernel, target);
+  if (support::options().advice) print_advice(*found.loaded, inspect(kernel, *found.loaded, given, grid).advice);
   return new runtime::PreparedCode(found.loaded, call.arguments(), GridOverride{}, *found.require_sites);
 }
 
@@ -127,7 +136,8 @@ Profile profile(stream const& order, KernelRef const& kernels, ArgumentList argu
 }
 
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {
-  return compile(*traced(kernel), options);
+  std::shared_ptr<Traced const> const source = traced(kernel);
+  return compile(*source, with_facts(*source, options));
 }
 
 namespace {
@@ -150,13 +160,6 @@ std::string options_text(CompileOptions const* options) {
   if (!options->asserts) add("asserts", "0");
   if (!options->pipeline.empty()) add("pipeline", options->pipeline);
   return text;
-}
-
-/// Gives the facts that the code uses; the arguments may have more.
-std::vector<TensorFacts> facts_of(CompiledKernel const& compiled) {
-  std::vector<TensorFacts> facts;
-  for (ParameterInfo const& parameter : compiled.parameters) facts.push_back(parameter.facts);
-  return facts;
 }
 
 std::string_view origin_text(Origin origin) {
@@ -182,8 +185,11 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : runtime::place_of(given);
   Chosen const chosen(kernels, given, grid, target);
-  KernelRef const& kernel = chosen.kernel();
-  Call const call(kernel, given, grid, target);
+  Call const call(chosen.kernel(), given, grid, target);
+  std::shared_ptr<Traced const> const source =
+      traced(chosen.kernel(), grid.given ? GridFrom::launch : GridFrom::kernel);
+  ExtentClass const extents(chosen.kernel(), *source, target, call.arguments());
+  KernelRef const& kernel = extents.kernel();
   FoundKernel const found = call.find(kernel, target);
   runtime::PreparedLaunch const launch(found.loaded, call.arguments(), {}, *found.require_sites);
   CompiledKernel const& compiled = found.loaded->compiled;
@@ -193,10 +199,10 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
     VariantChoice const choice = choose(kernels, given, grid, target);
     text += fmt::format("  variant: {} of {} kernels, by {}\n", choice.label, kernels.members, choice.why);
   }
-  std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
-  CompileOptions const used = launch_options(kernel, target, facts_of(compiled));
-  KernelPaths const paths = paths_of(*source, used);
-  HostPlan plan = plan_of(*source, compiled, paths);
+  CompileOptions const used = options_of(kernel, *found.loaded);
+  Inspection inspected = inspect(kernel, *found.loaded, given, grid);
+  inspected.advice.measured = measured_seconds(*found.loaded);
+  HostPlan plan = plan_of(*source, compiled, inspected.paths);
   runtime::add_arguments(plan, compiled, call.arguments());
   plan.arguments.resize(given.size());  // without the grid
   text += plan.str(2);
@@ -206,6 +212,9 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
   text += fmt::format("  builds: {} of at most {} for this device and these options\n",
                       builds_for(kernel, target, grid.given ? GridFrom::launch : GridFrom::kernel), max_builds);
   text += runtime::grid_text(launch, grid.given);
+  if (extents.split() > 1)
+    text += fmt::format("  extents: tiles that do not fill the device; {} CTAs share each (split = {})\n",
+                        extents.split(), extents.split());
   std::vector<std::int64_t> const values =
       runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);
   for (Requirement const& requirement : compiled.launch.requirements)
@@ -229,7 +238,8 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
          runtime::cuda::parse_assembly_log(found.loaded->function.assembly_log).notes)
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
-  text += paths.paths_text(2);
+  text += inspected.paths.paths_text(2);
+  text += inspected.advice.str(2);
   return text;
 }
 

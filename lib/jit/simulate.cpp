@@ -7,6 +7,8 @@
 #include "analysis/profile_layout.hpp"
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "jit/profile.hpp"
 #include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/kernel_cache.hpp"
+#include "jit/traced.hpp"
 #include "tegula/runtime/argument.hpp"
 
 namespace tegula::jit {

@@ -126,20 +126,14 @@ std::optional<std::vector<std::uint64_t>> find_sources(Columns const& columns) {
 struct Rounds {
   std::vector<std::uint64_t> indices;  // per lane bit: the index whose lane it is, in the round of register 0
 };
-std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
-  std::size_t const bits = sources.size();
-  // All in the source's space: the span of the destination's registers, and that of one lane there.
-  Span of_registers, of_lane, of_both;
-  std::vector<std::uint64_t> register_side;  // preimages that span L(registers)
-  for (std::size_t bit = lane_count; bit < bits; ++bit)
-    if (of_registers.add(sources[bit])) register_side.push_back(std::uint64_t{1} << bit);
 
-  // Computes the kernel of "lane there": indices of the destination whose source lies in lane 0. Elimination over lane
-  // parts.
+/// Finds indices of the destination that span those whose source lies in lane 0: the kernel of "lane there", by
+/// elimination over lane parts.
+std::vector<std::uint64_t> indices_in_one_lane(std::vector<std::uint64_t> const& sources) {
   Elimination lanes;
   Span of_lanes;
   std::vector<std::uint64_t> pivots, inside;
-  for (std::size_t bit = 0; bit < bits; ++bit) {
+  for (std::size_t bit = 0; bit < sources.size(); ++bit) {
     std::uint64_t const lane = lane_of(sources[bit]);
     std::uint64_t const unit = std::uint64_t{1} << bit;
     if (of_lanes.add(lane)) {
@@ -149,6 +143,18 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
       inside.push_back(unit ^ (lane == 0 ? 0 : image(pivots, lanes.solve(lane))));
     }
   }
+  return inside;
+}
+
+/// Finds a common complement of the indices of one thread and of those whose sources lie in one lane; nothing: there is
+/// none.
+std::optional<std::vector<std::uint64_t>> common_complement(std::vector<std::uint64_t> const& sources) {
+  // All in the source's space: the span of the destination's registers, and that of one lane there.
+  Span of_registers, of_lane;
+  std::vector<std::uint64_t> register_side;  // preimages that span L(registers)
+  for (std::size_t bit = lane_count; bit < sources.size(); ++bit)
+    if (of_registers.add(sources[bit])) register_side.push_back(std::uint64_t{1} << bit);
+  std::vector<std::uint64_t> const inside = indices_in_one_lane(sources);
   for (std::uint64_t index : inside) of_lane.add(image(sources, index));
 
   // P: registers' span beyond the common part; Q: one lane's span beyond it; then the vectors that neither reaches.
@@ -159,11 +165,16 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   for (std::uint64_t index : inside)
     if (common_and_q.add(image(sources, index))) q.push_back(index);
   if (q.size() > p.size()) return std::nullopt;
-  of_both = common_and_q;
+  Span of_both = common_and_q;
   for (std::size_t i = 0; i < q.size(); ++i) basis.push_back(p[i] ^ q[i]);
-  for (std::size_t bit = 0; bit < bits; ++bit)  // lanes first, of which no register changes
+  for (std::size_t bit = 0; bit < sources.size(); ++bit)  // lanes first, of which no register changes
     if (of_both.add(sources[bit])) basis.push_back(std::uint64_t{1} << bit);
-  // Lanes that get the same value as another: the kernel of `sources`, beyond the registers.
+  return basis;
+}
+
+/// Adds lanes that get the same value as another: the kernel of `sources`, beyond the registers.
+void add_equal_lanes(std::vector<std::uint64_t>& basis, std::vector<std::uint64_t> const& sources) {
+  std::size_t const bits = sources.size();
   Elimination images;
   Span of_images;
   std::vector<std::uint64_t> independent;
@@ -180,11 +191,17 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
     std::uint64_t const same = unit ^ (sources[bit] == 0 ? 0 : image(independent, images.solve(sources[bit])));
     if (lane_of(same) != 0 && lanes_used.add(lane_of(same))) basis.push_back(same);
   }
+}
+
+std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
+  auto basis = common_complement(sources);
+  if (!basis) return std::nullopt;
+  add_equal_lanes(*basis, sources);
   // Solve for each lane bit.
   Elimination by_lane;
   Span reached;
   std::vector<std::uint64_t> used;
-  for (std::uint64_t index : basis) {
+  for (std::uint64_t index : *basis) {
     if (!reached.add(lane_of(index))) return std::nullopt;
     by_lane.add(lane_of(index), static_cast<int>(used.size()));
     used.push_back(index);

@@ -1,5 +1,7 @@
 #include "layout/element_offsets.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 
@@ -72,8 +74,8 @@ bool ElementOffsets::movable(Extents const& view, std::string& why) const {
         bool const apart = sums ? whole.low + whole.high == first.low + rest.low + first.high + rest.high
                                 : whole.low == (first.low ^ rest.low) && whole.high == first.high + rest.high;
         if (apart) continue;
-        why = "view: parts of " + std::to_string(extent) + " along axis " + std::to_string(axis) + " of " +
-              shape_text(shape_) + " do not lie alike in memory";
+        why = fmt::format("view: parts of {} along axis {} of {} do not lie alike in memory", extent, axis,
+                          shape_text(shape_));
         return false;
       }
     }
@@ -94,7 +96,7 @@ bool fits(Extents const& view, Layout const& memory, std::string& why) {
 
 std::string shape_text(Extents const& shape) {
   std::string text;
-  for (int i = 0; i < shape.size(); ++i) text += (i > 0 ? "x" : "") + std::to_string(shape[i]);
+  for (int i = 0; i < shape.size(); ++i) text += fmt::format("{}{}", i > 0 ? "x" : "", shape[i]);
   return text;
 }
 

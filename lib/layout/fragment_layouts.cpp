@@ -1,5 +1,7 @@
 #include "layout/fragment_layouts.hpp"
 
+#include <fmt/format.h>
+
 #include "layout/element_offsets.hpp"
 
 namespace tegula::layout {
@@ -33,12 +35,11 @@ Fragment operand_b(int element_bytes) {
 bool divides(std::string_view subject, Extents const& shape, std::int64_t rows, std::int64_t columns,
              std::string& error) {
   if (shape.size() != 2) {
-    error = std::string(subject) + ": a tile of two axes is needed, found " + std::to_string(shape.size());
+    error = fmt::format("{}: a tile of two axes is needed, found {}", subject, shape.size());
     return false;
   }
   if (shape[0] < 1 || shape[1] < 1 || shape[0] % rows != 0 || shape[1] % columns != 0) {
-    error = std::string(subject) + ": " + shape_text(shape) + " is not a multiple of " + std::to_string(rows) + "x" +
-            std::to_string(columns);
+    error = fmt::format("{}: {} is not a multiple of {}x{}", subject, shape_text(shape), rows, columns);
     return false;
   }
   return true;
@@ -46,8 +47,8 @@ bool divides(std::string_view subject, Extents const& shape, std::int64_t rows, 
 
 bool known_element(std::string_view subject, int element_bytes, int max_bytes, std::string& error) {
   if (element_bytes == 1 || element_bytes == 2 || element_bytes == 4 || element_bytes == max_bytes) return true;
-  error = std::string(subject) + ": elements of 1, 2" + std::string(max_bytes == 8 ? ", 4 or 8" : " or 4") +
-          " bytes are needed, found " + std::to_string(element_bytes);
+  error = fmt::format("{}: elements of 1, 2{} bytes are needed, found {}", subject,
+                      max_bytes == 8 ? ", 4 or 8" : " or 4", element_bytes);
   return false;
 }
 
@@ -78,14 +79,14 @@ Layout const* by_rows(Fragment fragment, Extents const& shape, WarpGrid grid, bo
 
 bool known_warps(std::string_view subject, int warps, std::string& error) {
   if (warps >= 4 && warps % 4 == 0) return true;
-  error = std::string(subject) + ": whole warpgroups of 4 warps are needed, found " + std::to_string(warps) + " warps";
+  error = fmt::format("{}: whole warpgroups of 4 warps are needed, found {} warps", subject, warps);
   return false;
 }
 
 bool known_grid(std::string_view subject, WarpGrid grid, std::string& error) {
   if (grid.rows >= 1 && grid.columns >= 1 && grid.rows <= 64 && grid.columns <= 64 && grid.copies >= 1) return true;
-  error = std::string(subject) + ": a grid of 1 to 64 warps along rows and columns is needed, found " +
-          std::to_string(grid.rows) + "x" + std::to_string(grid.columns);
+  error = fmt::format("{}: a grid of 1 to 64 warps along rows and columns is needed, found {}x{}", subject, grid.rows,
+                      grid.columns);
   return false;
 }
 

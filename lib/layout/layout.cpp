@@ -1,6 +1,8 @@
 // Implements the Layout class: canonical form, interning, evaluation and queries of one layout.
 #include "layout/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,16 +33,14 @@ std::string error_with_sizes(std::vector<LayoutInput> const& inputs, int rank) {
     bits += static_cast<int>(input.bases.size());
     for (Extents const& basis : input.bases) {
       if (basis.size() != rank)
-        return "layout: a basis vector of " + subject + " has " + std::to_string(basis.size()) + " components, not " +
-               std::to_string(rank);
+        return fmt::format("layout: a basis vector of {} has {} components, not {}", subject, basis.size(), rank);
       for (std::int64_t value : basis)
         if (value < 0 || value >= max_extent) return "layout: a basis vector of " + subject + " is out of range";
     }
     std::int64_t size = std::int64_t{1} << input.bases.size();
     for (LayoutDigit const& digit : input.digits) {
       if (digit.stride.size() != rank)
-        return "layout: a stride of " + subject + " has " + std::to_string(digit.stride.size()) + " components, not " +
-               std::to_string(rank);
+        return fmt::format("layout: a stride of {} has {} components, not {}", subject, digit.stride.size(), rank);
       if (digit.count < 1 || digit.count >= (std::int64_t{1} << max_bits) / size)
         return "layout: input " + subject + " is too large";
       size *= digit.count;
@@ -102,13 +102,11 @@ std::string find_shape(std::vector<LayoutInput> const& inputs, Extents const& at
     for (LayoutInput const& input : inputs)
       for (LayoutDigit const& digit : input.digits)
         if (digit.stride[o] != 0 && !counts.emplace(digit.stride[o], digit.count).second)
-          return "layout: two repetitions with stride " + std::to_string(digit.stride[o]) + " along output " +
-                 std::to_string(o);
+          return fmt::format("layout: two repetitions with stride {} along output {}", digit.stride[o], o);
     for (auto const& [stride, count] : counts) {
       if (stride != shape[o])
-        return "layout: a repetition has stride " + std::to_string(stride) + " along output " + std::to_string(o) +
-               ", not " + std::to_string(shape[o]);
-      if (count >= max_extent / shape[o]) return "layout: output " + std::to_string(o) + " is too large";
+        return fmt::format("layout: a repetition has stride {} along output {}, not {}", stride, o, shape[o]);
+      if (count >= max_extent / shape[o]) return fmt::format("layout: output {} is too large", o);
       shape[o] *= count;
     }
   }

@@ -1,4 +1,6 @@
 // Makes layouts from layouts: composition, inverse, division, product, slices, transposition.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -235,7 +237,7 @@ Layout const* Layout::collapsed(int axis) const {
 Layout const* Layout::sliced(int axis) const { return collapsed(axis)->squeezed(axis); }
 
 Layout const* Layout::squeezed(int axis) const {
-  if (shape_[axis] != 1) throw InternalError("layout: squeezing an axis of extent " + std::to_string(shape_[axis]));
+  if (shape_[axis] != 1) throw InternalError(fmt::format("layout: squeezing an axis of extent {}", shape_[axis]));
   std::vector<LayoutInput> result(inputs_);
   for (LayoutInput& in : result) {
     for (Extents& basis : in.bases) basis.erase(axis);

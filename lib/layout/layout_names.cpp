@@ -150,60 +150,69 @@ Layout const* folded_by_name(Call const& call, std::string_view text, Extents co
   return nullptr;
 }
 
-/// Finds the text for a tile of the layout's own shape.
-std::string find_text(Layout const& layout, Element element, bool shared) {
-  Extents const& shape = layout.shape();
-  std::string ignored;
-  if (shared) {
-    auto const form = shared_form(layout, bytes(element));
-    if (!form) return layout.text();
-    if (form->swizzle_bytes == 0) return form->transposed ? "dense_t" : "dense";
-    return (form->transposed ? "swizzled_t(" : "swizzled(") + std::to_string(form->swizzle_bytes) + ")";
-  }
-  int const warps = layout.warps();
-  if (layout.lanes() != 32 || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
-  auto const arguments = [](WarpGrid grid) {
-    if (grid == WarpGrid{4, 1}) return std::string();
-    std::string text = "(" + std::to_string(grid.rows);
-    if (grid.columns > 1 || grid.copies > 1) text += "," + std::to_string(grid.columns);
-    if (grid.copies > 1) text += "," + std::to_string(grid.copies);
-    return text + ")";
-  };
+std::string text_of_shared(Layout const& layout, Element element) {
+  auto const form = shared_form(layout, bytes(element));
+  if (!form) return layout.text();
+  if (form->swizzle_bytes == 0) return form->transposed ? "dense_t" : "dense";
+  return (form->transposed ? "swizzled_t(" : "swizzled(") + std::to_string(form->swizzle_bytes) + ")";
+}
+
+/// Gives the arguments of a fragment's name; the usual grid needs none.
+std::string arguments_of(WarpGrid grid) {
+  if (grid == WarpGrid{4, 1}) return {};
+  std::string text = "(" + std::to_string(grid.rows);
+  if (grid.columns > 1 || grid.copies > 1) text += "," + std::to_string(grid.columns);
+  if (grid.copies > 1) text += "," + std::to_string(grid.copies);
+  return text + ")";
+}
+
+/// Lists the names of fragments of so many warps, the usual ones first.
+std::vector<std::string> fragment_names(int warps, bool operand_first) {
   std::vector<std::string> names;
-  bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
   std::vector<WarpGrid> grids = warp_grids(warps);
   std::reverse(grids.begin(), grids.end());  // few columns first
   auto const add_warpgroups = [&](bool of_columns) {
     for (WarpGrid const grid : grids) {
       if (grid.rows % 4 != 0 || grid.copies > 1 || (grid.columns > 1) != of_columns) continue;
       for (bool const operand : {operand_first, !operand_first})
-        names.push_back((operand ? "wgmma_a" : "wgmma") + arguments(grid));
+        names.push_back((operand ? "wgmma_a" : "wgmma") + arguments_of(grid));
     }
   };
   auto const add_warps = [&](bool of_copies) {
     for (char const* kind : {"mma", "mma_a", "mma_b"})
       for (WarpGrid const grid : grids)
-        if ((grid.copies > 1) == of_copies) names.push_back(kind + arguments(grid));
+        if ((grid.copies > 1) == of_copies) names.push_back(kind + arguments_of(grid));
   };
   add_warpgroups(false);
   add_warps(false);
   add_warpgroups(true);
   add_warps(true);
+  return names;
+}
+
+/// Finds the text for a tile of the layout's own shape.
+std::string find_text(Layout const& layout, Element element, bool shared) {
+  if (shared) return text_of_shared(layout, element);
+  Extents const& shape = layout.shape();
+  int const warps = layout.warps();
+  if (layout.lanes() != 32 || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
+  bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
+  std::vector<std::string> const names = fragment_names(warps, operand_first);
+  auto const found = [&](std::string const& before, std::string const& after) -> std::string {
+    std::string ignored;
+    for (std::string const& name : names)
+      if (std::string text = before + name + after; named_layout(text, shape, element, false, ignored) == &layout)
+        return text;
+    return {};
+  };
   bool const one_axis = shape.size() == 1;
   if (!one_axis)
-    for (std::string const& name : names)
-      if (named_layout(name, shape, element, false, ignored) == &layout) return name;
-  for (int dropped : {1, 0}) {
-    if (!one_axis && shape[dropped] != 1) continue;
-    for (std::string const& name : names) {
-      std::string const slice = (dropped == 1 ? "rows(" : "columns(") + name + ")";
-      if (named_layout(slice, shape, element, false, ignored) == &layout) return slice;
-    }
-  }
+    if (std::string text = found("", ""); !text.empty()) return text;
+  for (int dropped : {1, 0})
+    if (one_axis || shape[dropped] == 1)
+      if (std::string text = found(dropped == 1 ? "rows(" : "columns(", ")"); !text.empty()) return text;
   if (!one_axis)
-    for (std::string const& name : names)
-      if (std::string fold = "folded(" + name + ")"; named_layout(fold, shape, element, false, ignored) == &layout)
-        return fold;
+    if (std::string text = found("folded(", ")"); !text.empty()) return text;
   return layout.text();
 }
 

@@ -1,5 +1,7 @@
 #include "layout/layout_picture.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/element_offsets.hpp"
@@ -36,8 +38,9 @@ std::string Layout::picture() const {
       indices[i] = rest % inputs_[i].size();
       rest /= inputs_[i].size();
       std::string_view const dim = name(inputs_[i].dim);
-      label = std::string(dim.substr(0, 1)) + (dim.substr(0, 4) == "axis" ? std::string(dim.substr(4)) + ":" : "") +
-              std::to_string(indices[i]) + (label.empty() ? "" : " ") + label;
+      label = fmt::format("{}{}{}{}{}", dim.substr(0, 1),
+                          dim.substr(0, 4) == "axis" ? std::string(dim.substr(4)) + ":" : "", indices[i],
+                          label.empty() ? "" : " ", label);
     }
     Extents const where = apply(indices);
     std::int64_t const row = rank() == 2 ? where[0] : 0;
@@ -48,6 +51,34 @@ std::string Layout::picture() const {
   }
   return grid(cells, static_cast<std::size_t>(columns));
 }
+
+namespace {
+
+/// Finds how many neighbours along the rows, or else along the columns, are adjacent everywhere: a power of two.
+template <class At>
+std::pair<std::int64_t, std::int64_t> adjacent_elements(std::int64_t rows, std::int64_t columns, std::int64_t max,
+                                                        At const& at) {
+  auto const runs = [&](std::int64_t length, bool along_rows) {
+    if ((along_rows ? rows : columns) % length != 0) return false;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        std::int64_t const within = (along_rows ? row : column) % length;
+        std::int64_t const start = along_rows ? at(row - within, column) : at(row, column - within);
+        if (at(row, column) != start + within) return false;
+      }
+    return true;
+  };
+  std::int64_t row_step = 1, column_step = 1;
+  for (std::int64_t length = 2; length <= max; length *= 2) {
+    if (row_step == 1 && runs(length, false))
+      column_step = length;
+    else if (column_step == 1 && runs(length, true))
+      row_step = length;
+  }
+  return {row_step, column_step};
+}
+
+}  // namespace
 
 std::string shared_picture(Layout const& memory, int element_bytes) {
   std::string why;
@@ -66,24 +97,8 @@ std::string shared_picture(Layout const& memory, int element_bytes) {
   Extents first;
   for (int a = 0; a < leading; ++a) first.push_back(0);
 
-  // Tests whether so many neighbours along the columns, or else along the rows, are adjacent everywhere.
-  auto const runs = [&](std::int64_t length, bool along_rows) {
-    if ((along_rows ? rows : columns) % length != 0) return false;
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t column = 0; column < columns; ++column) {
-        std::int64_t const within = (along_rows ? row : column) % length;
-        std::int64_t const start = along_rows ? at(first, row - within, column) : at(first, row, column - within);
-        if (at(first, row, column) != start + within) return false;
-      }
-    return true;
-  };
-  std::int64_t row_step = 1, column_step = 1;
-  for (std::int64_t length = 2; length * element_bytes <= 16; length *= 2) {
-    if (row_step == 1 && runs(length, false))
-      column_step = length;
-    else if (column_step == 1 && runs(length, true))
-      row_step = length;
-  }
+  auto const [row_step, column_step] = adjacent_elements(
+      rows, columns, 16 / element_bytes, [&](std::int64_t row, std::int64_t column) { return at(first, row, column); });
 
   std::string result;
   std::int64_t count = 1;
@@ -96,14 +111,14 @@ std::string shared_picture(Layout const& memory, int element_bytes) {
     }
     if (leading > 0) {
       result += "at";
-      for (std::int64_t index : first) result += ' ' + std::to_string(index);
+      for (std::int64_t index : first) result += fmt::format(" {}", index);
       result += '\n';
     }
     std::vector<std::string> cells;
     for (std::int64_t row = 0; row < rows; row += row_step)
       for (std::int64_t column = 0; column < columns; column += column_step) {
         std::int64_t const offset = at(first, row, column);
-        cells.push_back(std::to_string(offset) + ":" + std::to_string(offset * element_bytes / 4 % 32));
+        cells.push_back(fmt::format("{}:{}", offset, offset * element_bytes / 4 % 32));
       }
     result += grid(cells, static_cast<std::size_t>(columns / column_step));
   }

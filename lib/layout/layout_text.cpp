@@ -102,47 +102,65 @@ std::string Layout::make_text(std::vector<LayoutInput> const& inputs, std::vecto
   return result + "]";
 }
 
-Layout const* Layout::parse(std::string_view text, std::string& error) {
-  Scanner scan(text);
-  auto const fail = [&](std::string_view reason) -> Layout const* {
-    error = "layout: " + std::string(reason) + scan.place();
-    return nullptr;
-  };
-  if (!scan.accept('[')) return fail("expected '['");
+namespace {
+
+/// Reads the inputs and outputs of a layout's text. Each part tells whether the text continues as it must; else the
+/// error says what was expected.
+class LayoutReader {
+ public:
+  explicit LayoutReader(std::string_view text) : scan_(text) {}
+
+  bool read() {
+    if (!scan_.accept('[')) return fail("expected '['");
+    for (bool more = !scan_.accept(']'); more;) {
+      std::string_view const word = scan_.word();
+      if (word == "to") {
+        named_outputs_ = true;
+        if (!read_outputs()) return false;
+        break;
+      }
+      if (!read_input(word)) return false;
+      if (scan_.accept(']')) break;
+      if (!scan_.accept(',')) {
+        // `to` follows without a comma.
+        Scanner ahead = scan_;
+        if (ahead.word() != "to") return fail("expected ',', 'to' or ']'");
+      }
+    }
+    if (!scan_.at_end()) return fail("expected nothing more");
+    if (!named_outputs_)
+      for (int i = 0; i < rank_; ++i) outputs.push_back(axis_dim(i));
+    return true;
+  }
+
   std::vector<LayoutInput> inputs;
   std::vector<Dim> outputs;
-  int rank = -1;
-  bool named_outputs = false;
-  for (bool more = !scan.accept(']'); more;) {
-    std::string_view word = scan.word();
-    LayoutInput input;
-    if (word == "to") {
-      named_outputs = true;
-      while (!scan.accept(']')) {
-        Dim dim{};
-        if (!find_dim(scan.word(), dim)) return fail("expected the name of an output");
-        if (std::find(outputs.begin(), outputs.end(), dim) != outputs.end()) return fail("an output is given twice");
-        outputs.push_back(dim);
-      }
-      break;
+  std::string error;
+
+ private:
+  bool fail(std::string_view reason) {
+    error = "layout: " + std::string(reason) + scan_.place();
+    return false;
+  }
+  bool read_outputs() {
+    while (!scan_.accept(']')) {
+      Dim dim{};
+      if (!find_dim(scan_.word(), dim)) return fail("expected the name of an output");
+      if (std::find(outputs.begin(), outputs.end(), dim) != outputs.end()) return fail("an output is given twice");
+      outputs.push_back(dim);
     }
+    return true;
+  }
+  bool read_input(std::string_view word) {
+    LayoutInput input;
     if (!find_dim(word, input.dim)) return fail("expected register, lane, warp, block, offset, an axis or to");
     for (;;) {
       LayoutDigit digit;
-      bool const repeats = scan.digit_ahead();
-      if (repeats && (!scan.number(digit.count) || !scan.accept('*'))) return fail("expected count*(stride)");
-      if (!repeats && !scan.accept('(')) break;
-      if (repeats && !scan.accept('(')) return fail("expected '('");
-      if (!scan.accept(')')) {
-        do {
-          std::int64_t value = 0;
-          if (digit.stride.size() == max_rank || !scan.number(value)) return fail("expected up to 8 numbers");
-          digit.stride.push_back(value);
-        } while (scan.accept(','));
-        if (!scan.accept(')')) return fail("expected ')'");
-      }
-      if (rank < 0) rank = digit.stride.size();
-      if (rank != digit.stride.size()) return fail("all vectors must have the same number of components");
+      bool const repeats = scan_.digit_ahead();
+      if (repeats && (!scan_.number(digit.count) || !scan_.accept('*'))) return fail("expected count*(stride)");
+      if (!repeats && !scan_.accept('(')) break;
+      if (repeats && !scan_.accept('(')) return fail("expected '('");
+      if (!read_vector(digit.stride)) return false;
       if (repeats)
         input.digits.push_back(digit);
       else if (!input.digits.empty())
@@ -151,17 +169,36 @@ Layout const* Layout::parse(std::string_view text, std::string& error) {
         input.bases.push_back(digit.stride);
     }
     inputs.push_back(std::move(input));
-    if (scan.accept(']')) break;
-    if (!scan.accept(',')) {
-      // `to` follows without a comma.
-      Scanner ahead = scan;
-      if (ahead.word() != "to") return fail("expected ',', 'to' or ']'");
-    }
+    return true;
   }
-  if (!scan.at_end()) return fail("expected nothing more");
-  if (!named_outputs)
-    for (int i = 0; i < rank; ++i) outputs.push_back(axis_dim(i));
-  return intern(std::move(inputs), std::move(outputs), &error);
+  /// Reads the components of a vector behind its parenthesis.
+  bool read_vector(Extents& vector) {
+    if (!scan_.accept(')')) {
+      do {
+        std::int64_t value = 0;
+        if (vector.size() == max_rank || !scan_.number(value)) return fail("expected up to 8 numbers");
+        vector.push_back(value);
+      } while (scan_.accept(','));
+      if (!scan_.accept(')')) return fail("expected ')'");
+    }
+    if (rank_ < 0) rank_ = vector.size();
+    return rank_ == vector.size() || fail("all vectors must have the same number of components");
+  }
+
+  Scanner scan_;
+  int rank_ = -1;
+  bool named_outputs_ = false;
+};
+
+}  // namespace
+
+Layout const* Layout::parse(std::string_view text, std::string& error) {
+  LayoutReader reader(text);
+  if (!reader.read()) {
+    error = reader.error;
+    return nullptr;
+  }
+  return intern(std::move(reader.inputs), std::move(reader.outputs), &error);
 }
 
 }  // namespace tegula::layout

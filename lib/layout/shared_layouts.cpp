@@ -1,5 +1,7 @@
 #include "layout/shared_layouts.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <utility>
 
@@ -22,30 +24,43 @@ Extents last_two_exchanged(Extents shape) {
   return shape;
 }
 
+/// Counts the rows after which the pattern of a swizzle repeats.
+std::int64_t pattern_rows(int swizzle_bytes) { return swizzle_bytes == 16 ? 1 : 8; }
+
+/// Says why no tile of this shape is swizzled so; empty: it may be.
+std::string why_not_swizzled(Extents const& shape, int element_bytes, int swizzle_bytes) {
+  if (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16)
+    return "the swizzle is 128, 64, 32 or 16 bytes";
+  if (element_bytes < 1 || element_bytes > 8 || !std::has_single_bit(static_cast<unsigned>(element_bytes)))
+    return "elements of 1, 2, 4 or 8 bytes are needed, found " + std::to_string(element_bytes);
+  int const rank = shape.size();
+  if (rank < 2) return "a tile of two axes or more is needed, found " + std::to_string(rank);
+  for (std::int64_t extent : shape)
+    if (extent < 1) return "extents of 1 or more are needed, found " + std::to_string(extent);
+  std::int64_t const columns = shape[rank - 1], rows = shape[rank - 2], block = swizzle_bytes / element_bytes;
+  if (columns % block != 0)
+    return "the contiguous axis has " + std::to_string(columns) + " elements of " + std::to_string(element_bytes) +
+           " bytes, not a multiple of " + std::to_string(block) + "; take a smaller swizzle";
+  std::int64_t const pattern = pattern_rows(swizzle_bytes);
+  if (rows % pattern != 0 && (rows > pattern || !std::has_single_bit(static_cast<std::uint64_t>(rows))))
+    return std::to_string(rows) + " rows are not a multiple of the 8 rows of the pattern";
+  return {};
+}
+
 }  // namespace
 
 Layout const* swizzled_layout(Extents const& shape, int element_bytes, int swizzle_bytes, std::string& error) {
   auto const fail = [&](std::string const& text) -> Layout const* {
-    error = "swizzled(" + std::to_string(swizzle_bytes) + "): " + text;
+    error = fmt::format("swizzled({}): {}", swizzle_bytes, text);
     return nullptr;
   };
-  if (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16)
-    return fail("the swizzle is 128, 64, 32 or 16 bytes");
-  if (element_bytes < 1 || element_bytes > 8 || !std::has_single_bit(static_cast<unsigned>(element_bytes)))
-    return fail("elements of 1, 2, 4 or 8 bytes are needed, found " + std::to_string(element_bytes));
+  if (std::string const wrong = why_not_swizzled(shape, element_bytes, swizzle_bytes); !wrong.empty())
+    return fail(wrong);
   int const rank = shape.size();
-  if (rank < 2) return fail("a tile of two axes or more is needed, found " + std::to_string(rank));
-  for (std::int64_t extent : shape)
-    if (extent < 1) return fail("extents of 1 or more are needed, found " + std::to_string(extent));
   std::int64_t const columns = shape[rank - 1];
   std::int64_t const rows = shape[rank - 2];
   std::int64_t const block = swizzle_bytes / element_bytes;
-  if (columns % block != 0)
-    return fail("the contiguous axis has " + std::to_string(columns) + " elements of " + std::to_string(element_bytes) +
-                " bytes, not a multiple of " + std::to_string(block) + "; take a smaller swizzle");
-  std::int64_t const pattern = swizzle_bytes == 16 ? 1 : 8;
-  if (rows % pattern != 0 && (rows > pattern || !std::has_single_bit(static_cast<std::uint64_t>(rows))))
-    return fail(std::to_string(rows) + " rows are not a multiple of the 8 rows of the pattern");
+  std::int64_t const pattern = pattern_rows(swizzle_bytes);
 
   // The chunk bit that a row bit flips, per row bit of the pattern.
   std::int64_t const chunk = chunk_bytes / element_bytes;
@@ -68,8 +83,7 @@ Layout const* swizzled_transposed_layout(Extents const& shape, int element_bytes
                                          std::string& error) {
   int const rank = shape.size();
   if (rank < 2) {
-    error = "swizzled_t(" + std::to_string(swizzle_bytes) + "): a tile of two axes or more is needed, found " +
-            std::to_string(rank);
+    error = fmt::format("swizzled_t({}): a tile of two axes or more is needed, found {}", swizzle_bytes, rank);
     return nullptr;
   }
   Layout const* straight = swizzled_layout(last_two_exchanged(shape), element_bytes, swizzle_bytes, error);

@@ -54,7 +54,7 @@ Json data_of(Profile const& profile) {
     auto const number = static_cast<std::int32_t>(i);
     names.push_back({{"label", profile.label(number)},
                      {"colour", colour(profile, number)},
-                     {"line", name.file.empty() ? "" : name.file + ":" + std::to_string(name.line)}});
+                     {"line", name.file.empty() ? "" : fmt::format("{}:{}", name.file, name.line)}});
   }
   Json start = Json::array(), stop = Json::array(), net = Json::array(), reach = Json::array(), name = Json::array(),
        depth = Json::array(), state = Json::array(), value = Json::object();

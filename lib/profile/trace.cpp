@@ -1,4 +1,6 @@
 // Writes a profile in the Chrome trace format.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "support/json.hpp"
@@ -11,7 +13,7 @@ using support::Json;
 using support::text_of;
 
 std::string track_name(Profile const& profile, ProfileRow const& row) {
-  std::string name = "CTA " + std::to_string(row.cta) + " warp " + std::to_string(row.warp);
+  std::string name = fmt::format("CTA {} warp {}", row.cta, row.warp);
   if (std::string const role = profile.role_name(row.role); !role.empty()) name += " " + role;
   return name;
 }
@@ -36,7 +38,7 @@ std::string Profile::trace() const {
       add({{"ph", "M"},
            {"name", "process_name"},
            {"pid", row.processor},
-           {"args", {{"name", processor_word + " " + std::to_string(row.processor)}}}});
+           {"args", {{"name", fmt::format("{} {}", processor_word, row.processor)}}}});
       add({{"ph", "M"},
            {"name", "process_sort_index"},
            {"pid", row.processor},
@@ -67,7 +69,7 @@ std::string Profile::trace() const {
                 {"ts", event.start * us}};
     Json arguments = {{"launch", row.launch}};
     if (event.value) arguments["value"] = *event.value;
-    if (!name.file.empty()) arguments["line"] = name.file + ":" + std::to_string(name.line);
+    if (!name.file.empty()) arguments["line"] = fmt::format("{}:{}", name.file, name.line);
     switch (event.state) {
       case ProfileEvent::State::whole:
         out["ph"] = "X";

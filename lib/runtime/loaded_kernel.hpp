@@ -16,7 +16,7 @@ struct LoadedKernel {
   device where;
   LoadedHostKernel host;                                ///< if where is the host
   cuda::Function function;                              ///< if where is a CUDA device
-  std::int64_t multiprocessors = host_multiprocessors;  ///< of the device; see LaunchOp::multiprocessors
+  std::int64_t multiprocessors = host_multiprocessors;  ///< that run its CTAs at once; see LaunchOp::multiprocessors
 };
 
 /// Joins a host kernel with its code. Throws InternalError if they do not fit one another.

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <limits>
 
+#include "ir/visit_op.hpp"
 #include "sim/meaning.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/math/functions.hpp"
@@ -390,21 +391,13 @@ concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attrib
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-template <class OpStruct>
-void compute_elementwise(Agent& agent, Op const& op) {
-  if constexpr (ElementwiseOp<OpStruct>) compute(agent, op, op.as<OpStruct>());
-}
-
 }  // namespace
 
 void execute_elementwise(Agent& agent, Op const& op) {
-  switch (op.kind()) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return compute_elementwise<name>(agent, op);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
+  visit_op(op.kind(), [&](auto type) {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (ElementwiseOp<OpStruct>) compute(agent, op, op.as<OpStruct>());
+  });
 }
 
 }  // namespace tegula::sim

@@ -60,79 +60,88 @@ void convert(Agent& agent, Op const& op) {
   agent.set(*op.result(), std::move(result));
 }
 
+namespace {
+
+// Under Precision::float64 an f32 is kept as a double, whose bits are not meant.
+std::uint64_t bits_of_float(Value const& value, std::int64_t i) {
+  bool const wide = value.storage() == Storage::f64;
+  double const number = wide ? value.data<double>()[i] : static_cast<double>(value.data<float>()[i]);
+  if (is_narrow_float(value.element())) return bits_of_narrow(value.element(), number);
+  return std::bit_cast<std::uint32_t>(wide ? static_cast<float>(number) : value.data<float>()[i]);
+}
+
+void set_float(Value& value, std::int64_t i, float number) {
+  if (value.storage() == Storage::f64)
+    value.data<double>()[i] = static_cast<double>(number);
+  else
+    value.data<float>()[i] = number;
+}
+
+std::uint64_t bits_at(Value const& value, std::int64_t i) {
+  switch (value.element()) {
+    case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
+    case Element::i32:
+      return static_cast<std::uint32_t>(value.data<std::int32_t>()[i]);
+    case Element::u32:
+      return value.data<std::uint32_t>()[i];
+    case Element::i64:
+      return static_cast<std::uint64_t>(value.data<std::int64_t>()[i]);
+    case Element::u64:
+      return value.data<std::uint64_t>()[i];
+    case Element::f64:
+      return std::bit_cast<std::uint64_t>(value.data<double>()[i]);
+    default:
+      return bits_of_float(value, i);
+  }
+}
+
+void set_bits(Value& value, std::int64_t i, std::uint64_t bits) {
+  switch (value.element()) {
+    case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
+    case Element::i32:
+      value.data<std::int32_t>()[i] =
+          static_cast<std::int32_t>(wrapped(value.element(), static_cast<std::int64_t>(bits)));
+      break;
+    case Element::u32:
+      value.data<std::uint32_t>()[i] = static_cast<std::uint32_t>(bits);
+      break;
+    case Element::i64:
+      value.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);
+      break;
+    case Element::u64:
+      value.data<std::uint64_t>()[i] = bits;
+      break;
+    case Element::f64:
+      value.data<double>()[i] = std::bit_cast<double>(bits);
+      break;
+    case Element::f32:
+      set_float(value, i, std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+      break;
+    case Element::e4m3:
+    case Element::e5m2:
+    case Element::f16:
+    case Element::bf16:
+      set_float(value, i, math::narrow_value(value.element(), static_cast<std::uint16_t>(bits)));
+      break;
+    case Element::boolean:
+      throw InternalError("simulator: bitcast to bool is not supported");
+  }
+}
+
+}  // namespace
+
 void copy_bits(Agent& agent, Op const& op) {
   Value const& operand = agent.value(*op.operand());
   if (operand.element() == op.result()->type().element())
     return agent.set(*op.result(), operand.retyped(op.result()->type()));
   Value result = agent.fresh(op);
-  // Under Precision::float64 an f32 is kept as a double, whose bits are not meant.
-  auto const bits_of = [&](std::int64_t i) -> std::uint64_t {
-    switch (operand.element()) {
-      case Element::i8:
-      case Element::u8:
-      case Element::i16:
-      case Element::u16:
-      case Element::i32:
-        return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
-      case Element::u32:
-        return operand.data<std::uint32_t>()[i];
-      case Element::i64:
-        return static_cast<std::uint64_t>(operand.data<std::int64_t>()[i]);
-      case Element::u64:
-        return operand.data<std::uint64_t>()[i];
-      case Element::f64:
-        return std::bit_cast<std::uint64_t>(operand.data<double>()[i]);
-      default:
-        break;
-    }
-    double const value =
-        operand.storage() == Storage::f64 ? operand.data<double>()[i] : static_cast<double>(operand.data<float>()[i]);
-    if (is_narrow_float(operand.element())) return bits_of_narrow(operand.element(), value);
-    return std::bit_cast<std::uint32_t>(operand.storage() == Storage::f64 ? static_cast<float>(value)
-                                                                          : operand.data<float>()[i]);
-  };
-  auto const set = [&](std::int64_t i, std::uint64_t bits) {
-    auto const set_float = [&](float value) {
-      if (result.storage() == Storage::f64)
-        result.data<double>()[i] = static_cast<double>(value);
-      else
-        result.data<float>()[i] = value;
-    };
-    switch (result.element()) {
-      case Element::i8:
-      case Element::u8:
-      case Element::i16:
-      case Element::u16:
-      case Element::i32:
-        result.data<std::int32_t>()[i] =
-            static_cast<std::int32_t>(wrapped(result.element(), static_cast<std::int64_t>(bits)));
-        break;
-      case Element::u32:
-        result.data<std::uint32_t>()[i] = static_cast<std::uint32_t>(bits);
-        break;
-      case Element::i64:
-        result.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);
-        break;
-      case Element::u64:
-        result.data<std::uint64_t>()[i] = bits;
-        break;
-      case Element::f64:
-        result.data<double>()[i] = std::bit_cast<double>(bits);
-        break;
-      case Element::f32:
-        set_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-        break;
-      case Element::e4m3:
-      case Element::e5m2:
-      case Element::f16:
-      case Element::bf16:
-        set_float(math::narrow_value(result.element(), static_cast<std::uint16_t>(bits)));
-        break;
-      case Element::boolean:
-        throw InternalError("simulator: bitcast to bool is not supported");
-    }
-  };
-  for (std::int64_t i = 0; i < operand.count(); ++i) set(i, bits_of(i));
+  for (std::int64_t i = 0; i < operand.count(); ++i) set_bits(result, i, bits_at(operand, i));
   agent.set(*op.result(), std::move(result));
 }
 

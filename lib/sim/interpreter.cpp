@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "ir/visit_op.hpp"
 #include "layout/layout.hpp"
 #include "ir/exchange.hpp"
 #include "ir/index_values.hpp"
@@ -34,22 +35,14 @@ concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attrib
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-template <class OpStruct>
-void run_op(Agent& agent, Op const& op) {
-  if constexpr (ir::BlockOp<OpStruct>)
-    refuse_block_op(op);
-  else
-    execute(agent, op, op.as<OpStruct>());
-}
-
 void dispatch(Agent& agent, Op const& op) {
-  switch (op.kind()) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return run_op<name>(agent, op);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
+  visit_op(op.kind(), [&](auto type) {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (ir::BlockOp<OpStruct>)
+      refuse_block_op(op);
+    else
+      execute(agent, op, op.as<OpStruct>());
+  });
 }
 
 /// Generates random numbers whose sequence is the same everywhere.

@@ -1,9 +1,9 @@
 // Texts of schedules, reports and results; launch programs.
 #include <algorithm>
 
+#include "ir/launch_steps.hpp"
 #include "sim/agent.hpp"
 #include "support/diagnostics.hpp"
-#include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim {
@@ -41,6 +41,25 @@ std::string Result::str() const {
   return text;
 }
 
+namespace {
+
+Argument const& argument(Arguments const& arguments, std::int32_t number, bool tensor) {
+  if (number < 0 || static_cast<std::size_t>(number) >= arguments.size() ||
+      arguments[static_cast<std::size_t>(number)].is_tensor != tensor)
+    throw InternalError("launch program: argument " + std::to_string(number) + " is not a " +
+                        (tensor ? "tensor" : "scalar"));
+  return arguments[static_cast<std::size_t>(number)];
+}
+
+/// Gives the value of a step without operands.
+std::int64_t leaf(LaunchInstruction const& step, Arguments const& arguments) {
+  if (step.op == LaunchOp::extent) return argument(arguments, step.a, true).tensor.extents[step.b];
+  if (step.op == LaunchOp::scalar) return ir::to_int(argument(arguments, step.a, false).scalar);
+  return step.op == LaunchOp::multiprocessors ? host_multiprocessors : step.value;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const& arguments) {
   std::vector<std::int64_t> values;
   values.reserve(program.steps.size());
@@ -50,64 +69,13 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const
                           std::to_string(step));
     return values[static_cast<std::size_t>(step)];
   };
-  auto const argument = [&](std::int32_t number, bool tensor) -> Argument const& {
-    if (number < 0 || static_cast<std::size_t>(number) >= arguments.size() ||
-        arguments[static_cast<std::size_t>(number)].is_tensor != tensor)
-      throw InternalError("launch program: argument " + std::to_string(number) + " is not a " +
-                          (tensor ? "tensor" : "scalar"));
-    return arguments[static_cast<std::size_t>(number)];
-  };
   for (LaunchInstruction const& step : program.steps) {
-    auto const value = [&]() -> std::int64_t {
-      switch (step.op) {
-        case LaunchOp::constant:
-          return step.value;
-        case LaunchOp::extent:
-          return argument(step.a, true).tensor.extents[step.b];
-        case LaunchOp::scalar:
-          return ir::to_int(argument(step.a, false).scalar);
-        case LaunchOp::add:
-          return math::wrapping_add(at(step.a), at(step.b));
-        case LaunchOp::sub:
-          return math::wrapping_sub(at(step.a), at(step.b));
-        case LaunchOp::mul:
-          return math::wrapping_mul(at(step.a), at(step.b));
-        case LaunchOp::div:
-          return math::div(at(step.a), at(step.b));
-        case LaunchOp::rem:
-          return math::rem(at(step.a), at(step.b));
-        case LaunchOp::min:
-          return std::min(at(step.a), at(step.b));
-        case LaunchOp::max:
-          return std::max(at(step.a), at(step.b));
-        case LaunchOp::ceil_div:
-          return math::ceil_div(at(step.a), at(step.b));
-        case LaunchOp::bit_and:
-          return at(step.a) & at(step.b);
-        case LaunchOp::bit_or:
-          return at(step.a) | at(step.b);
-        case LaunchOp::bit_xor:
-          return at(step.a) ^ at(step.b);
-        case LaunchOp::eq:
-          return at(step.a) == at(step.b) ? 1 : 0;
-        case LaunchOp::ne:
-          return at(step.a) != at(step.b) ? 1 : 0;
-        case LaunchOp::lt:
-          return at(step.a) < at(step.b) ? 1 : 0;
-        case LaunchOp::le:
-          return at(step.a) <= at(step.b) ? 1 : 0;
-        case LaunchOp::gt:
-          return at(step.a) > at(step.b) ? 1 : 0;
-        case LaunchOp::ge:
-          return at(step.a) >= at(step.b) ? 1 : 0;
-        case LaunchOp::multiprocessors:
-          return host_multiprocessors;
-        case LaunchOp::select:
-          return at(step.a) != 0 ? at(step.b) : at(step.c);
-      }
-      return 0;
-    };
-    values.push_back(value());
+    if (is_leaf(step.op)) {
+      values.push_back(leaf(step, arguments));
+    } else {
+      std::int64_t const c = step.op == LaunchOp::select ? at(step.c) : 0;
+      values.push_back(ir::apply(step.op, at(step.a), at(step.b), c));
+    }
   }
   return values;
 }

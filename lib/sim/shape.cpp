@@ -133,6 +133,26 @@ void execute(Agent& agent, Op const& op, TableOp const& attributes) {
   agent.set(*op.result(), std::move(result));
 }
 
+void execute(Agent& agent, Op const& op, ItemOp const&) {
+  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
+}
+
+void execute(Agent& agent, Op const& op, ItemAtOp const&) {
+  Value const& tile = agent.value(*op.in<ItemAtOp>("tile"));
+  Extents const& shape = tile.type().shape();
+  std::int64_t linear = 0;
+  bool inside = true;
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    std::int64_t const at = agent.index(*op.in<ItemAtOp>("places", axis));
+    inside = inside && at >= 0 && at < shape[axis];
+    linear = inside ? linear * shape[axis] + at : 0;
+  }
+  Value result = agent.fresh(op);
+  with_storage(result.storage(),
+               [&]<class T>(std::type_identity<T>) { *result.data<T>() = inside ? tile.data<T>()[linear] : T{}; });
+  agent.set(*op.result(), std::move(result));
+}
+
 void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
   Value const& operand = agent.value(*op.operand());
   Value result = agent.fresh(op);

@@ -1,27 +1,13 @@
-// Reads all environment variables of Tegula: one table that documents them, one parser, one snapshot. No other file
+// Holds the options that environment variables state: one snapshot. environment.hpp lists the variables. No other file
 // reads TEGULA_* from the environment (except TEGULA_QUIET, which must work while an option is being refused).
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tegula::support {
-
-/// Documents one variable; a refusal prints `grammar`.
-struct EnvironmentVariable {
-  std::string_view name;
-  std::string_view grammar;
-  std::string_view meaning;
-};
-
-std::span<EnvironmentVariable const> environment_table();
-
-/// Prints the table as text, one variable per paragraph.
-std::string environment_help();
 
 /// Holds one item of TEGULA_DUMP.
 struct DumpItem {
@@ -46,6 +32,7 @@ struct ProfileRequest {
   Granularity granularity = Granularity::warp;
   int slots = 0;  ///< 0: the default
   int rows = 0;
+  friend bool operator==(ProfileRequest const&, ProfileRequest const&) = default;
 };
 
 /// Holds the parsed environment.
@@ -62,32 +49,30 @@ struct Options {
   bool asserts = true;        ///< of launches; false: device_asserts are removed
   bool ranges = false;        ///< of launches; true: a GPU checks the stated ranges of loaded scalars
   bool check_bounds = false, check_overflow = false, check_nan = false;  ///< CompileOptions::checks of launches
+  bool advice = false;    ///< the first launch of each kernel prints its advice, and launches are timed
   bool lines = false;     ///< of launches; true: code names the user's functions and lines
   bool simulate = false;  ///< every launch goes through the simulator
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.
   std::string simulate_schedule;
-  ProfileRequest profile;   ///< of every launch
-  std::string profile_dir;  ///< for its files
-  int threads = 0;          ///< of the host executor, the calling thread included; 0: one per hardware thread
-  std::string host_cpu;     ///< LLVM's name of the CPU that host kernels are compiled for; empty: this machine's
-  std::string device;       ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
-  bool debug = false;       ///< every launch runs on the debug device; best() is the host
-  std::string cache_dir;    ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
+  ProfileRequest profile;                      ///< of every launch
+  std::string profile_dir = "tegula-profile";  ///< for its files
+  int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
+  std::string host_cpu;   ///< LLVM's name of the CPU that host kernels are compiled for; empty: this machine's
+  std::string device;     ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
+  bool debug = false;     ///< every launch runs on the debug device; best() is the host
+  std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   std::uint64_t cache_limit = std::uint64_t{1} << 30;  ///< bytes of the cache on disk
   Assembler assembler = Assembler::automatic;
-  std::string ptxas;                             ///< path of ptxas; empty: searched in PATH
-  NotePolicy ptxas_notes = NotePolicy::error;    ///< wgmma serialised or setmaxnreg ignored
-  NotePolicy ptxas_spills = NotePolicy::ignore;  ///< spills and stack frames
+  std::string ptxas;                           ///< path of ptxas; empty: searched in PATH
+  NotePolicy ptxas_notes = NotePolicy::error;  ///< wgmma serialised or setmaxnreg ignored
+  NotePolicy ptxas_spills = NotePolicy::warn;  ///< spills and stack frames
 
   /// True if compiling must happen although a cache has the result: to dump or to replace something.
   [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }
+  friend bool operator==(Options const&, Options const&) = default;
 };
-
-/// Reads a number of bytes, "4096", "64K", "512M" or "2G" (powers of 1024); "none" is the largest number. Nothing for
-/// any other text.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// Reads the environment. Throws UserError naming variable, value and grammar for a value that does not parse.
 Options read_options();

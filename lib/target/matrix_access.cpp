@@ -33,6 +33,74 @@ bool uniform(std::vector<Unit> const& units, std::size_t count, std::array<Part,
   return true;
 }
 
+/// Asks an access map, in the terms of one form of the instructions, for its rows of 16 bytes and its registers.
+class RowsOfMap {
+ public:
+  RowsOfMap(layout::AccessMap const& map, int element_bytes, bool transposed)
+      : map_(map), element_bytes_(element_bytes), transposed_(transposed), row_(16 / element_bytes) {}
+
+  /// Says why lanes or warps do not reach the places in rows that the instructions give them; empty: they do.
+  [[nodiscard]] std::string lanes_finding() const {
+    for (int l = 0; l < 32; ++l) {
+      // Finds the lanes that share a row, and the place of each in it.
+      int const first = transposed_ ? l % 4 : l / 4 * 4;
+      std::int64_t const wanted = transposed_ ? 2 * (l / 4) : 4 * (l % 4);
+      Part const start = map_.of(layout::Dim::lane, first), found = map_.of(layout::Dim::lane, l);
+      if (within(start) != 0)
+        return "the row of lane " + std::to_string(first) + " does not begin at a multiple of 16 bytes";
+      if (!(found == join(start, {wanted / element_bytes_, 0})))
+        return "lane " + std::to_string(l) + " would reach " + std::to_string(wanted) + " bytes beyond lane " +
+               std::to_string(first) + ", its element lies " +
+               std::to_string((found.low + found.high - start.low - start.high) * element_bytes_) + " bytes beyond";
+    }
+    for (int w = 0; w < map_.warps(); ++w)
+      if (within(map_.of(layout::Dim::warp, w)) != 0)
+        return "the rows of warp " + std::to_string(w) + " do not begin at a multiple of 16 bytes";
+    return {};
+  }
+  /// Joins registers to units of 32 bits; gives the reason why they do not lie so, empty: they do.
+  std::string join_registers(std::vector<Unit>& units) const {
+    int const packed = 4 / element_bytes_;
+    for (int r = 0; r < map_.registers(); r += packed) {
+      Unit unit{{}, map_.of(layout::Dim::reg, r)};
+      for (int i = 0; i < packed; ++i) {
+        if (!in_unit(unit, r + i, i))
+          return "registers " + std::to_string(r) + " and " + std::to_string(r + i) + " do not lie as one of 32 bits";
+        unit.registers.push_back(r + i);
+      }
+      if (transposed_ && !(difference(map_.of(layout::Dim::reg, r + 1), unit.first) == next_row()))
+        return "the rows of registers " + std::to_string(r) + " and " + std::to_string(r + 1) +
+               " are apart otherwise than those of registers 0 and 1";
+      units.push_back(std::move(unit));
+    }
+    return {};
+  }
+  /// Gives what the bits of a lane's number add to the place of its row; the bits of the matrix are not known yet.
+  [[nodiscard]] std::array<Part, 5> lane_bits() const {
+    auto const of_lane = [&](int lane) { return map_.of(layout::Dim::lane, lane); };
+    if (transposed_) return {next_row(), of_lane(1), of_lane(2), Part{}, Part{}};
+    return {of_lane(4), of_lane(8), of_lane(16), Part{}, Part{}};
+  }
+
+ private:
+  /// Gives the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
+  [[nodiscard]] std::int64_t within(Part part) const {
+    return part.high % row_ == 0 ? part.low % row_ * element_bytes_ : -1;
+  }
+  [[nodiscard]] Part next_row() const { return difference(map_.of(layout::Dim::reg, 1), map_.of(layout::Dim::reg, 0)); }
+  /// Tells whether a register is the unit's one of that number.
+  [[nodiscard]] bool in_unit(Unit const& unit, int reg, int number) const {
+    Part const part = map_.of(layout::Dim::reg, reg);
+    if (transposed_) return within(part) == 0;
+    return within(part) == number * element_bytes_ && Part{part.low - number, part.high} == unit.first;
+  }
+
+  layout::AccessMap const& map_;
+  int element_bytes_;
+  bool transposed_;
+  std::int64_t row_;  ///< elements of 16 bytes
+};
+
 }  // namespace
 
 std::int64_t MatrixPlan::row(MatrixStep const& step, int lane, Part warp) const {
@@ -55,51 +123,14 @@ std::optional<MatrixPlan> matrix_plan(layout::AccessMap const& map, int element_
   if (map.registers() % packed != 0)
     return fail(std::to_string(map.registers()) + " registers do not fill registers of 32 bits");
 
-  // Gives the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
-  std::int64_t const row = 16 / element_bytes;
-  auto const within = [&](Part part) { return part.high % row == 0 ? part.low % row * element_bytes : -1; };
-  for (int l = 0; l < 32; ++l) {
-    // Finds the lanes that share a row, and the place of each in it.
-    int const first = transposed ? l % 4 : l / 4 * 4;
-    std::int64_t const wanted = transposed ? 2 * (l / 4) : 4 * (l % 4);
-    if (within(map.of(layout::Dim::lane, first)) != 0)
-      return fail("the row of lane " + std::to_string(first) + " does not begin at a multiple of 16 bytes");
-    Part const start = map.of(layout::Dim::lane, first), found = map.of(layout::Dim::lane, l);
-    if (!(found == join(start, {wanted / element_bytes, 0})))
-      return fail("lane " + std::to_string(l) + " would reach " + std::to_string(wanted) + " bytes beyond lane " +
-                  std::to_string(first) + ", its element lies " +
-                  std::to_string((found.low + found.high - start.low - start.high) * element_bytes) + " bytes beyond");
-  }
-  for (int w = 0; w < map.warps(); ++w)
-    if (within(map.of(layout::Dim::warp, w)) != 0)
-      return fail("the rows of warp " + std::to_string(w) + " do not begin at a multiple of 16 bytes");
-
+  RowsOfMap const rows(map, element_bytes, transposed);
+  if (std::string const found = rows.lanes_finding(); !found.empty()) return fail(found);
   std::vector<Unit> units;
-  for (int r = 0; r < map.registers(); r += packed) {
-    Unit unit{{}, map.of(layout::Dim::reg, r)};
-    for (int i = 0; i < packed; ++i) {
-      Part const part = map.of(layout::Dim::reg, r + i);
-      if (within(part) != (transposed ? 0 : i * element_bytes) ||
-          (!transposed && !(Part{part.low - i, part.high} == unit.first)))
-        return fail("registers " + std::to_string(r) + " and " + std::to_string(r + i) +
-                    " do not lie as one of 32 bits");
-      unit.registers.push_back(r + i);
-    }
-    if (transposed && !(difference(map.of(layout::Dim::reg, r + 1), unit.first) ==
-                        difference(map.of(layout::Dim::reg, 1), map.of(layout::Dim::reg, 0))))
-      return fail("the rows of registers " + std::to_string(r) + " and " + std::to_string(r + 1) +
-                  " are apart otherwise than those of registers 0 and 1");
-    units.push_back(std::move(unit));
-  }
+  if (std::string const found = rows.join_registers(units); !found.empty()) return fail(found);
 
   MatrixPlan plan;
   plan.transposed = transposed;
-  if (transposed)
-    plan.lane_bits = {difference(map.of(layout::Dim::reg, 1), map.of(layout::Dim::reg, 0)),
-                      map.of(layout::Dim::lane, 1), map.of(layout::Dim::lane, 2), Part{}, Part{}};
-  else
-    plan.lane_bits = {map.of(layout::Dim::lane, 4), map.of(layout::Dim::lane, 8), map.of(layout::Dim::lane, 16), Part{},
-                      Part{}};
+  plan.lane_bits = rows.lane_bits();
   for (int count : {4, 2, 1})
     if (uniform(units, static_cast<std::size_t>(count), plan.lane_bits)) {
       plan.matrices = count;

@@ -93,6 +93,27 @@ std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int e
   return result;
 }
 
+namespace {
+
+/// Gives the view's axis for one of a box, as `axes` says, else the last ones in order; -1: none.
+std::int64_t axis_of_view(int of_box, Extents const& box, Extents const& view, Extents const& axes) {
+  std::int64_t axis = of_box + view.size() - box.size();
+  if (!axes.empty()) axis = of_box < axes.size() ? axes[of_box] : -1;
+  return axis >= 0 && axis < view.size() ? axis : -1;
+}
+
+/// Gives where the n-th part of a view begins, in row-major order of parts of these extents.
+Extents origin_of_part(std::int64_t n, Extents const& view, Extents const& part) {
+  Extents origin = view;
+  for (int a = view.size() - 1; a >= 0; --a) {
+    origin[a] = n % (view[a] / part[a]) * part[a];
+    n /= view[a] / part[a];
+  }
+  return origin;
+}
+
+}  // namespace
+
 TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, layout::Layout const& memory,
                    int element_bytes, Extents const& axes, Extents const& origin) {
   TmaPlan plan;
@@ -116,9 +137,8 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   Extents covered;  // extent of the view that one box covers
   for (int a = 0; a < rank; ++a) covered.push_back(1);
   for (int i = 0; i < box.size(); ++i) {
-    std::int64_t axis = axes.empty() ? i + rank - box.size() : i < axes.size() ? axes[i] : -1;
-    if (axis >= rank) axis = -1;
-    plan.axes.push_back(axis < 0 ? -1 : axis);
+    std::int64_t const axis = axis_of_view(i, box, view, axes);
+    plan.axes.push_back(axis);
     along.push_back(axis < 0 ? -1 : axis + missing);
     if (axis >= 0)
       covered[static_cast<int>(axis)] *= box[i];
@@ -138,14 +158,9 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   };
   for (std::int64_t n = 0; n < count && plan.legal(); ++n) {
     TmaCopy copy;
+    copy.origin = origin_of_part(n, view, covered);
     Extents begin = first;
-    for (int a = 0; a < rank; ++a) copy.origin.push_back(0);
-    std::int64_t rest = n;
-    for (int a = rank - 1; a >= 0; --a) {
-      copy.origin[a] = rest % (view[a] / covered[a]) * covered[a];
-      begin[a + missing] += copy.origin[a];
-      rest /= view[a] / covered[a];
-    }
+    for (int a = 0; a < rank; ++a) begin[a + missing] += copy.origin[a];
     copy.offset = linear(begin) - linear(first);
     if (Finding error = first_difference(box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
         !error.empty())

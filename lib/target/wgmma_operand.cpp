@@ -52,6 +52,49 @@ std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int6
   return across % 8 * width + across / 8 * next_rows + along % width + along / width * next_columns;
 }
 
+/// Gives the byte that a mode addresses for an element. The XOR is its own inverse: the element at an address is
+/// addressed by the XORed one.
+std::int64_t addressed(View const& view, int swizzle_bytes, std::int64_t mn, std::int64_t k) {
+  return layout::swizzled_address(view.at(mn, k), swizzle_bytes).count;
+}
+
+/// Sets the offsets to the next 8 rows and the next column block, where an instruction has more than one.
+void set_offsets(WgmmaOperand& operand, View const& view, int element_bytes) {
+  auto const at = [&](std::int64_t row, std::int64_t column) {
+    return operand.mn_major ? addressed(view, operand.swizzle_bytes, column, row)
+                            : addressed(view, operand.swizzle_bytes, row, column);
+  };
+  std::int64_t const start = at(0, 0);
+  std::int64_t const block = operand.swizzle_bytes / element_bytes;  // elements of the contiguous axis in one row
+  std::int64_t const rows = operand.mn_major ? operand.k_per_step : operand.mn_per_step;
+  std::int64_t const columns = operand.mn_major ? operand.mn_per_step : operand.k_per_step;
+  std::int64_t const next_rows = rows > 8 ? at(8, 0) - start : 16;
+  std::int64_t const next_columns = columns > block ? at(0, block) - start : 16;
+  bool const exchanged = operand.mn_major && operand.swizzle_bytes == 16;
+  operand.stride = exchanged ? next_columns : next_rows;
+  operand.leading = exchanged ? next_rows : next_columns;
+}
+
+/// Finds the first element that the operand's instructions would read from another place than the view has it; empty:
+/// none.
+Finding misread_element(WgmmaOperand const& operand, View const& view, int element_bytes) {
+  int const swizzle_bytes = operand.swizzle_bytes;
+  std::int64_t const start = addressed(view, swizzle_bytes, 0, 0);
+  std::int64_t const first_row = swizzle_bytes == 16 ? layout::swizzle_alignment(16) : swizzle_bytes;
+  for (std::int64_t mn = 0; mn < view.mn(); ++mn)
+    for (std::int64_t k = 0; k < view.k(); ++k) {
+      std::int64_t const step_start = start + operand.mn_starts[static_cast<std::size_t>(mn / operand.mn_per_step)] +
+                                      operand.k_starts[static_cast<std::size_t>(k / operand.k_per_step)];
+      std::int64_t const within = canonical(operand, element_bytes, mn % operand.mn_per_step, k % operand.k_per_step);
+      layout::ByteOffset const read = layout::swizzled_address(layout::ByteOffset{step_start + within}, swizzle_bytes);
+      // A start in another row of the pattern than the first would need the base offset field.
+      if (step_start % 16 != 0 || step_start % layout::swizzle_alignment(swizzle_bytes) >= first_row)
+        return Finding(finding::mode_start, step_start, layout::swizzle_alignment(swizzle_bytes));
+      if (read != view.at(mn, k)) return Finding(finding::mode_reads, read.count, k, mn, view.at(mn, k).count);
+    }
+  return {};
+}
+
 /// Gives the operand if this mode reads the view, else the reason.
 std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int swizzle_bytes, bool mn_major,
                                       std::int64_t mn_per_step, Finding& why) {
@@ -60,61 +103,93 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   operand.mn_major = mn_major;
   operand.mn_per_step = static_cast<int>(mn_per_step);
   operand.k_per_step = 32 / element_bytes;
-  // The XOR is its own inverse: the element at an address is addressed by the XORed one.
-  auto const linear = [&](std::int64_t mn, std::int64_t k) {
-    return layout::swizzled_address(view.at(mn, k), swizzle_bytes).count;
-  };
-  std::int64_t const start = linear(0, 0);
-  std::int64_t const block = swizzle_bytes / element_bytes;  // elements of the contiguous axis in one row of a group
-
-  // Offsets to the next 8 rows and the next column block, where an instruction has more than one.
-  std::int64_t const rows = mn_major ? operand.k_per_step : mn_per_step;
-  std::int64_t const columns = mn_major ? mn_per_step : operand.k_per_step;
-  std::int64_t next_rows = 16, next_columns = 16;
-  if (rows > 8) next_rows = (mn_major ? linear(0, 8) : linear(8, 0)) - start;
-  if (columns > block) next_columns = (mn_major ? linear(block, 0) : linear(0, block)) - start;
-  bool const exchanged = mn_major && swizzle_bytes == 16;
-  operand.stride = exchanged ? next_columns : next_rows;
-  operand.leading = exchanged ? next_rows : next_columns;
-
+  set_offsets(operand, view, element_bytes);
   for (std::int64_t offset : {operand.stride, operand.leading})
     if (offset < 0 || offset % 16 != 0 || offset >= 1 << 18) {
       why = Finding(finding::mode_distance, offset);
       return std::nullopt;
     }
-  for (std::int64_t k = 0; k < view.k(); k += operand.k_per_step) operand.k_starts.push_back(linear(0, k) - start);
-  for (std::int64_t mn = 0; mn < view.mn(); mn += mn_per_step) operand.mn_starts.push_back(linear(mn, 0) - start);
+  std::int64_t const start = addressed(view, swizzle_bytes, 0, 0);
+  for (std::int64_t k = 0; k < view.k(); k += operand.k_per_step)
+    operand.k_starts.push_back(addressed(view, swizzle_bytes, 0, k) - start);
+  for (std::int64_t mn = 0; mn < view.mn(); mn += mn_per_step)
+    operand.mn_starts.push_back(addressed(view, swizzle_bytes, mn, 0) - start);
+  why = misread_element(operand, view, element_bytes);
+  return why.empty() ? std::optional(std::move(operand)) : std::nullopt;
+}
 
-  std::int64_t const first_row = swizzle_bytes == 16 ? layout::swizzle_alignment(16) : swizzle_bytes;
-  for (std::int64_t mn = 0; mn < view.mn(); ++mn)
-    for (std::int64_t k = 0; k < view.k(); ++k) {
-      std::int64_t const step_start = start + operand.mn_starts[static_cast<std::size_t>(mn / mn_per_step)] +
-                                      operand.k_starts[static_cast<std::size_t>(k / operand.k_per_step)];
-      std::int64_t const within = canonical(operand, element_bytes, mn % mn_per_step, k % operand.k_per_step);
-      layout::ByteOffset const read = layout::swizzled_address(layout::ByteOffset{step_start + within}, swizzle_bytes);
-      // A start in another row of the pattern than the first would need the base offset field.
-      if (step_start % 16 != 0 || step_start % layout::swizzle_alignment(swizzle_bytes) >= first_row) {
-        why = Finding(finding::mode_start, step_start, layout::swizzle_alignment(swizzle_bytes));
-        return std::nullopt;
-      }
-      if (read == view.at(mn, k)) continue;
-      why = Finding(finding::mode_reads, read.count, k, mn, view.at(mn, k).count);
-      return std::nullopt;
+/// Gives the place in the tile at which the view begins, one index per axis of the tile.
+Extents place_of_view(Extents const& origin, int rank) {
+  Extents first = origin;
+  while (first.size() < rank) first.insert(0, 0);
+  return first;
+}
+
+/// Says where the view sticks out of its tile; empty: it lies inside.
+Finding outside_of_tile(Extents const& view_shape, Extents const& first, layout::Layout const& memory) {
+  for (int a = 0; a < memory.rank(); ++a) {
+    int const axis = a - (memory.rank() - 2);
+    if (first[a] < 0 || first[a] + (axis < 0 ? 1 : view_shape[axis]) > memory.shape()[a])
+      return Finding(finding::operand_origin, first[a], a, layout::shape_text(memory.shape()));
+  }
+  return {};
+}
+
+/// Says why instructions do not cover the view in whole steps; empty: they do.
+Finding uncovered(View const& view, std::string const& shape, bool is_a, int element_bytes, std::int64_t mn_per_step) {
+  std::int64_t const k_per_step = isa::wgmma.depth_bytes / element_bytes;
+  if (view.k() % k_per_step != 0) return Finding(finding::operand_depth, shape, view.k(), k_per_step);
+  if (!is_a && (mn_per_step % isa::wgmma.column_step != 0 || mn_per_step > isa::wgmma.max_columns))
+    return Finding(finding::operand_columns, shape, mn_per_step);
+  if (view.mn() % mn_per_step != 0)
+    return Finding(finding::operand_parts, shape, view.mn(), is_a ? "rows" : "columns", mn_per_step);
+  return {};
+}
+
+/// Finds the major order and the mode that read the view: the contiguous axis decides the order, the rest the mode.
+std::optional<WgmmaOperand> with_any_mode(View const& view, layout::Layout const& memory, int element_bytes, bool is_a,
+                                          std::int64_t mn_per_step, Finding& why) {
+  layout::ByteOffset const one = layout::in_bytes(layout::ElementOffset{1}, element_bytes);
+  bool const k_major = view.at(0, 1) - view.at(0, 0) == one;
+  bool const mn_major = view.at(1, 0) - view.at(0, 0) == one;
+  bool const transposes = element_bytes == 2;
+  char const* const mn = is_a ? "M" : "N";
+  if (!k_major && !mn_major) {
+    why = Finding(finding::operand_strided, mn, memory.text());
+    return std::nullopt;
+  }
+  if (!k_major && !transposes) {
+    why = Finding(finding::operand_transposed, mn, element_bytes);
+    return std::nullopt;
+  }
+  // The first mode fails with the most specific reason: try the layout's own first.
+  auto const form = layout::shared_form(memory, element_bytes);
+  int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
+  Finding reason;  // of the first mode, and its span
+  int span = 0;
+  for (bool transposed : {false, true}) {
+    if (transposed ? !mn_major || !transposes : !k_major) continue;
+    for (int swizzle : {own, 128, 64, 32, 16}) {
+      Finding found;
+      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, found)) return operand;
+      if (reason.empty()) reason = found, span = swizzle;
     }
-  return operand;
+  }
+  why = Finding(finding::operand_mode, span == 16 ? std::string("none") : std::to_string(span) + " bytes", reason);
+  return std::nullopt;
 }
 
 /// Finds wgmma_operand for one extent of N.
 std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layout const& memory, int element_bytes,
                                          WgmmaRole role, Finding& why, std::int64_t n_per_step, Extents const& origin) {
   bool const is_a = role == WgmmaRole::a;
-  auto const fail = [&](FindingKind const& kind, auto const&... values) -> std::optional<WgmmaOperand> {
-    why = Finding(is_a ? finding::operand_a : finding::operand_b, Finding(kind, values...));
+  auto const fail = [&](Finding const& found) -> std::optional<WgmmaOperand> {
+    why = Finding(is_a ? finding::operand_a : finding::operand_b, found);
     return std::nullopt;
   };
-  if (view_shape.size() != 2) return fail(finding::operand_axes, view_shape.size());
+  if (view_shape.size() != 2) return fail(Finding(finding::operand_axes, view_shape.size()));
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
-    return fail(finding::operand_bytes, element_bytes);
+    return fail(Finding(finding::operand_bytes, element_bytes));
   std::string error;
   layout::ElementOffsets const* offsets =
       fits(view_shape, memory, error) ? layout::ElementOffsets::get(memory, error) : nullptr;
@@ -122,45 +197,15 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layo
     why = Finding(finding::stated, error);
     return std::nullopt;
   }
-  Extents first = origin;
-  while (first.size() < memory.rank()) first.insert(0, 0);
-  for (int a = 0; a < memory.rank(); ++a) {
-    int const axis = a - (memory.rank() - 2);
-    if (first[a] < 0 || first[a] + (axis < 0 ? 1 : view_shape[axis]) > memory.shape()[a])
-      return fail(finding::operand_origin, first[a], a, layout::shape_text(memory.shape()));
-  }
-
+  Extents const first = place_of_view(origin, memory.rank());
+  if (Finding const found = outside_of_tile(view_shape, first, memory); !found.empty()) return fail(found);
   View const view(view_shape, *offsets, element_bytes, role, first);
-  std::int64_t const k_per_step = isa::wgmma.depth_bytes / element_bytes;
-  std::string const shape = layout::shape_text(view_shape);
-  if (view.k() % k_per_step != 0) return fail(finding::operand_depth, shape, view.k(), k_per_step);
   std::int64_t const mn_per_step = is_a ? isa::wgmma.rows : n_per_step;
-  if (!is_a && (mn_per_step % isa::wgmma.column_step != 0 || mn_per_step > isa::wgmma.max_columns))
-    return fail(finding::operand_columns, shape, mn_per_step);
-  if (view.mn() % mn_per_step != 0)
-    return fail(finding::operand_parts, shape, view.mn(), is_a ? "rows" : "columns", mn_per_step);
-
-  // The contiguous axis decides the major order, the rest decides the mode.
-  layout::ByteOffset const one = layout::in_bytes(layout::ElementOffset{1}, element_bytes);
-  bool const k_major = view.at(0, 1) - view.at(0, 0) == one;
-  bool const mn_major = view.at(1, 0) - view.at(0, 0) == one;
-  char const* const mn = is_a ? "M" : "N";
-  if (!k_major && !mn_major) return fail(finding::operand_strided, mn, memory.text());
-  if (mn_major && !k_major && element_bytes != 2) return fail(finding::operand_transposed, mn, element_bytes);
-  Finding reason;  // of the first mode, and its span
-  int span = 0;
-  for (bool transposed : {false, true}) {
-    if (transposed ? !mn_major || element_bytes != 2 : !k_major) continue;
-    // The first mode fails with the most specific reason: try the layout's own first.
-    auto const form = layout::shared_form(memory, element_bytes);
-    int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
-    for (int swizzle : {own, 128, 64, 32, 16}) {
-      Finding found;
-      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, found)) return operand;
-      if (reason.empty()) reason = found, span = swizzle;
-    }
-  }
-  return fail(finding::operand_mode, span == 16 ? std::string("none") : std::to_string(span) + " bytes", reason);
+  Finding const found = uncovered(view, layout::shape_text(view_shape), is_a, element_bytes, mn_per_step);
+  if (!found.empty()) return fail(found);
+  Finding reason;
+  auto operand = with_any_mode(view, memory, element_bytes, is_a, mn_per_step, reason);
+  return operand ? operand : fail(reason);
 }
 
 }  // namespace

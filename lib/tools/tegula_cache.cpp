@@ -10,7 +10,7 @@
 #include "runtime/cache/cache_folder.hpp"
 #include "runtime/cache/disk_cache.hpp"
 #include "support/key_text.hpp"
-#include "support/options.hpp"
+#include "support/option_values.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;

@@ -13,10 +13,11 @@
 
 #include "analysis/axis_facts.hpp"
 #include "compiler/compile.hpp"
+#include "ir/describe_ops.hpp"
 #include "ir/link.hpp"
 #include "layout/layout.hpp"
 #include "ir/verifier.hpp"
-#include "support/options.hpp"
+#include "support/environment.hpp"
 #include "abi/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
@@ -35,6 +36,7 @@ struct Arguments {
   std::vector<std::string> libraries;
   CompileOptions options;
   bool list_passes = false;
+  bool list_ops = false;
   bool verify_only = false;
   bool locations = false;
   bool axis_facts = false;
@@ -72,9 +74,27 @@ std::string picture(std::string const& type) {
   return layout->picture();
 }
 
+/// Prints what the arguments ask for: facts, machine code or IR.
+void print_result(ir::Module& module, Arguments const& arguments) {
+  if (arguments.axis_facts) {
+    analysis::AxisFacts const facts(module);
+    for (auto const& function : module.functions())
+      std::cout << "@" << function->name() << "\n" << facts.str(*function);
+  } else if (!arguments.emit.empty()) {
+    std::string const result = compiler::output(module, arguments.options, arguments.emit);
+    if (arguments.emit != "object") std::cout << result;
+  } else {
+    std::cout << ir::print(module, {arguments.locations});
+  }
+}
+
 int run(Arguments arguments) {
   if (!arguments.picture.empty()) {
     std::cout << picture(arguments.picture);
+    return 0;
+  }
+  if (arguments.list_ops) {
+    std::cout << ir::describe_ops();
     return 0;
   }
   if (arguments.list_passes || arguments.help_environment) {
@@ -100,16 +120,7 @@ int run(Arguments arguments) {
     arguments.passes.clear();
   transform::run_pipeline(module, arguments.passes, arguments.options);
   support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
-  if (arguments.axis_facts) {
-    analysis::AxisFacts const facts(module);
-    for (auto const& function : module.functions())
-      std::cout << "@" << function->name() << "\n" << facts.str(*function);
-  } else if (!arguments.emit.empty()) {
-    std::string const result = compiler::output(module, arguments.options, arguments.emit);
-    if (arguments.emit != "object") std::cout << result;
-  } else {
-    std::cout << ir::print(module, {arguments.locations});
-  }
+  print_result(module, arguments);
   return 0;
 }
 
@@ -149,6 +160,7 @@ int main(int argc, char** argv) {
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");
   app.add_option("--picture", arguments.picture, "draw the layout of a type, for instance 'tile<64x64xf32, wgmma>'");
   app.add_flag("--list-passes", arguments.list_passes, "list the passes, the properties that they need and leave");
+  app.add_flag("--list-ops", arguments.list_ops, "list the ops as JSON: operands, attributes, effects, executors");
   app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");
   try {
     app.parse(argc, argv);

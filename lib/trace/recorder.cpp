@@ -1,15 +1,17 @@
 #include "tegula/trace/recorder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 
+#include "ir/launch_steps.hpp"
 #include "support/float_range.hpp"
 #include "support/identifier.hpp"
 #include "support/locks.hpp"
-#include "tegula/math/functions.hpp"
 #include "trace/recorder_impl.hpp"
 
 namespace tegula::trace {
@@ -122,42 +124,22 @@ std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
 // Folds an i64 op on constants; none where folding would only repeat work of the passes.
 std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b) {
   std::optional<LaunchOp> const step = ir::op_info(kind).launch;
-  bool const divides = b > 0 && a >= 0;
   if (!step) return std::nullopt;
-  switch (*step) {
-    case LaunchOp::add:
-      return math::wrapping_add(a, b);
-    case LaunchOp::sub:
-      return math::wrapping_sub(a, b);
-    case LaunchOp::mul:
-      return math::wrapping_mul(a, b);
-    case LaunchOp::min:
-      return a < b ? a : b;
-    case LaunchOp::max:
-      return a < b ? b : a;
-    case LaunchOp::div:
-      return divides ? std::optional(math::div(a, b)) : std::nullopt;
-    case LaunchOp::rem:
-      return divides ? std::optional(math::rem(a, b)) : std::nullopt;
-    case LaunchOp::ceil_div:
-      return divides ? std::optional(math::ceil_div(a, b)) : std::nullopt;
-    case LaunchOp::bit_and:
-    case LaunchOp::bit_or:
-    case LaunchOp::bit_xor:
-    case LaunchOp::eq:
-    case LaunchOp::ne:
-    case LaunchOp::lt:
-    case LaunchOp::le:
-    case LaunchOp::gt:
-    case LaunchOp::ge:
-    case LaunchOp::select:
-    case LaunchOp::constant:
-    case LaunchOp::extent:
-    case LaunchOp::scalar:
-    case LaunchOp::multiprocessors:
-      break;
-  }
-  return std::nullopt;
+  auto const is_one_of = [&](std::initializer_list<LaunchOp> ops) {
+    return std::find(ops.begin(), ops.end(), *step) != ops.end();
+  };
+  bool const divides = is_one_of({LaunchOp::div, LaunchOp::rem, LaunchOp::ceil_div}) && b > 0 && a >= 0;
+  bool const folds = divides || is_one_of({LaunchOp::add, LaunchOp::sub, LaunchOp::mul, LaunchOp::min, LaunchOp::max});
+  return folds ? std::optional(ir::apply(*step, a, b)) : std::nullopt;
+}
+
+// Tell whether an op of i64 gives its other operand when this one is the number.
+bool is_neutral_right(ir::OpKind kind, std::optional<std::int64_t> number) {
+  if (number == 1) return kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp;
+  return number == 0 && (kind == ir::OpKind::AddOp || kind == ir::OpKind::SubOp);
+}
+bool is_neutral_left(ir::OpKind kind, std::optional<std::int64_t> number) {
+  return (number == 1 && kind == ir::OpKind::MulOp) || (number == 0 && kind == ir::OpKind::AddOp);
 }
 
 }  // namespace
@@ -301,11 +283,8 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
     auto const b = impl_->constant_of(operands.first[1]);
     if (a && b)
       if (auto const folded = fold(kind, *a, *b)) return constant({Literal::Kind::integer, *folded, 0}, result, where);
-    if (b == 1 && (kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp))
-      return operands.first[0];
-    if (b == 0 && (kind == ir::OpKind::AddOp || kind == ir::OpKind::SubOp)) return operands.first[0];
-    if (a == 1 && kind == ir::OpKind::MulOp) return operands.first[1];
-    if (a == 0 && kind == ir::OpKind::AddOp) return operands.first[1];
+    if (is_neutral_right(kind, b)) return operands.first[0];
+    if (is_neutral_left(kind, a)) return operands.first[1];
   }
   auto const key =
       std::tuple(kind, field_bytes(kind, attributes), std::vector<Id>(operands.first, operands.first + operands.count),

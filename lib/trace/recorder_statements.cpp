@@ -1,4 +1,6 @@
 // Records the statements of a trace: grid, requirements, loops and branches; and the end of the trace.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "abi/tensor_facts.hpp"
@@ -347,11 +349,69 @@ ir::Function& Recorder::Impl::emit(std::string const& unique_name) {
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     ir::Type const& type = value(draft.regions[0].arguments[i]).type;
     std::string const word(type.is_tile() ? "tile" : type.is_scalar() ? "arg" : tegula::name(attributes[i].direction));
-    function.add_parameter(type, attributes[i], word + std::to_string(i));
+    function.add_parameter(type, attributes[i], fmt::format("{}{}", word, i));
   }
   for (Id const result : draft.regions[0].yields) function.results.push_back(value(result).type);
   emit_draft(draft, function);
   return function;
+}
+
+ir::Function& Recorder::Impl::emit_once(ir::Module& into, std::string const& wanted, ir::Inline inlining) {
+  auto const numbered = [&](int number) { return number == 0 ? wanted : fmt::format("{}_{}", wanted, number); };
+  int number = 0;
+  while (into.find(numbered(number)) != nullptr) ++number;
+  ir::Function& function = emit(numbered(number));
+  function.inlining = inlining;
+  for (int i = 0; i < number; ++i)
+    if (ir::Function* const earlier = into.find(numbered(i));
+        earlier != nullptr && ir::equal_but_name(*earlier, function)) {
+      into.erase(function);
+      return *earlier;
+    }
+  return function;
+}
+
+void Recorder::Impl::check_passed_tensor(Impl const& callee, std::vector<Id> const& operands) {
+  auto const parameter = operands.size() - 1;
+  auto const writes = [&](std::size_t i) { return callee.attributes[i].direction != Direction::in; };
+  for (std::size_t earlier = 0; earlier < parameter; ++earlier)
+    if (value(operands[earlier]).type.is_tensor() &&
+        parameter_behind(operands[earlier]) == parameter_behind(operands[parameter]) &&
+        (writes(earlier) || writes(parameter)))
+      fail(fmt::format("function '{}': arguments {} and {} are slices of one tensor, or a tensor and a slice "
+                       "of it, and one of them is written; pass the tensor once and slice it in the function",
+                       callee.name, earlier + 1, parameter + 1),
+           callee.where);
+}
+
+template <class Use>
+Recorder::Impl::Passed Recorder::Impl::passed_arguments(Impl const& callee, std::span<Handle const> arguments,
+                                                        Use const& use) {
+  Passed passed;
+  for (Handle const& handle : arguments) {
+    Id const argument = use(handle);
+    auto const parameter = passed.operands.size();
+    bool const is_tensor = value(argument).type.is_tensor();
+    auto const named = callee.written_arguments.find({handle.trace, handle.value});
+    if (is_tensor && named != callee.written_arguments.end() && named->second.value != static_cast<Id>(parameter))
+      continue;  // handed over once more
+    passed.operands.push_back(argument);
+    if (!is_tensor) continue;
+    check_passed_tensor(callee, passed.operands);
+    passed.writes = passed.writes || callee.attributes[parameter].direction != Direction::in;
+    if (callee.last_store.count(static_cast<Id>(parameter)) != 0) passed.written.push_back(argument);
+  }
+  return passed;
+}
+
+Id Recorder::Impl::add_results(int node, Impl const& callee, Ids results) {
+  Id first = -1;
+  for (int i = 0; i < results.count; ++i) {
+    Id const id = add_result(node, ir::Type(callee.value(results.first[i]).type));
+    if (eager != nullptr) bind(id, callee.made[static_cast<std::size_t>(results.first[i])]);
+    if (i == 0) first = id;
+  }
+  return first;
 }
 
 Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments, int count, Ids results) {
@@ -363,67 +423,22 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
   if (impl_->eager != nullptr) {  // its ops have run
     ir::CallOp const none;
     int const node = impl_->add_node(ir::OpKind::CallOp, &none, {nullptr, 0}, impl_->region, inside.where);
-    Id first = -1;
-    for (int i = 0; i < results.count; ++i) {
-      Id const id = impl_->add_result(node, ir::Type(inside.value(results.first[i]).type));
-      impl_->bind(id, inside.made[static_cast<std::size_t>(results.first[i])]);
-      if (i == 0) first = id;
-    }
-    return first;
+    return impl_->add_results(node, inside, results);
   }
-  ir::Module& module = *impl_->module;
   std::string const wanted = inside.name == impl_->kernel ? inside.name + "_function" : inside.name;
-  auto const numbered = [&](int number) { return number == 0 ? wanted : wanted + "_" + std::to_string(number); };
-  int number = 0;
-  while (module.find(numbered(number)) != nullptr) ++number;
-  ir::Function* function = &inside.emit(numbered(number));
-  function->inlining = static_cast<ir::Inline>(inlining);
-  for (int i = 0; i < number; ++i)
-    if (ir::Function* const earlier = module.find(numbered(i));
-        earlier != nullptr && ir::equal_but_name(*earlier, *function)) {
-      module.erase(*function);
-      function = earlier;
-      break;
-    }
-
-  std::vector<Id> operands;
-  std::vector<Id> written;
-  bool statement = results.count == 0 || inside.tells_host || inside.orders_memory;
+  ir::Function const& function = inside.emit_once(*impl_->module, wanted, static_cast<ir::Inline>(inlining));
   impl_->tells_host = impl_->tells_host || inside.tells_host;
-  for (int i = 0; i < count; ++i) {
-    Id const argument = use(arguments[i], inside.where);
-    auto const parameter = operands.size();
-    bool const is_tensor = impl_->value(argument).type.is_tensor();
-    auto const named = inside.written_arguments.find({arguments[i].trace, arguments[i].value});
-    if (is_tensor && named != inside.written_arguments.end() && named->second.value != static_cast<Id>(parameter))
-      continue;  // handed over once more
-    operands.push_back(argument);
-    if (!is_tensor) continue;
-    for (std::size_t earlier = 0; earlier < parameter; ++earlier)
-      if (impl_->value(operands[earlier]).type.is_tensor() &&
-          impl_->parameter_behind(operands[earlier]) == impl_->parameter_behind(argument) &&
-          (inside.attributes[earlier].direction != Direction::in ||
-           inside.attributes[parameter].direction != Direction::in))
-        impl_->fail(fmt::format("function '{}': arguments {} and {} are slices of one tensor, or a tensor and a slice "
-                                "of it, and one of them is written; pass the tensor once and slice it in the function",
-                                inside.name, earlier + 1, parameter + 1),
-                    inside.where);
-    statement = statement || inside.attributes[parameter].direction != Direction::in;
-    if (inside.last_store.count(static_cast<Id>(parameter)) != 0) written.push_back(argument);
-  }
+  auto const passed = impl_->passed_arguments(inside, {arguments, static_cast<std::size_t>(count)},
+                                              [&](Handle const& handle) { return use(handle, inside.where); });
   ir::CallOp op;
-  op.callee = Symbol(function->name());
-  Ids const passed(operands.data(), static_cast<int>(operands.size()));
-  int const node = statement ? impl_->add_effect(ir::OpKind::CallOp, &op, passed, inside.where)
-                             : impl_->add_node(ir::OpKind::CallOp, &op, passed, impl_->region, inside.where);
-  for (Id const tensor : written) impl_->mark_written(node, tensor, inside.where);
+  op.callee = Symbol(function.name());
+  Ids const operands(passed.operands.data(), static_cast<int>(passed.operands.size()));
+  bool const statement = results.count == 0 || inside.tells_host || inside.orders_memory || passed.writes;
+  int const node = statement ? impl_->add_effect(ir::OpKind::CallOp, &op, operands, inside.where)
+                             : impl_->add_node(ir::OpKind::CallOp, &op, operands, impl_->region, inside.where);
+  for (Id const tensor : passed.written) impl_->mark_written(node, tensor, inside.where);
   if (inside.orders_memory) impl_->mark_all_written(node, inside.where);
-  Id first = -1;
-  for (int i = 0; i < results.count; ++i) {
-    Id const id = impl_->add_result(node, ir::Type(inside.value(results.first[i]).type));
-    if (i == 0) first = id;
-  }
-  return first;
+  return impl_->add_results(node, inside, results);
 }
 
 TracedKernel Recorder::finish() {

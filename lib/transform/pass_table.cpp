@@ -14,6 +14,7 @@
 #include "transform/laid_out/lower_online_softmax.hpp"
 #include "transform/laid_out/raise_loads.hpp"
 #include "transform/laid_out/share_atomic_results.hpp"
+#include "transform/laid_out/share_items.hpp"
 #include "transform/laid_out/share_reciprocals.hpp"
 #include "transform/laid_out/sink_reductions.hpp"
 #include "transform/laid_out/split_products.hpp"
@@ -25,9 +26,11 @@
 #include "transform/planned/assign_layouts.hpp"
 #include "transform/planned/lag_references.hpp"
 #include "transform/planned/schedule_dots.hpp"
+#include "transform/planned/raise_dots.hpp"
 #include "transform/planned/share_rings.hpp"
 #include "transform/planned/skew_dots.hpp"
 #include "transform/planned/split_loops.hpp"
+#include "transform/planned/swap_operands.hpp"
 #include "transform/profile/lower_profiling.hpp"
 #include "transform/simplify/bound_loops.hpp"
 #include "transform/simplify/canonicalize.hpp"
@@ -54,15 +57,14 @@
 #include "transform/staged/specialize_warps.hpp"
 #include "transform/tile/choose_memory_paths.hpp"
 #include "transform/tile/expand_dots.hpp"
+#include "transform/tile/expand_items.hpp"
 #include "transform/tile/fold_boxes.hpp"
 #include "transform/tile/fold_tables.hpp"
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/tile/plan_kernel.hpp"
-#include "transform/tile/raise_dots.hpp"
 #include "transform/tile/serpentine_loops.hpp"
-#include "transform/tile/swap_operands.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -93,18 +95,18 @@ constexpr PassInfo table[] = {
      .summary = "inlines calls except of functions marked noinline; removes uncalled functions",
      .module = inline_functions,
      .works_on = {Level::tile, Level::staged}},
-    {.name = "inline-all-functions",
-     .summary = "inlines all calls; removes the functions",
-     .module = inline_all_functions,
+    {.name = "inline-device-functions",
+     .summary = "the same for a GPU; inlines all calls where kernels have products, loops with stages or over tiles",
+     .module = inline_device_functions,
      .works_on = {Level::tile, Level::staged},
-     .leaves = {Property::no_calls}},
+     .leaves = {Property::whole_kernels}},
     {.name = "bound-loops",
      .summary = "rewrites loops whose counters might wrap",
      .function = bound_loops,
      .works_on = all_levels,
      .after = {{"specialize", "tests of steps become part of bounds"},
                {"inline-functions", "arguments of a call bound inlined loops"},
-               {"inline-all-functions", "arguments of a call bound inlined loops"}}},
+               {"inline-device-functions", "arguments of a call bound inlined loops"}}},
     {.name = "remove-idle-bounds",
      .summary = "removes minima and maxima that ranges show to be idle",
      .function = remove_idle_bounds,
@@ -155,6 +157,11 @@ constexpr PassInfo table[] = {
      .function = expand_dots,
      .works_on = only(Level::tile),
      .after = {{"eliminate-dead-code", "dead products are not expanded"}}},
+    {.name = "expand-items",
+     .summary = "finds elements of tiles at run-time places by reductions",
+     .function = expand_items,
+     .works_on = only(Level::tile),
+     .after = {{"eliminate-dead-code", "dead items are not expanded"}}},
     {.name = "fold-tables",
      .summary = "computes tiles of floats that depend on no argument, and keeps them as constant data",
      .function = fold_tables,
@@ -170,74 +177,80 @@ constexpr PassInfo table[] = {
      .summary = "gives tiles whose extents have large odd factors the next extent that lanes and warps share",
      .function = pad_tiles,
      .works_on = only(Level::tile),
-     .after = {{"eliminate-dead-code", "a dead op might fix the extent of an axis"}}},
+     .after = {{"eliminate-dead-code", "a dead op might fix the extent of an axis"},
+               {"expand-items", "places are compared with the extents as written"}}},
     {.name = "persistent-grid",
      .summary = "makes CTAs persistent that have products in loops",
      .function = persistent_grid,
      .works_on = only(Level::tile),
-     .needs = {Property::no_calls},
+     .needs = {Property::whole_kernels},
      .after = {{"pad-tiles", "groups of rows follow from the bytes of padded tiles"}}},
     {.name = "serpentine-loops",
      .summary = "runs loops of products backwards in every second tile of a CTA",
      .function = serpentine_loops,
      .works_on = only(Level::tile),
-     .needs = {Property::no_calls},
+     .needs = {Property::whole_kernels},
      .after = {{"persistent-grid", "only persistent CTAs have a loop over tiles"}}},
-    {.name = "swap-operands",
-     .summary = "transposes products with too few rows for wgmma, or for the warpgroups of other products",
-     .function = swap_operands,
-     .works_on = only(Level::tile),
-     .needs = {Property::no_calls}},
-    {.name = "raise-dots",
-     .summary = "issues products as early as their factors are known",
-     .function = raise_dots,
-     .works_on = only(Level::tile),
-     .needs = {Property::no_calls},
-     .after = {{"swap-operands", "the rows of products say which results registers hold"}}},
     {.name = "choose-memory-paths",
      .summary = "turns loads into TMA copies where the rules allow, if they feed products or loops with stages",
      .function = choose_memory_paths,
      .works_on = only(Level::tile),
      .leads_to = Level::planned,
-     .needs = {Property::no_calls}},
+     .needs = {Property::whole_kernels}},
     {.name = "share-rings",
      .summary = "lets products that add to one sum take their operands from one ring",
      .function = share_rings,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls},
+     .needs = {Property::whole_kernels},
      .after = {{"choose-memory-paths", "only copies take rings"}}},
+    {.name = "plan-kernel",
+     .summary = "decides the warps of a kernel, and how and when each product is multiplied",
+     .function = plan_kernel,
+     .works_on = {Level::tile, Level::planned},
+     .leaves = {Property::planned_dots},
+     .after = {{"choose-memory-paths", "copied tiles are operands of more products"},
+               {"share-rings", "rings that products share take memory once"}}},
+    {.name = "swap-operands",
+     .summary = "transposes the products that the plan swaps",
+     .function = swap_operands,
+     .works_on = only(Level::planned),
+     .needs = {Property::whole_kernels},
+     .after = {{"plan-kernel", "the plan says which products"}}},
+    {.name = "raise-dots",
+     .summary = "issues products as early as the plan says",
+     .function = raise_dots,
+     .works_on = only(Level::planned),
+     .needs = {Property::whole_kernels},
+     .after = {{"plan-kernel", "the plan says which products"},
+               {"swap-operands", "transposed factors move with their products"}}},
     {.name = "lag-references",
      .summary = "lets the reference of a softmax lag behind the running maximum",
      .function = lag_references,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls}},
+     .needs = {Property::whole_kernels}},
     {.name = "skew-dots",
      .summary = "overlaps a product that takes the result of another with the first product of the next iteration",
      .function = skew_dots,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls},
-     .after = {{"lag-references", "uses of a maximum are followed within one iteration"}}},
+     .needs = {Property::whole_kernels},
+     .after = {{"plan-kernel", "the plan says which products run late"},
+               {"lag-references", "uses of a maximum are followed within one iteration"}}},
     {.name = "split-loops",
      .summary = "splits loops with products at the first iteration whose mask hides an element",
      .function = split_loops,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls},
+     .needs = {Property::whole_kernels},
      .after = {{"skew-dots", "each part would get a prologue and an epilogue"}}},
     {.name = "narrow-masks",
      .summary = "compares coordinates as 32-bit numbers with one scalar",
      .function = narrow_masks,
      .works_on = {Level::tile, Level::planned},
      .after = {{"split-loops", "bounds of masks are read as they are written, without clamps"}}},
-    {.name = "plan-kernel",
-     .summary = "decides the warps of a kernel, and how each product is multiplied",
-     .function = plan_kernel,
-     .works_on = {Level::tile, Level::planned},
-     .leaves = {Property::planned_dots}},
     {.name = "schedule-dots",
      .summary = "replaces dots by tensor core products; issues them, commits them and waits for them",
      .function = schedule_dots,
      .works_on = only(Level::planned),
-     .needs = {Property::no_calls, Property::planned_dots},
+     .needs = {Property::whole_kernels, Property::planned_dots},
      .leaves = {Property::no_dots},
      .after = {{"plan-kernel", "each product's path stands in the plan"}}},
     {.name = "assign-layouts",
@@ -282,11 +295,19 @@ constexpr PassInfo table[] = {
      .summary = "multiplies by one reciprocal a row instead of dividing, where results round to 16 bits",
      .function = share_reciprocals,
      .works_on = only(Level::laid_out)},
+    {.name = "share-items",
+     .summary = "hands elements that become scalars from one thread to all where warps may differ",
+     .function = share_items,
+     .works_on = only(Level::laid_out),
+     .breaks = {Property::shared_offsets, Property::barriers},
+     .after = {{"lower-online-softmax", "votes of warps make tiles differ"},
+               {"test-masks", "votes of warps make tiles differ"},
+               {"share-reciprocals", "votes of warps make tiles differ"}}},
     {.name = "split-products",
      .summary = "splits the loop of a product over the CTAs of a cluster and adds up their partial sums",
      .function = split_products,
      .works_on = only(Level::laid_out),
-     .needs = {Property::no_calls},
+     .needs = {Property::whole_kernels},
      .breaks = {Property::shared_offsets, Property::barriers}},
     {.name = "split-stores",
      .summary = "stores results of products, or adds them in memory, through staging buffers and the TMA engine",
@@ -417,26 +438,19 @@ constexpr auto for_host =
          "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "expand-math", "canonicalize",
          "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
 constexpr auto for_cuda =
-    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-functions", "bound-loops",
+    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-device-functions", "bound-loops",
          "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "pad-tiles",
-         "narrow-masks", "plan-kernel", "expand-device-math", "relax-arithmetic", "canonicalize",
-         "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "raise-loads", "limit-registers", "test-masks", "eliminate-dead-code",
-         "share-atomic-results", "allocate-shared-memory", "insert-barriers", "prove-offsets", "lower-profiling");
-constexpr auto for_cuda_block = list(
-    "eliminate-common-subexpressions", "contract-products", "specialize", "inline-all-functions", "bound-loops",
-    "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-    "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "expand-dots",
-    "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants", "swap-operands", "raise-dots",
-    "choose-memory-paths", "share-rings", "lag-references", "skew-dots", "split-loops", "narrow-masks", "plan-kernel",
-    "schedule-dots", "expand-device-math", "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions",
-    "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads",
-    "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead",
-    "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
-    "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
+         "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "expand-dots",
+         "expand-items", "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants",
+         "choose-memory-paths", "share-rings", "plan-kernel", "swap-operands", "raise-dots", "lag-references",
+         "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "relax-arithmetic",
+         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers",
+         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
+         "share-items", "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps",
+         "load-ahead", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
+         "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =
     list("eliminate-common-subexpressions", "contract-products", "specialize", "bound-loops", "relax-arithmetic",
          "expand-device-math", "relax-arithmetic", "build-tensor-maps", "canonicalize",
@@ -464,7 +478,6 @@ std::string describe_passes() {
 Pipeline contraction() { return for_contraction; }
 Pipeline host_pipeline() { return for_host; }
 Pipeline cuda_pipeline() { return for_cuda; }
-Pipeline cuda_block_pipeline() { return for_cuda_block; }
 Pipeline block_pipeline() { return for_block; }
 
 }  // namespace tegula::transform

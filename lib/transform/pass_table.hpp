@@ -69,12 +69,8 @@ using Pipeline = std::span<PassInfo const* const>;
 Pipeline contraction();
 /// Lists the passes for the host.
 Pipeline host_pipeline();
-/// Lists the passes for kernels of a GPU without products or copies. Functions may stay: barriers are due on both sides
-/// of a call, so the text says them.
+/// Lists the passes for a GPU. Those for products and copies leave kernels without them as they are.
 Pipeline cuda_pipeline();
-/// Lists the passes for kernels of a GPU that become block ops, whose text says every barrier. Their loops must be seen
-/// whole, so all calls are inlined.
-Pipeline cuda_block_pipeline();
 /// Lists the passes for kernels written in block ops, which already have layouts and copies.
 Pipeline block_pipeline();
 

@@ -56,7 +56,7 @@ class Run {
     if (auto const lack = first_lack(pass.all_needs(), module_))
       throw UserError(
           fmt::format("pipeline: {} needs {}, but there is {}", pass.name, name(lack->property), lack->why));
-    ir::Module before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
+    if (!before_) before_ = module_.clone();
     auto const start = std::chrono::steady_clock::now();
     bool changed = false;
     try {
@@ -67,10 +67,11 @@ class Run {
     } catch (std::exception const& error) {
       auto const rest = to_string(pipeline_.subspan(at));
       std::string const file =
-          support::write_replay_file(environment_, kernel_name(before), replay_text(before, rest, options_));
+          support::write_replay_file(environment_, kernel_name(*before_), replay_text(*before_, rest, options_));
       throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
                                       file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
+    if (changed) before_.reset();
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (dump_.wants(DumpItem::Kind::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
@@ -111,6 +112,7 @@ class Run {
     support::throw_user_error(parsed.diagnostics, "TEGULA_OVERRIDE_DIR: " + file);
     support::throw_user_error(ir::verify(parsed.module, &parsed.positions), "TEGULA_OVERRIDE_DIR: " + file);
     module_ = std::move(parsed.module);
+    before_.reset();
     level_ = levels_of(module_).from;
     cache_.clear();
   }
@@ -134,6 +136,9 @@ class Run {
   support::Dump dump_;
   AnalysisCache cache_;
   std::vector<double> times_;
+  /// The module as the last pass that changed it left it. A pass that fails leaves it half-done; the replay starts
+  /// here.
+  std::optional<ir::Module> before_;
   Level level_;  ///< of the module; followed if each pass is verified
 };
 

@@ -14,7 +14,8 @@
 
 #include "jit/choose.hpp"
 #include "jit/estimate.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "runtime/tuned_table.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"

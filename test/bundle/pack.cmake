@@ -4,7 +4,7 @@ file(REMOVE_RECURSE "${STAGE}")
 file(MAKE_DIRECTORY "${STAGE}/tegula/samples")
 execute_process(COMMAND "${STRIP}" -o "${STAGE}/tegula/tegula" "${PROGRAM}" COMMAND_ERROR_IS_FATAL ANY)
 file(COPY "${CMAKE_CURRENT_LIST_DIR}/run" DESTINATION "${STAGE}/tegula")
-foreach(folder test/data test/ir test/codegen test/sim test/fuzz test/mutation bench/device)
+foreach(folder test/data test/ir test/codegen test/sim test/fuzz test/mutation)
   if(EXISTS "${SOURCE}/${folder}")
     get_filename_component(parent "${folder}" DIRECTORY)
     file(COPY "${SOURCE}/${folder}" DESTINATION "${STAGE}/tegula/${parent}" FILES_MATCHING PATTERN "*.tir" PATTERN "*.txt"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "codegen/ptx_cases.hpp"
 #include "compiler/compile.hpp"
@@ -272,6 +273,42 @@ TEST_CASE("cp_async fills a swizzled tile, with zeros outside the tensor", "[blo
     int wrong = 0;
     for (int r = 0; r < 64; ++r)
       for (int c = 0; c < 64; ++c) wrong += y.get(r, c) != (r < 50 && c < 40 ? x.get(r, c) : 0) ? 1 : 0;
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("cp_async_gather fills a swizzled tile with rows at indices, zeros for those outside", "[block-ptx]") {
+  std::mt19937_64 random(test::data_seed);
+  // Rows of one warpgroup, of fewer warps, and of rows whose addresses are not kept.
+  for (auto const& [rows, warps, layout] :
+       {std::tuple(64, 4, "[register (1,0) (2,0), lane (0,1) (0,2) (0,4) (4,0) (8,0), warp (16,0) (32,0)]"),
+        std::tuple(64, 8, "[register (1,0) (2,0), lane (0,1) (0,2) (0,4) (4,0) (8,0), warp (16,0) (32,0)]"),
+        std::tuple(64, 1, "[register (1,0) (2,0) (4,0) (8,0), lane (0,1) (0,2) (0,4) (16,0) (32,0)]"),
+        std::tuple(16, 4, "[lane (0,1) (0,2) (0,4) (1,0) (2,0), warp (4,0) (8,0)]"),
+        std::tuple(8, 4, "[lane (0,1) (0,2) (0,4) (1,0) (2,0), warp (4,0) (0,0)]")}) {
+    Matrix x("bf16", 50, 40), y("bf16", rows, 64);
+    x.fill(random, 100);
+    std::string const of = type("tile", rows, 8, "i32", layout);
+    std::string read = "[register (0,1) (0,2)";
+    for (int row = warps > 1 ? 8 : 2; row < rows; row *= 2) read += " (" + std::to_string(row) + ",0)";
+    read += ", lane (0,4) (0,8) (0,16) (0,32) (1,0)" + std::string(warps > 4   ? ", warp (2,0) (4,0) (0,0)]"
+                                                                   : warps > 1 ? ", warp (2,0) (4,0)]"
+                                                                               : "]");
+    INFO(rows << " rows, " << warps << " warps");
+    CHECK(run("  %s = buffer_alloc {align = 1024} : shared<" + std::to_string(rows) +
+                  "x64xbf16, swizzled(128)>\n  %n = iota {axis = 0} : " + of +
+                  "\n  %three = constant {value = 3 : i32} : " + of + "\n  %five = constant {value = 5 : i32} : " + of +
+                  "\n  %m = mul %n, %three : " + of + "\n  %r = sub %m, %five : " + of +
+                  "\n  cp_async_gather %x, %s, %r, %c0 {vector = 8}\n  cp_async_commit\n  cp_async_wait\n  barrier\n"
+                  "  %t = buffer_load %s : " +
+                  type("tile", rows, 64, "bf16", read) + "\n  store %y, %t, %c0, %c0\n",
+              warps, {&x, &y}) == "");
+    int wrong = 0;
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < 64; ++c) {
+        int const from = 3 * r - 5;
+        wrong += y.get(r, c) != (from >= 0 && from < 50 && c < 40 ? x.get(from, c) : 0) ? 1 : 0;
+      }
     CHECK(wrong == 0);
   }
 }

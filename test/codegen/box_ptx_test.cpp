@@ -6,7 +6,7 @@
 #include "codegen/ptx_cases.hpp"
 #include "codegen/run_target.hpp"
 #include "compiler/compile.hpp"
-#include "support/box_kernels.hpp"
+#include "kernels/box_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 

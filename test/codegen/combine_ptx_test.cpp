@@ -4,9 +4,9 @@
 
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
-#include "support/combine_kernels.hpp"
+#include "kernels/combine_kernels.hpp"
 #include "support/module.hpp"
-#include "support/sort_kernels.hpp"
+#include "kernels/sort_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

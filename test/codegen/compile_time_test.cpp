@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "compiler/compile.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/count_allocations.hpp"
 #include "support/module.hpp"
 

@@ -7,7 +7,7 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
 #include "ir/verifier.hpp"
-#include "support/box_kernels.hpp"
+#include "kernels/box_kernels.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"
 #include "transform/pipeline.hpp"

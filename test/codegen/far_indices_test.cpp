@@ -7,7 +7,7 @@
 
 #include "codegen/block_machine.hpp"
 #include "support/catch.hpp"
-#include "support/far_kernels.hpp"
+#include "kernels/far_kernels.hpp"
 #include "support/wide_integer.hpp"
 
 using namespace tegula;
@@ -38,6 +38,7 @@ CompiledKernel compiled_for_gpu(K const& kernel) {
   CompileOptions options;
   options.target = Target::cuda;
   options.architecture = "sm_90a";
+  options.facts.resize(kernel.trace().parameters().size());  // none
   return compile(kernel, options);
 }
 

@@ -3,7 +3,7 @@
 #include "codegen/ptxas.hpp"
 #include "codegen/run_target.hpp"
 #include "compiler/compile.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -48,16 +48,35 @@ TEST_CASE("products of tiles of many shapes assemble without spills or serialise
   }
 }
 
-TEST_CASE("products whose results threads store themselves assemble without serialised products", "[block-ptx]") {
+TEST_CASE("products whose rows are an odd number of 16 bytes assemble without serialised products", "[block-ptx]") {
   std::string const ptxas = find_ptxas();
   if (ptxas.empty()) TEGULA_SKIP("ptxas is not installed");
-  for (int const columns : {8, 24, 72, 136, 168}) {  // no multiple of 16: no chunk is a swizzled row
+  for (int const columns : {8, 24, 72, 136, 168}) {  // no chunk is a swizzled row
     std::string text = gemm_text({128, columns, 64, 4});
     std::string const result = "cast %relu";
     text.replace(text.find(result), result.size(), "cast %acc");
     CompiledKernel const compiled = compiler::compile(module_of(text), gemm_options());
     INFO("tiles of 128x" << columns);
+    REQUIRE(compiled.image.find("cp.async.bulk.tensor.2d.global") != std::string::npos);
+    CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
+  }
+}
+
+TEST_CASE("products whose results threads store assemble without serialised products", "[block-ptx][N17]") {
+  std::string const ptxas = find_ptxas();
+  if (ptxas.empty()) TEGULA_SKIP("ptxas is not installed");
+  for (GemmShape const& shape :
+       {GemmShape{128, 128, 64, 4, true}, GemmShape{64, 64, 64, 4, true}, GemmShape{128, 256, 64, 4, true},
+        GemmShape{256, 128, 64, 4}, GemmShape{64, 192, 64, 4}}) {
+    CompileOptions options = gemm_options();
+    options.facts.back() = {true, false};  // rows of the result begin at any element
+    std::string text = gemm_text(shape);
+    std::string const result = "cast %relu";
+    text.replace(text.find(result), result.size(), "cast %acc");
+    CompiledKernel const compiled = compiler::compile(module_of(text), options);
+    INFO("tiles of " << shape.m << "x" << shape.n << (shape.trans_b ? " transposed" : ""));
     REQUIRE(compiled.image.find("cp.async.bulk.tensor.2d.global") == std::string::npos);
+    REQUIRE(compiled.image.find("wgmma") != std::string::npos);
     CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
   }
 }

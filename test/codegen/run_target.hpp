@@ -1,10 +1,10 @@
-// Runs a kernel of block ops from its PTX, with the arguments of support/targets.hpp as the launcher packs them.
+// Runs a kernel of block ops from its PTX, with the arguments of kernels/targets.hpp as the launcher packs them.
 #pragma once
 
 #include "codegen/async_machine.hpp"
 #include "ir/builder.hpp"
 #include "sim/interpreter.hpp"
-#include "support/targets.hpp"
+#include "kernels/targets.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::test {

@@ -4,9 +4,9 @@
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
 #include "support/file_check.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
-#include "support/sliced_text.hpp"
+#include "kernels/sliced_text.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

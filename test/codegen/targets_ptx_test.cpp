@@ -7,7 +7,7 @@
 #include "ir/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
-#include "support/targets.hpp"
+#include "kernels/targets.hpp"
 #include "tegula/abi/compile_options.hpp"
 
 using namespace tegula;

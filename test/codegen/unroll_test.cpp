@@ -10,7 +10,7 @@
 #include "compiler/compile.hpp"
 #include "ir/text.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 
 using namespace tegula;

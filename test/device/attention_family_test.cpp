@@ -1,5 +1,5 @@
 // Tests the family of attention on a device.
-#include "support/attention_family.hpp"
+#include "kernels/attention_family.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests attention with narrow and wide heads on a device.
-#include "support/attention_kernels.hpp"
+#include "kernels/attention_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,7 +1,7 @@
 // Boxes of a tensor by TMA from blocks of any number of warps, on the device, with guard bytes around the result.
 #include <algorithm>
 
-#include "support/box_kernels.hpp"
+#include "kernels/box_kernels.hpp"
 
 #include "compiler/compile.hpp"
 #include "device/hand_written_ptx.hpp"

@@ -1,5 +1,5 @@
 // Tests reductions and scans by a combiner on a device.
-#include "support/combine_kernels.hpp"
+#include "kernels/combine_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

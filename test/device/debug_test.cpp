@@ -1,5 +1,5 @@
 // Tests device_assert and device_print on a device. A failed assert makes the context unusable, so a child runs it.
-#include "support/debug_kernels.hpp"
+#include "kernels/debug_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

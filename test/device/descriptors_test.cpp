@@ -7,7 +7,7 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "support/catch.hpp"
-#include "support/column_sums.hpp"
+#include "kernels/column_sums.hpp"
 #include "tegula/runtime/counters.hpp"
 #include "tegula/tegula.hpp"
 

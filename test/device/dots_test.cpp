@@ -1,5 +1,5 @@
 // Tests products on a device.
-#include "support/dot_kernels.hpp"
+#include "kernels/dot_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -5,7 +5,7 @@
 
 #include "hand_written_ptx.hpp"
 #include "support/catch.hpp"
-#include "support/far_kernels.hpp"
+#include "kernels/far_kernels.hpp"
 #include "support/wide_integer.hpp"
 
 using namespace tegula;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "support/elementary.hpp"
-#include "support/indexed_kernels.hpp"
+#include "kernels/indexed_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests the words of elementary functions on a device.
-#include "support/math_kernels.hpp"
+#include "kernels/math_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,6 @@
 // Tests a product on a CUDA device, after the passes: borders and every trip count of its rings, against float64.
 // [sanitize] selects small cases for compute-sanitizer.
+#include <array>
 #include <random>
 #include <vector>
 
@@ -66,4 +67,12 @@ TEST_CASE("a product of tiles is right on the device with more tiles than multip
   TEGULA_NEED_HOPPER();
   check(samples::gemm<128, 256, 64>(samples::bias_relu), 1000, 1032, 1016);
   check(samples::gemm<64, 64, 32>(samples::bias_relu), 1000, 1032, 200);
+}
+
+TEST_CASE("a product of tiles whose rows are no multiples of 16 bytes is right on the device", "[device][sanitize]") {
+  TEGULA_NEED_HOPPER();
+  for (auto const& [m, n, k] : {std::array{1, 1, 1}, {9, 7, 65}, {131, 135, 321}, {66, 64, 193}, {129, 67, 256}}) {
+    check(samples::gemm<64, 64, 64>(samples::bias_relu), m, n, k);
+    check(samples::gemm<128, 128, 64>(samples::bias_relu), m, n, k);
+  }
 }

@@ -1,5 +1,5 @@
 // Tests structs and tuples of tiles on a device.
-#include "support/group_kernels.hpp"
+#include "kernels/group_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests accesses whose indices are values, and loops that carry scalars, on a device.
-#include "support/while_kernels.hpp"
+#include "kernels/while_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

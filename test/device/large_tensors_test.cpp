@@ -4,7 +4,7 @@
 
 #include "hand_written_ptx.hpp"
 #include "support/catch.hpp"
-#include "support/column_sums.hpp"
+#include "kernels/column_sums.hpp"
 #include "support/large_memory.hpp"
 #include "tegula/tegula.hpp"
 

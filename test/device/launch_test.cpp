@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/product_onto.hpp"
+#include "kernels/product_onto.hpp"
 #include "tegula/target/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 

@@ -1,5 +1,5 @@
-// Tests the kernels of test/support/ordered_kernels.hpp on a device.
-#include "support/ordered_kernels.hpp"
+// Tests the kernels of test/kernels/ordered_kernels.hpp on a device.
+#include "kernels/ordered_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

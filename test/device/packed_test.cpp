@@ -1,5 +1,5 @@
-// Tests the kernels of test/support/packed_kernels.hpp on a device.
-#include "support/packed_kernels.hpp"
+// Tests the kernels of test/kernels/packed_kernels.hpp on a device.
+#include "kernels/packed_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests the bitwise contract of pairwise sums on a device.
-#include "support/pairwise_kernels.hpp"
+#include "kernels/pairwise_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Profiles launches on a device.
-#include "support/profile_kernels.hpp"
+#include "kernels/profile_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,6 +1,6 @@
 // Tests random numbers and counts of bits on a device.
-#include "support/bits_kernels.hpp"
-#include "support/random_kernels.hpp"
+#include "kernels/bits_kernels.hpp"
+#include "kernels/random_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
-// Tests the kernels of test/support/ranged_kernels.hpp on a device.
-#include "support/ranged_kernels.hpp"
+// Tests the kernels of test/kernels/ranged_kernels.hpp on a device.
+#include "kernels/ranged_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

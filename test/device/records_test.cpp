@@ -9,7 +9,7 @@
 #include "ir/text.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
-#include "support/buffer_kernel.hpp"
+#include "kernels/buffer_kernel.hpp"
 #include "support/catch.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/tegula.hpp"

@@ -1,5 +1,5 @@
 // Tests reductions and scans on a device.
-#include "support/reduction_kernels.hpp"
+#include "kernels/reduction_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests ops that give tiles other shapes on a device.
-#include "support/regroup_kernels.hpp"
+#include "kernels/regroup_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

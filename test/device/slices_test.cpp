@@ -1,6 +1,6 @@
 // Tests slices of tensors on a device: TMA copies them by descriptors that the kernel builds, beside descriptors by
 // value.
-#include "support/grouped_products.hpp"
+#include "kernels/grouped_products.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

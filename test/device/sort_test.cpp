@@ -1,5 +1,5 @@
 // Tests sorted tiles and the largest elements on a device.
-#include "support/sort_kernels.hpp"
+#include "kernels/sort_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

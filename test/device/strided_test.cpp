@@ -1,5 +1,5 @@
 // Tests tensors that TMA cannot copy on a device.
-#include "support/strided_kernels.hpp"
+#include "kernels/strided_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

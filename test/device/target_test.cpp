@@ -17,7 +17,7 @@
 #include "runtime/prepared_launch.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
-#include "support/targets.hpp"
+#include "kernels/targets.hpp"
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/device.hpp"
 #include "tegula/target/target_info.hpp"

@@ -1,5 +1,5 @@
 // Tests unsigned integers on a device.
-#include "support/unsigned_kernels.hpp"
+#include "kernels/unsigned_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests atomics that change whole boxes, on a device.
-#include "support/updated_boxes.hpp"
+#include "kernels/updated_boxes.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

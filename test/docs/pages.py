@@ -47,7 +47,7 @@ def items(text):
 
 def main():
     root = Path(sys.argv[1])
-    pages = [root / "CONTRIBUTING.md", root / "README.md", *sorted((root / "lib" / "doc").glob("*.md"))]
+    pages = [root / "CONTRIBUTING.md", root / "README.md", *sorted((root / "lib" / "doc").rglob("*.md"))]
     sources = "\n".join(
         path.read_text(errors="replace")
         for base in ("include", "lib", "test", "bench", "samples")

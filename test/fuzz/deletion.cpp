@@ -13,6 +13,8 @@
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "ir/builder.hpp"
+#include "ir/families.hpp"
+#include "ir/loop.hpp"
 #include "ir/sides.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
@@ -203,6 +205,29 @@ std::int64_t uses_of_rings(ir::Module const& module) {
   return 2 * max + 1;
 }
 
+/// Gives the products that add to what a fence orders, also through other fences and what loops carry.
+std::set<ir::Op const*> products_behind(ir::Op const& fence) {
+  std::set<ir::Op const*> products;
+  std::set<ir::Value const*> seen;
+  std::vector<ir::Value const*> open;
+  for (int i = 0; i < fence.result_count(); ++i) open.push_back(fence.result(i));
+  while (!open.empty()) {
+    ir::Value const* const value = open.back();
+    open.pop_back();
+    if (!seen.insert(value).second) continue;
+    for (ir::Use const& use : value->uses()) {
+      ir::Op const& user = *use.user;
+      if (ir::is_tensor_core_product(user)) products.insert(&user);
+      if (user.is<ir::WgmmaFenceOp>()) open.push_back(user.result(use.index));
+      ir::Op const* const around = user.is<ir::YieldOp>() ? user.parent_op() : &user;
+      if (around == nullptr || !around->is<ir::ForOp>()) continue;
+      ir::Loop const loop(*around);
+      if (int const k = loop.carry_of(use); k >= 0) open.insert(open.end(), {loop.carried(k), loop.result(k)});
+    }
+  }
+  return products;
+}
+
 ir::Op const* next_of(ir::Op const& op) {
   auto at = op.parent()->begin();
   while (&*at != &op) ++at;
@@ -277,7 +302,7 @@ class Remover {
     mutations_ = test::mutations(module_);
     std::vector<test::Mutation const*> quiet;
     for (test::Mutation const& mutation : mutations_) {
-      std::int64_t const executed = max[ops_[mutation.number]];
+      std::int64_t const executed = executions_of(*ops_[mutation.number], max);
       if (reported(mutation.module, Schedules::few))
         ++result.reported;
       else if (executed < enough)
@@ -310,6 +335,16 @@ class Remover {
   }
 
  private:
+  /// Counts the executions of an op; of a fence no more than those of the products that it is for. Where no launch has
+  /// them, nothing tells whether it is needed.
+  static std::int64_t executions_of(ir::Op const& op, std::map<ir::Op const*, std::int64_t>& max) {
+    if (!op.is<ir::WgmmaFenceOp>()) return max[&op];
+    std::set<ir::Op const*> const products = products_behind(op);
+    std::int64_t most = products.empty() ? max[&op] : 0;
+    for (ir::Op const* product : products) most = std::max(most, max[product]);
+    return std::min(max[&op], most);
+  }
+
   /// Tells whether the simulator reports the module; tries the launch of the previous report first.
   bool reported(ir::Module const& module, Schedules schedules) {
     auto const found = std::find_if(launches_.begin(), launches_.end(), [&](Launch const& launch) {

@@ -27,7 +27,7 @@
 #include "sim/compare.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"
-#include "support/random_kernel.hpp"
+#include "kernels/random_kernel.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -397,7 +397,7 @@ std::string draw_passes(std::uint64_t seed) {
                                                  "eliminate-dead-code",
                                                  "hoist-loop-invariants",
                                                  "inline-functions",
-                                                 "inline-all-functions",
+                                                 "inline-device-functions",
                                                  "specialize",
                                                  "expand-math"};
   Random random(seed);

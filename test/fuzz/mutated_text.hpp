@@ -274,8 +274,8 @@ class TextMutator {
             transform::passes()[static_cast<std::size_t>(random_.below(static_cast<int>(transform::passes().size())))]
                 .name);
     } else {
-      std::vector<transform::Pipeline> const all = {transform::cuda_pipeline(), transform::cuda_block_pipeline(),
-                                                    transform::cuda_block_pipeline(), transform::block_pipeline()};
+      std::vector<transform::Pipeline> const all = {transform::cuda_pipeline(), transform::cuda_pipeline(),
+                                                    transform::block_pipeline()};
       auto const own = target == Target::host && random_.chance(70) ? transform::host_pipeline() : random_.pick(all);
       for (transform::PassInfo const* pass : own) names.emplace_back(pass->name);
       if (kind < 7)

@@ -10,7 +10,7 @@
 #include "ir/builder.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
-#include "support/random_kernel.hpp"
+#include "kernels/random_kernel.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 #include "transform/pipeline.hpp"
@@ -157,7 +157,7 @@ PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
   auto const draw = [&] {
     switch (seed % 8) {
       case 7:
-        return test::KernelGenerator(seed).exact();
+        return test::KernelGenerator(seed).exact(true);
       case 3:
         return AttentionGenerator(seed, options.stages, trips).make();
       default:

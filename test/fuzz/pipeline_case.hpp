@@ -11,7 +11,7 @@
 
 #include "ir/op.hpp"
 #include "support/host_tensor.hpp"
-#include "support/kernel_writer.hpp"
+#include "kernels/kernel_writer.hpp"
 #include "tegula/abi/compile_options.hpp"
 
 namespace tegula::fuzz {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 
 namespace tegula::fuzz {
 

@@ -475,8 +475,26 @@ class RandomKernel {
       }
     }
 
-    /// Reduces or scans.
+    /// Makes a scalar of an element of a tile, at a place that may be outside.
+    void item() {
+      Value* const x = find([](Value const& v) { return v.type().is_tile(); });
+      if (x == nullptr) return;
+      Type const scalar = Type::scalar(x->type().element());
+      if (x->type().elements() == 1 && random().chance(50)) {
+        keep(builder.op(ir::ItemOp{}, {x}, {scalar}).result());
+        return;
+      }
+      std::vector<Value*> operands = {x};
+      for (std::int64_t const extent : x->type().shape())
+        operands.push_back(random().chance(40) ? of_type(Type::index())
+                                               : keep(builder.index(random().below(static_cast<int>(extent) + 1) -
+                                                                    (random().chance(10) ? 1 : 0))));
+      keep(builder.op(ir::ItemAtOp{}, operands, {scalar}).result());
+    }
+
+    /// Reduces, scans, or takes an element.
     void reduce() {
+      if (random().chance(30)) return item();
       bool const anywhere = parent.anywhere_;
       Value* const x = find([&](Value const& v) {
         Element const e = v.type().element();

@@ -183,7 +183,7 @@ class TileKernelGenerator : TileProducts {
           define("extract " + all.name + " {offsets = [0, 0], uniform = true}", all.type.with_shape(one));
       return void(keep(scope, broadcast(tile(first, a.bound, computed_with.error), all.type.shape())));
     }
-    if (extent % 2 != 0 || chance(30))
+    if (extent % 2 != 0 || chance(70))
       return void(
           keep(scope, tile(define("flip " + a.name + " {axis = " + text(axis) + "}", a.type), a.bound, a.error)));
     std::int64_t stride = 1;
@@ -275,8 +275,22 @@ class TileKernelGenerator : TileProducts {
     function_work_ = work_;
   }
 
+  /// Gives an element of a tile of whole numbers, at a constant place or one that follows from the block; empty: there
+  /// is none.
+  std::string item(Scope const& scope) {
+    Tile const a = any(scope);
+    if (a.error != 0 || a.wild()) return "";
+    Tile const whole = cast(a, Element::i32);
+    std::string places;
+    for (std::int64_t const extent : whole.type.shape())
+      places += ", " + (chance(60) ? index(pick(static_cast<int>(extent))) : scalar("rem", "%block", index(extent)));
+    return define("cast " + define("item_at " + whole.name + places, Type::scalar(Element::i32)).name, Type::index())
+        .name;
+  }
   std::string condition(Scope const& scope) {
     std::string left = one_of<std::string>({"%b0", "%block", "%flag"});
+    if (chance(20))
+      if (std::string const element = item(scope); !element.empty()) left = element;
     if (!scope.loops.empty() && chance(70)) {
       left = scope.loops.back().number;
       if (chance(40)) left = scalar("rem", left, index(2));
@@ -371,6 +385,9 @@ class TileKernelGenerator : TileProducts {
       if (first != 0) lower = index(first);
       upper = chance(60) && !inside_function_ ? argument(last) : index(last);
     }
+    if (chance(12))  // as often as a tile says, or less
+      if (std::string const turns = item(scope); !turns.empty())
+        upper = scalar("min", upper, scalar("add", lower, scalar("and", turns, index(3))));
     // Chooses the carried values.
     std::vector<Carried> carried;
     for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/kernel_writer.hpp"
+#include "kernels/kernel_writer.hpp"
 
 namespace tegula::fuzz {
 

@@ -1,5 +1,5 @@
 // Tests the family of attention on the host and in both simulators, and what becomes of each kernel on a GPU.
-#include "support/attention_family.hpp"
+#include "kernels/attention_family.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests CompileOptions::checks on the host and in both simulators: what each finds, and what it lets pass.
-#include "support/debug_kernels.hpp"
+#include "kernels/debug_kernels.hpp"
 
 #include <cmath>
 #include <limits>
@@ -88,6 +88,40 @@ inline constexpr auto segments = kernel("segments",
 inline constexpr auto adds_boxes = kernel("adds_boxes", [](in<float, 1> x, inout<float, 1> y, arg<int> by) {
   auto g = grid_over(x, shape<64>);
   atomic_add(y, shape<64>, load(x, shape<64>, g[0]), g[0] + by);
+});
+// Access elements behind masks at several indices, some of them scalars.
+inline constexpr auto masked_gather = kernel("masked_gather", [](in<int, 1> at, inout<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile i = load(at, shape<64>, g[0]);
+  store(y, shape<64>, gather(x, i, i + 1, mask(i < 7)), g[0]);
+});
+inline constexpr auto masked_row = kernel("masked_row", [](in<int, 1> at, inout<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile i = load(at, shape<64>, g[0]);
+  store(y, shape<64>, gather(x, g[0] * 9, i, mask(i < 0)), g[0]);
+});
+inline constexpr auto masked_scatter = kernel("masked_scatter", [](in<int, 1> at, inout<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile i = load(at, shape<64>, g[0]);
+  scatter(x, 1.0F, i, i, mask(i < 8));
+});
+inline constexpr auto masked_add = kernel("masked_add", [](in<int, 1> at, inout<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile i = load(at, shape<64>, g[0]);
+  atomic_add(x, 1.0F, i, i, mask(i < 8));
+});
+inline constexpr auto masked_exchange =
+    kernel("masked_exchange", [](in<int, 1> at, inout<float, 2> x, out<float, 1> y) {
+      auto g = grid_over(y, shape<64>);
+      tile i = load(at, shape<64>, g[0]);
+      atomic_compare_exchange(x, 0.0F, 1.0F, i, i, mask(i < 8));
+    });
+inline constexpr auto masked_cube = kernel("masked_cube", [](in<int, 1> at, inout<float, 3> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile i = load(at, shape<64>, g[0]);
+  atomic_add(x, 1.0F, 0, i, i, mask(i < 8));
+  scatter(x, 1.0F, i, i, i, mask(i < 8));
+  store(y, shape<64>, gather(x, i, 0, i, mask(i < 8)), g[0]);
 });
 /// Divides where a mask says that the quotient is taken.
 inline constexpr auto chosen = kernel("chosen", [](in<float, 1> x, in<int, 1> takes, out<float, 1> y) {
@@ -289,5 +323,31 @@ TEST_CASE("checks of bounds take the box of an atomic as that of a store: a part
     by = 1;
     CHECK_THAT(found(on, bounds, adds_boxes, x, y, by),
                ContainsSubstring("atomic_update: the whole box along axis 0 is outside of inout1"));
+  }
+}
+
+TEST_CASE("checks of bounds leave masked elements out along every axis") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<int, 1> at({128});
+    Array<float, 2> x({8, 8}, 2.0F);
+    Array<float, 3> cube({8, 8, 8}, 2.0F);
+    Array<float, 1> y({128});
+    auto const all = [&](auto const& holds) {
+      holds(found(on, bounds, masked_gather, at, x, y));
+      holds(found(on, bounds, masked_scatter, at, x, y));
+      holds(found(on, bounds, masked_add, at, x, y));
+      holds(found(on, bounds, masked_exchange, at, x, y));
+      holds(found(on, bounds, masked_cube, at, cube, y));
+    };
+    for (int i = 0; i < 128; ++i) at[i] = i < 7 ? i : 5000;
+    all([](std::string const& text) { CHECK(text == ""); });
+    CHECK(y[1] > 0);
+    CHECK(y[7] == 0);
+    CHECK(found(on, bounds, masked_row, at, x, y) == "");  // the row of the second block is outside, and masked
+    at[100] = -3;                                          // not masked
+    all([](std::string const& text) { CHECK_THAT(text, ContainsSubstring("an index of axis")); });
+    CHECK_THAT(found(on, bounds, masked_row, at, x, y),
+               ContainsSubstring("an index of axis 0 is outside of inout1: index and extent 9 8"));
   }
 }

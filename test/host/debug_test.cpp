@@ -1,5 +1,5 @@
 // Tests device_assert and device_print on the host and in both simulators.
-#include "support/debug_kernels.hpp"
+#include "kernels/debug_kernels.hpp"
 
 #include <algorithm>
 

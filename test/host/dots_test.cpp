@@ -1,5 +1,5 @@
 // Tests products on the host and in both simulators.
-#include "support/dot_kernels.hpp"
+#include "kernels/dot_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests accesses whose indices are values, on the host and in both simulators.
-#include "support/indexed_kernels.hpp"
+#include "kernels/indexed_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

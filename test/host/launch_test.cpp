@@ -11,6 +11,9 @@
 #include <sstream>
 #include <thread>
 
+#include "jit/build.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "runtime/cache/cache_folder.hpp"
 #include "runtime/cache/disk_cache.hpp"
 #include "support/catch.hpp"
@@ -605,6 +608,100 @@ TEST_CASE("equal kernels in two places share code and keep their own source line
     jit::clear_memory_cache();
   }
   CHECK(jit::counters().compilations == start.compilations + 1);
+}
+
+namespace {
+
+/// Makes two kernels with one text, of which the second stands `lines_apart` lines below the first.
+constexpr unsigned lines_apart = 8;
+constexpr auto first_twin = [](float factor) {
+  return kernel("placed_twin", [factor](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = factor * gather(x, load(at, shape<64>, g[0]));
+    store(y, shape<64>, exp(v) + sum(v, axis<0>), g[0]);
+  });
+};
+constexpr unsigned line_of_gather = __LINE__ - 4;
+constexpr auto second_twin = [](float factor) {
+  return kernel("placed_twin", [factor](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = factor * gather(x, load(at, shape<64>, g[0]));
+    store(y, shape<64>, exp(v) + sum(v, axis<0>), g[0]);
+  });
+};
+
+constexpr auto asserting_twin = [](bool second) {
+  auto const first_of_two = kernel("asserting_twin", [](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+    device_assert(at.extent(0) == 0, "never");
+    store(y, shape<64>, load(x, shape<64>, grid_over(y, shape<64>)[0]), 0);
+  });
+  auto const second_of_two = kernel("asserting_twin", [](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+    device_assert(at.extent(0) == 0, "never");
+    store(y, shape<64>, load(x, shape<64>, grid_over(y, shape<64>)[0]), 0);
+  });
+  std::vector<int> at(64, 99);
+  std::vector<float> x(64), y(64);
+  try {
+    second ? launch(here, second_of_two, at, x, y) : launch(here, first_of_two, at, x, y);
+  } catch (UserError const& error) {
+    return error.where().line();
+  }
+  return 0U;
+};
+constexpr unsigned line_of_assert = __LINE__ - 16;
+
+/// Gives the line that a checked launch names.
+unsigned checked_line(auto const& twin) {
+  std::vector<int> at(64, 99);
+  std::vector<float> x(64), y(64);
+  try {
+    launch(here, twin(2), at, x, y);
+  } catch (UserError const& error) {
+    return error.where().line();
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("equal kernels in two places have code of their own where it names source lines") {
+  FreshCaches const fresh;
+  support::Options options = support::options();
+  options.check_bounds = true;
+  support::ScopedOptions const checked(options);
+  for (int round = 0; round < 2; ++round) {  // from the compiler, then from disk
+    CHECK(checked_line(first_twin) == line_of_gather);
+    CHECK(checked_line(second_twin) == line_of_gather + lines_apart);
+    CHECK(asserting_twin(false) == line_of_assert);
+    CHECK(asserting_twin(true) == line_of_assert + 4);
+    jit::clear_memory_cache();
+  }
+}
+
+TEST_CASE("the key of a kernel names source lines only where its code does") {
+  auto const keys_differ = [](CompileOptions const& options) {
+    auto const first = first_twin(2);
+    auto const second = second_twin(2);
+    return jit::key_of(*jit::traced(jit::reference(first)), options) !=
+           jit::key_of(*jit::traced(jit::reference(second)), options);
+  };
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.architecture = "sm_90a";
+  CHECK_FALSE(keys_differ(options));
+  options.profile.user = true;
+  CHECK_FALSE(keys_differ(options));
+  options.profile.compiler = true;
+  CHECK(keys_differ(options));
+  options.profile = {};
+  options.lines = true;
+  CHECK(keys_differ(options));
+  options.lines = false;
+  for (bool Checks::*const check : {&Checks::bounds, &Checks::overflow, &Checks::nan}) {
+    options.checks = {};
+    options.checks.*check = true;
+    CHECK(keys_differ(options));
+  }
 }
 
 TEST_CASE("the facts of a parameter's type are checked") {

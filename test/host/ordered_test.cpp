@@ -1,6 +1,6 @@
 // Tests atomics with orders and scopes, on the host and in both simulators.
-#include "support/ordered_kernels.hpp"
-#include "support/ranged_kernels.hpp"
+#include "kernels/ordered_kernels.hpp"
+#include "kernels/ranged_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests elements of 4 bits on the host and in both simulators.
-#include "support/packed_kernels.hpp"
+#include "kernels/packed_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

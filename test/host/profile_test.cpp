@@ -8,7 +8,7 @@
 #include "jit/profile.hpp"
 #include "launch_support.hpp"
 #include "profile/decode.hpp"
-#include "support/profile_kernels.hpp"
+#include "kernels/profile_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,6 +1,6 @@
 // Tests kernels that read where they go with stated ranges, on the host and in both simulators.
 #include "support/options.hpp"
-#include "support/ranged_kernels.hpp"
+#include "kernels/ranged_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

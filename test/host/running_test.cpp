@@ -1,5 +1,5 @@
 // Tests accesses at indices that run, on the host and in both simulators, and the vectors that a GPU makes of them.
-#include "support/running_kernels.hpp"
+#include "kernels/running_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,5 +1,5 @@
 // Tests scans on the host and in both simulators.
-#include "support/reduction_kernels.hpp"
+#include "kernels/reduction_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,7 +1,7 @@
 // Tests a simulation's report of the executor, kernels that the GPU refuses, and tensors longer than TMA's coordinates.
 #include "launch_support.hpp"
 #include "support/catch.hpp"
-#include "support/product_onto.hpp"
+#include "kernels/product_onto.hpp"
 #include "tegula/target/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 

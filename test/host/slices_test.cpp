@@ -1,5 +1,5 @@
 // Tests slices of tensors on the host and in both simulators: products of groups of rows, and cut corners.
-#include "support/grouped_products.hpp"
+#include "kernels/grouped_products.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

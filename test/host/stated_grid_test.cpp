@@ -4,7 +4,7 @@
 
 #include "launch_support.hpp"
 #include "support/catch.hpp"
-#include "support/product_onto.hpp"
+#include "kernels/product_onto.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;

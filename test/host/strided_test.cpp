@@ -1,5 +1,5 @@
 // Tests tensors that TMA cannot copy on the host and in both simulators, and that they compile for a GPU.
-#include "support/strided_kernels.hpp"
+#include "kernels/strided_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -8,7 +8,8 @@
 
 #include "../../samples/tuned_products.hpp"
 #include "jit/choose.hpp"
-#include "jit/kernel_cache.hpp"
+#include "jit/kernel_memo.hpp"
+#include "jit/launch_options.hpp"
 #include "runtime/tuned_table.hpp"
 #include "support/catch.hpp"
 #include "support/matrix_argument.hpp"

@@ -1,5 +1,5 @@
 // Tests unsigned integers on the host and in both simulators.
-#include "support/unsigned_kernels.hpp"
+#include "kernels/unsigned_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -1,7 +1,7 @@
 // Tests atomics that change whole boxes, on the host and in both simulators, and what becomes of them on a GPU.
 #include <algorithm>
 
-#include "support/updated_boxes.hpp"
+#include "kernels/updated_boxes.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

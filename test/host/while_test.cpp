@@ -1,5 +1,5 @@
 // Tests loops that carry scalars, while_ and branches that give scalars, on the host and in both simulators.
-#include "support/while_kernels.hpp"
+#include "kernels/while_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

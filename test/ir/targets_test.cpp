@@ -1,5 +1,5 @@
 // Tests that the table of hand-written kernels agrees with their texts, and its references with themselves.
-#include "support/targets.hpp"
+#include "kernels/targets.hpp"
 
 #include <filesystem>
 

@@ -1,10 +1,11 @@
-// Proves by deletion that the passes' synchronising ops are needed in the kernels of samples/ and bench/device, and in
+// Proves by deletion that the passes' synchronising ops are needed in the kernels of samples/ and test/ir/tiles, and in
 // variants of them.
 #include "../../samples/image_kernels.hpp"
 #include "../../samples/kernels.hpp"
 #include "compiler/compile.hpp"
 #include "support/deletion.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gathered_rows.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"
 #include "trace/traced_kernel.hpp"
@@ -102,8 +103,8 @@ constexpr auto calls = kernel("calls", [](in<float, 2> x, out<float, 2> y) {
 
 TEST_CASE("deletion: row kernels need each synchronising op that the passes insert", "[sim][block][N1]") {
   check_rows(trace::module(samples::softmax<1024>.trace()), softmax, 1000);
-  check_rows(from_file("bench/device/softmax_tiles.tir"), softmax, 4000);
-  check_rows(from_file("bench/device/layernorm_tiles.tir"), layernorm, 4000);
+  check_rows(from_file("test/ir/tiles/softmax_tiles.tir"), softmax, 4000);
+  check_rows(from_file("test/ir/tiles/layernorm_tiles.tir"), layernorm, 4000);
   check_each_op_counts(lowered(from_file("test/ir/tiles/softmax_rows.tir")),
                        {softmax({7, 1000}, 1), softmax({1, 8}, 1)});
 }
@@ -128,9 +129,9 @@ TEST_CASE("deletion: products need each synchronising op that the passes insert"
   // behind the grid before.
   CHECK(check_each_op_counts(lowered(samples::gemm<128, 256, 64>(samples::bias_relu)),
                              {biased({256, 256, 512}, {}), biased({256, 256, 0}, {})}) > 30);
-  CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_tiles.tir")),
+  CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/gemm_tiles.tir")),
                              {gemm({256, 256, 512}, 1), gemm({256, 256, 0}, 1)}) > 30);
-  CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_m16_tiles.tir")),
+  CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/gemm_m16_tiles.tir")),
                              {gemm({16, 128, 2048}, 1), gemm({16, 128, 0}, 1)}) > 15);
 }
 
@@ -140,6 +141,36 @@ TEST_CASE("deletion: two products of one left operand need each synchronising op
                            input("G", Element::bf16, {k, n}, 3), tensor("C", Element::bf16, {m, n}, true)};
   };
   CHECK(check_each_op_counts(lowered(gated<64, 64, 64>), {arguments(128, 128, 512), arguments(128, 128, 0)}) > 20);
+}
+
+TEST_CASE("deletion: products of gathered rows need each synchronising op", "[sim][block]") {
+  auto const arguments = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return TargetArguments{input("a", Element::bf16, {100, k}, 1), input("b", Element::bf16, {100, k}, 2),
+                           input("left", Element::i32, {m}, 3, -5, 110), input("right", Element::i32, {n}, 4, 0, 99),
+                           tensor("c", Element::f32, {m, n}, true)};
+  };
+  for (Choice const specialization : {Choice::automatic, Choice::off}) {
+    CompileOptions options = gemm_options();
+    options.specialization = specialization;
+    auto const check = [&](auto const& kernel) {
+      return check_each_op_counts(lowered(kernel, options), {arguments(128, 128, 384), arguments(128, 128, 0)});
+    };
+    CHECK(check(rows_of_operands<bf16, true, false>) > 10);
+    CHECK(check(rows_of_operands<bf16, false, true>) > 10);
+    CHECK(check(rows_of_operands<bf16, true, true>) > 10);
+  }
+  auto const converted = [](std::int64_t k) {
+    return TargetArguments{input("a", Element::e4m3, {100, k}, 1), input("b", Element::bf16, {k, 128}, 2),
+                           input("left", Element::i32, {128}, 3, -5, 110), tensor("c", Element::f32, {128, 128}, true)};
+  };
+  CHECK(check_each_op_counts(lowered(converted_rows), {converted(384), converted(0)}) > 10);
+  // Rows that change in every iteration.
+  auto const over = [](std::int64_t length) {
+    return TargetArguments{input("p", Element::bf16, {128, length}, 1), input("v", Element::bf16, {80, 128}, 2),
+                           input("list", Element::i32, {length}, 4, 0, 79),
+                           tensor("o", Element::f32, {128, 128}, true)};
+  };
+  CHECK(check_each_op_counts(lowered(summed_rows<bf16, false>), {over(384), over(0)}) > 10);
 }
 
 TEST_CASE("deletion: products of all warp counts and stages need each synchronising op", "[sim][block][N1]") {
@@ -172,14 +203,14 @@ TEST_CASE("deletion: products of all warp counts and stages need each synchronis
 
 TEST_CASE("deletion: attention needs each synchronising op that the passes insert", "[sim][block][N1]") {
   CHECK(check_each_op_counts(lowered(samples::attention<128, 128, 64>), heads(64)) > 40);
-  CHECK(check_each_op_counts(lowered(from_file("bench/device/attention_tiles.tir")), heads(128)) > 40);
+  CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/attention_tiles.tir")), heads(128)) > 40);
   CompileOptions exact = gemm_options();
   exact.exact = true;
   CHECK(check_each_op_counts(lowered(samples::attention<128, 128, 64>, exact), heads(64)) > 40);
 }
 
 TEST_CASE("deletion: causal attention needs each synchronising op that the passes insert", "[sim][block][N1]") {
-  CHECK(check_each_op_counts(lowered(from_file("bench/device/attention_causal_tiles.tir")),
+  CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/attention_causal_tiles.tir")),
                              {growing(one_head(600, 600, 128)), one_head(600, 600, 128), one_head(200, 200, 128)}) >
         40);
   CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/attention_causal.tir")),

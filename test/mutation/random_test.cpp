@@ -128,7 +128,8 @@ fuzz::PipelineCase kept(std::string const& name) {
 TEST_CASE("deletion: the kept kernels of the fuzzer need each synchronising op", "[sim][block][N1]") {
   using enum fuzz::Reason;
   Count const all =
-      check_folder("/fuzz/kept", {{"chain_runs_ahead_by_iterations", {{others_order, 1}}},
+      check_folder("/fuzz/kept", {{"arrival_at_another_slot", {{one_iteration, 1}}},
+                                  {"chain_runs_ahead_by_iterations", {{others_order, 1}}},
                                   {"inner_loop_of_no_turns", {{one_iteration, 1}}},
                                   {"last_products_of_kept_ring", {{bounds_products, 2}, {others_order, 1}}}});
   CHECK(all.ops > 300);
@@ -138,7 +139,6 @@ TEST_CASE("deletion: the kept kernels of the fuzzer need each synchronising op",
 TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][block][N1]") {
   using enum fuzz::Reason;
   (void)check_folder("/mutation/not_missed", {{"fence_behind_a_fence", {{others_order, 2}}},
-                                              {"main_loop_of_one_iteration", {{one_iteration, 1}}},
                                               {"release_behind_another_ring", {{others_order, 2}}},
                                               {"release_of_either_ring", {{each_other_orders, 2}}}});
 }

@@ -1,6 +1,6 @@
 // Tests a hand-written kernel that allocates buffers of both spaces, writes, reads and copies out: host and simulator
 // agree with the definition. test/device runs the same text on a GPU.
-#include "support/buffer_kernel.hpp"
+#include "kernels/buffer_kernel.hpp"
 
 #include "host/driver.hpp"
 #include "sim/block/simulate.hpp"

@@ -219,8 +219,8 @@ TEST_CASE("records: the device strategy takes no shared memory", "[P2][P16]") {
 }
 
 TEST_CASE("records: each pipeline lists one profiling pass, the last", "[P6]") {
-  for (transform::Pipeline const pipeline : {transform::host_pipeline(), transform::cuda_pipeline(),
-                                             transform::cuda_block_pipeline(), transform::block_pipeline()}) {
+  for (transform::Pipeline const pipeline :
+       {transform::host_pipeline(), transform::cuda_pipeline(), transform::block_pipeline()}) {
     int count = 0;
     for (transform::PassInfo const* pass : pipeline) count += pass->name == "lower-profiling" ? 1 : 0;
     CHECK(count == 1);

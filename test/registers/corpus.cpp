@@ -10,7 +10,7 @@
 #include "fuzz/pipeline_case.hpp"
 #include "fuzz/product_extents.hpp"
 #include "ir/text.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/files.hpp"
 #include "support/key_text.hpp"
 #include "tegula/support/error.hpp"

@@ -4,7 +4,7 @@
 #include "compiler/compile.hpp"
 #include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"
 

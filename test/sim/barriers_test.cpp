@@ -11,8 +11,8 @@
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
-#include "support/random_shared.hpp"
-#include "support/simulated.hpp"
+#include "kernels/random_shared.hpp"
+#include "kernels/simulated.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;

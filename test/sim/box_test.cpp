@@ -1,11 +1,11 @@
 // Boxes of a tensor by TMA from blocks of any number of warps, in the simulator.
-#include "support/box_kernels.hpp"
+#include "kernels/box_kernels.hpp"
 
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -3,7 +3,7 @@
 #include "compiler/compile.hpp"
 #include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/chained_products.hpp"
+#include "kernels/chained_products.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

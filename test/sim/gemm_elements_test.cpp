@@ -1,7 +1,7 @@
 // Tests products of every element of tensor cores, through the passes: clean under schedules and equal to float64.
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

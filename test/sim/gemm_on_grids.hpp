@@ -8,7 +8,7 @@
 #include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
 

@@ -1,8 +1,9 @@
 // Tests a product of tiles after the passes, run warp by warp: clean under many schedules and equal to float64.
+#include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 #include "transform/pipeline.hpp"
 
@@ -88,6 +89,7 @@ TEST_CASE("products that wgmma does not support use mma from registers", "[sim]"
 TEST_CASE("copies stay with warps that exchange at the barrier of the CTA", "[sim]") {
   CompileOptions options = gemm_options();
   options.facts[1] = {};  // B goes by pointers, and to its place in the product through scratch memory
+  options.plan = "warps=4,mma=4x1";
   ir::Module const module = compiler::lower(gemm_module({64, 64, 32, 2}), options);
   CHECK(count(module, ir::OpKind::TmaLoadOp) == 3);  // of A: two in the prologue and one in the main loop
   CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 0);
@@ -143,6 +145,17 @@ TEST_CASE("copies run ahead by any distance below the depth, with and without an
   }
 }
 
+TEST_CASE("a ring of exactly one stage ends its products in each iteration", "[sim][B20]") {
+  for (Choice const specialization : {Choice::off, Choice::on}) {
+    CompileOptions options = gemm_options();
+    options.stages = 1;
+    options.exactly = true;
+    options.specialization = specialization;
+    ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 4}), options);
+    for (int const trips : {0, 1, 2, 5}) check_run(module, 128, 16, 16 * trips);
+  }
+}
+
 TEST_CASE("persistence and warp specialisation are options", "[sim][B20]") {
   for (Choice const choice : {Choice::off, Choice::on}) {
     CompileOptions options = gemm_options();
@@ -165,5 +178,20 @@ TEST_CASE("products of few rows become transposed products of the tensor cores' 
     CHECK(count(module, ir::OpKind::WgmmaOp) >= 1);
     CHECK(count(module, ir::OpKind::MmaOp) == 0);
     for (std::int64_t const k : {0, 32, 200}) check_run(module, 19, 136, k, shape.trans_b, 1);
+  }
+}
+
+TEST_CASE("results whose rows are an odd number of 16 bytes are staged, without bank conflicts", "[sim][N17]") {
+  for (GemmShape const& shape : {GemmShape{64, 8, 16, 2}, GemmShape{64, 24, 16, 2}, GemmShape{128, 40, 16, 2},
+                                 GemmShape{64, 72, 16, 2}, GemmShape{128, 88, 16, 2}}) {
+    ir::Module const module = compiler::lower(gemm_module(shape), gemm_options());
+    INFO(shape.m << " x " << shape.n);
+    CHECK(count(module, ir::OpKind::TmaStoreOp) == 1);
+    CHECK(count(module, ir::OpKind::StoreOp) == 0);
+    for (MemoryAccessFacts const& access : analysis::kernel_facts(module.kernel()).accesses) {
+      INFO(access.memory);
+      if (access.memory == "staging") CHECK(access.cost == access.min);
+    }
+    for (std::int64_t const k : {0, 40}) check_run(module, shape.m + 8, shape.n + 8, k, false, 1);
   }
 }

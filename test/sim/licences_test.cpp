@@ -5,7 +5,7 @@
 
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 
 using namespace tegula;

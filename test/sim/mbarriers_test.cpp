@@ -16,7 +16,7 @@
 #include "support/golden.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;

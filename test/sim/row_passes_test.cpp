@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -15,9 +15,9 @@ namespace {
 
 constexpr char max_columns[] = "512";
 
-/// Loads a kernel of the benches, for rows of at most 512 columns.
+/// Loads a kernel of test/ir/tiles, for rows of at most 512 columns.
 ir::Module narrow(std::string const& name) {
-  std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/../bench/device/" + name + ".tir");
+  std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/ir/tiles/" + name + ".tir");
   for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, max_columns);
   return module_of(text);
 }

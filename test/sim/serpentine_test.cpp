@@ -3,7 +3,7 @@
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
 

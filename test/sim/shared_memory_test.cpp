@@ -10,8 +10,8 @@
 #include "support/golden.hpp"
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
-#include "support/random_shared.hpp"
-#include "support/targets.hpp"
+#include "kernels/random_shared.hpp"
+#include "kernels/targets.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;

@@ -1,6 +1,6 @@
 // Tests descriptors of slices that a kernel builds, run warp by warp: results are those of float64 under many
 // schedules, and each missing fence or barrier around a descriptor is reported.
-#include "support/sliced_text.hpp"
+#include "kernels/sliced_text.hpp"
 
 #include <cstring>
 #include <random>
@@ -8,7 +8,7 @@
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/deletion.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 #include "tegula/math/functions.hpp"
 

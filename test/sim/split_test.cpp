@@ -4,7 +4,7 @@
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
 
@@ -23,7 +23,7 @@ CompileOptions split_options(int split) {
 }  // namespace
 
 TEST_CASE("CTAs share a product at every trip count, with warps for copies and without", "[sim][split]") {
-  for (int const split : {2, 4, 8}) {
+  for (int const split : {2, 3, 4, 8}) {
     for (Choice const specialization : {Choice::on, Choice::off}) {
       CompileOptions options = split_options(split);
       options.specialization = specialization;
@@ -35,6 +35,27 @@ TEST_CASE("CTAs share a product at every trip count, with warps for copies and w
       for (int const trips : {0, 1, split - 1, split, split + 1, 2 * split + 1})
         check_on_clusters(module, 128, 16, 16 * trips, 3);
     }
+  }
+}
+
+TEST_CASE("CTAs add and store their shares of the columns of a product at every trip count", "[sim][split]") {
+  // One CTA would not hold the parts of the others.
+  struct Shares {
+    GemmShape shape;
+    int split;
+    Choice specialization;
+  };
+  for (auto const& [shape, split, specialization] : {Shares{{64, 128, 16, 2}, 4, Choice::on},
+                                                     {{64, 128, 16, 2}, 4, Choice::off},
+                                                     {{64, 128, 16, 2}, 8, Choice::on},
+                                                     {{64, 192, 16, 2}, 3, Choice::on},
+                                                     {{128, 192, 16, 2}, 2, Choice::on}}) {
+    CompileOptions options = split_options(split);
+    options.specialization = specialization;
+    ir::Module const module = compiler::lower(gemm_module(shape), options);
+    REQUIRE(module.kernel().cluster == split);
+    REQUIRE(count(module, ir::OpKind::PeerStoreOp) == split);
+    for (int const trips : {0, 3, 2 * split + 1}) check_on_clusters(module, shape.m + 8, shape.n + 8, 16 * trips, 2);
   }
 }
 
@@ -92,15 +113,18 @@ TEST_CASE("a shared product without any one of its synchronising ops is reported
            (op.is<ir::MbarrierArriveOp>() && op.operand_count() == 2) ||
            (op.is<ir::MbarrierExpectOp>() && op.operand(0)->name() == "full_parts");
   };
-  for (Choice const specialization : {Choice::on, Choice::off}) {
-    CompileOptions options = split_options(2);
+  for (auto const& [specialization, columns] :
+       {std::pair(Choice::on, 16), {Choice::off, 16}, {Choice::on, 128}, {Choice::off, 128}}) {
+    int const split = columns == 16 ? 2 : 4;  // one CTA adds, or each its share
+    CompileOptions options = split_options(split);
     options.specialization = specialization;
-    ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
-    GemmData data(128, 16, 16 * 8), no_steps(128, 16, 0);
+    ir::Module const module = compiler::lower(gemm_module({64, columns, 16, 2}), options);
+    GemmData data(128, columns, 16 * 8), no_steps(128, columns, 0);
     block::Options run;
-    run.grid = sim::Grid{2, 1, 1};
+    run.grid = sim::Grid{split, 1, 1};
     run.dependent = true;  // whether the kernel still waits for the grid before or not
-    auto const all = specialization == Choice::on ? mutations(module) : mutations(module, hands_over);
+    bool const every = specialization == Choice::on && split == 2;
+    auto const all = every ? mutations(module) : mutations(module, hands_over);
     CHECK(all.size() >= 8);
     check_each_is_missed(module, all, {&data, &no_steps}, run);
   }

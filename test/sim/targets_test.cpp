@@ -1,11 +1,11 @@
 // Tests the hand-written kernels of test/ir/target in the simulator: right at borders and at every trip count of their
 // rings, and clean under many schedules.
 #include "support/module.hpp"
-#include "support/targets.hpp"
+#include "kernels/targets.hpp"
 
 #include "sim/block/simulate.hpp"
 #include "support/golden.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 #include "support/sanitized.hpp"
 
 using namespace tegula;

@@ -5,7 +5,7 @@
 #include "compiler/compile.hpp"
 #include "ir/text.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
 

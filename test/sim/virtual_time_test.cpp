@@ -1,7 +1,7 @@
 // Virtual time of lowered kernels: copies overlap products, and a ring of one stage waits for each copy.
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"
 
 using namespace tegula;

@@ -6,7 +6,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/mutate.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 
 namespace tegula::test {
 

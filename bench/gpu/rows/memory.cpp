@@ -63,7 +63,7 @@ class MemoryWork final : public Workload {
     return verdict;
   }
 
-  std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
+  std::vector<Candidate> rivals(stream const&, Cublas const*) override { return {}; }
 
  private:
   Problem problem_;

@@ -109,7 +109,7 @@ std::vector<Candidate> Table::rivals(Row const& row, Workload& work) const {
     case Rival::plain:
       return {candidate_of(row.plain.value(), work, order_)};
     case Rival::library:
-      std::vector<Candidate> all = work.rivals(order_, cublas_, false);
+      std::vector<Candidate> all = work.rivals(order_, cublas_);
       if (all.size() > 1) all.erase(all.begin(), all.end() - 1);
       return all;
   }

@@ -20,6 +20,15 @@ struct BrokenRule {
   bool fatal = false;  ///< the kernel cannot run; else it takes a slower path
 };
 
+/// Names the tile that takes most registers where a kernel needs most, for reports of spills.
+struct LargestTile {
+  std::string tile;      ///< "128x256xf32"; empty: none is known
+  std::int32_t op = -1;  ///< number of the op that gives it, among all ops as traced; -1: unknown
+  std::string file;      ///< its source line
+  std::uint32_t line = 0;
+  friend bool operator==(LargestTile const&, LargestTile const&) = default;
+};
+
 /// Counts the resources of a kernel. Numbers are 0 where the compiler refuses a kernel before they are known; the rule
 /// "compile" says why.
 struct Budget {
@@ -30,6 +39,7 @@ struct Budget {
   int threads_allowed = 0;
   int registers = 0;  ///< per thread, foretold: of the role that lacks most, or of the kernel
   int registers_allowed = 0;
+  LargestTile largest;
   std::vector<BrokenRule> broken;
 
   [[nodiscard]] bool fits() const {

@@ -10,6 +10,7 @@
 
 namespace tegula {
 
+/// Names the processor that code is made for: the CPU of the host, or a GPU through PTX.
 enum class Target : std::uint8_t { host, cuda };
 
 /// Switches a decision on or off, or leaves it to the compiler.
@@ -44,7 +45,7 @@ struct CompileOptions {
   Choice contraction = Choice::automatic;
   int distance = 0;  ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
   int unroll = 0;    ///< overrides unroll<n> of every loop; 0: as written
-  int split = 0;     ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0 or 1: not split
+  int split = 0;     ///< cuda: CTAs of a cluster that share a product's loop: 2 to 8; 1: not split; 0: launches choose
   /// cuda: CTAs of a cluster, with tiles one above the other, that share what they fetch: 2 or 4; 0 or 1: not shared
   int share = 0;
   /// Says where the last iterations of a loop run whose reading warps prefetch. They run in a separate loop (automatic,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tegula/support/element.hpp"
+#include "tegula/abi/budget.hpp"
 #include "tegula/abi/launch_op.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/abi/tensor_map_info.hpp"
@@ -107,6 +108,7 @@ struct CompiledKernel {
   int cluster = 1;                         ///< GPU only: CTAs per cluster, along the launch's one axis
   bool dependent_launch = false;  ///< GPU only: may start before the previous kernel of the stream ends; waits for it
                                   ///< itself (griddepcontrol.wait)
+  LargestTile largest;            ///< GPU only
   ProfileLayout profile;          ///< of its log, the symbol profile_symbol; no rows: it records nothing
   friend bool operator==(CompiledKernel const&, CompiledKernel const&) = default;
 };

@@ -47,6 +47,9 @@ struct KernelFacts : KernelPaths {
   int registers = -1;             ///< as assembled; -1 where there is no ptxas
   std::int64_t spill_bytes = -1;  ///< stored and loaded by spills; -1 where there is no ptxas
 
+  LargestTile largest;             ///< the tile that takes most registers
+  std::vector<std::string> notes;  ///< of the assembler besides these figures: "C7510: Potential Performance Loss: ..."
+
   /// Counts the wavefronts of shared memory beyond the minimum.
   [[nodiscard]] std::int64_t bank_conflicts() const { return beyond_min(false); }
   /// Counts the sectors of global memory beyond the minimum.

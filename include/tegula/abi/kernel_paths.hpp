@@ -55,7 +55,7 @@ struct RingDepth {
   int written = 0;     ///< stages that the kernel or an option asks for; 0: none, the compiler chose
   int used = 0;
   std::int64_t stage_bytes = 0;
-  std::string reason;  ///< why there are fewer than written
+  std::string reason;  ///< why there are fewer or more than written
 };
 
 /// Names a tile that the compiler gave larger extents.

@@ -8,6 +8,7 @@
 #include "tegula/call/pack.hpp"
 #include "tegula/runtime/prepared.hpp"
 #include "tegula/runtime/tensor_view.hpp"
+#include "tegula/support/error.hpp"  // launches throw UserError, which callers catch
 
 namespace tegula {
 namespace aot {
@@ -43,6 +44,7 @@ class embedded {
   aot::KernelTable const* table_;
 };
 
+/// Runs an embedded kernel on a stream; see launch(stream, kernel, arguments...).
 template <class Stream, class... P, class... X>
 requires std::derived_from<Stream, stream>
 void launch(Stream const& order, embedded<P...> const& kernel, X&&... arguments) {

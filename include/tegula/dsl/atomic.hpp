@@ -81,12 +81,14 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
                 "64 bits, exchanges of elements of 16 bits and more");
 
  public:
-  Update(P const& tensor, V&& value, Rest&&... rest, location where) : Base(record(tensor, value, rest..., where)) {}
+  Update(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : Base(record(tensor, value, rest..., where)) {
+    check_places<true, P, Rest...>();
+  }
 
  private:
   static trace::Handle record(P const& tensor, std::remove_reference_t<V>& value,
                               std::remove_reference_t<Rest>&... rest, location where) {
-    check_places<true, P, Rest...>();
     if constexpr (PlacesCheck<true, P, Rest...>::holds && defined && is_inout<P> && check_value<T, S, V>()) {
       auto& recorder = trace::Recorder::current("an atomic", where);
       Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
@@ -147,9 +149,7 @@ class UpdateBox {
 template <class P, class V, class... Rest>
 class atomic_add : public detail::Update<ir::AtomicCombine::add, P, V, Rest...> {
  public:
-  atomic_add(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::add, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::add, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_add(P const&, V&&, Rest&&...) -> atomic_add<P, V, Rest...>;
@@ -167,9 +167,7 @@ atomic_add(P const&, Shape<extents...>, V&&, Rest...) -> atomic_add<P, Shape<ext
 template <class P, class V, class... Rest>
 class atomic_min : public detail::Update<ir::AtomicCombine::min, P, V, Rest...> {
  public:
-  atomic_min(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::min, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::min, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_min(P const&, V&&, Rest&&...) -> atomic_min<P, V, Rest...>;
@@ -187,9 +185,7 @@ atomic_min(P const&, Shape<extents...>, V&&, Rest...) -> atomic_min<P, Shape<ext
 template <class P, class V, class... Rest>
 class atomic_max : public detail::Update<ir::AtomicCombine::max, P, V, Rest...> {
  public:
-  atomic_max(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::max, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::max, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_max(P const&, V&&, Rest&&...) -> atomic_max<P, V, Rest...>;
@@ -207,9 +203,7 @@ atomic_max(P const&, Shape<extents...>, V&&, Rest...) -> atomic_max<P, Shape<ext
 template <class P, class V, class... Rest>
 class atomic_and : public detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...> {
  public:
-  atomic_and(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                  static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_and(P const&, V&&, Rest&&...) -> atomic_and<P, V, Rest...>;
@@ -218,9 +212,7 @@ atomic_and(P const&, V&&, Rest&&...) -> atomic_and<P, V, Rest...>;
 template <class P, class V, class... Rest>
 class atomic_or : public detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...> {
  public:
-  atomic_or(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                 static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_or(P const&, V&&, Rest&&...) -> atomic_or<P, V, Rest...>;
@@ -229,9 +221,7 @@ atomic_or(P const&, V&&, Rest&&...) -> atomic_or<P, V, Rest...>;
 template <class P, class V, class... Rest>
 class atomic_xor : public detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...> {
  public:
-  atomic_xor(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                  static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_xor(P const&, V&&, Rest&&...) -> atomic_xor<P, V, Rest...>;
@@ -240,9 +230,7 @@ atomic_xor(P const&, V&&, Rest&&...) -> atomic_xor<P, V, Rest...>;
 template <class P, class V, class... Rest>
 class atomic_exchange : public detail::Update<ir::AtomicCombine::exchange, P, V, Rest...> {
  public:
-  atomic_exchange(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::exchange, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                   static_cast<Rest&&>(rest)..., where) {}
+  using detail::Update<ir::AtomicCombine::exchange, P, V, Rest...>::Update;
 };
 template <class P, class V, class... Rest>
 atomic_exchange(P const&, V&&, Rest&&...) -> atomic_exchange<P, V, Rest...>;
@@ -262,12 +250,13 @@ class atomic_compare_exchange
  public:
   atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,
                           location where = location::current())
-      : Base(record(tensor, expected, value, rest..., where)) {}
+      : Base(record(tensor, expected, value, rest..., where)) {
+    detail::check_places<true, P, Rest...>();
+  }
 
  private:
   static trace::Handle record(P const& tensor, std::remove_reference_t<E>& expected, std::remove_reference_t<V>& value,
                               std::remove_reference_t<Rest>&... rest, location where) {
-    detail::check_places<true, P, Rest...>();
     if constexpr (detail::PlacesCheck<true, P, Rest...>::holds && wide && detail::is_inout<P> &&
                   detail::check_value<T, S, E>() && detail::check_value<T, S, V>()) {
       auto& recorder = trace::Recorder::current("atomic_compare_exchange", where);

@@ -36,11 +36,11 @@ inline constexpr bool is_tuple = requires {
 };
 template <class X>
 requires(std::is_class_v<X> && !Number<X> && !RecipeLike<X> && !is_carry<X> &&
-         (std::is_aggregate_v<X> || is_tuple<X>)) inline constexpr bool is_group<X> = [] {
-  if constexpr (BoundMembers<X>::value < 1 || BoundMembers<X>::value > max_members)
-    return false;
-  else
+         (std::is_aggregate_v<X> || is_tuple<X> || StatesMembers<X>)) inline constexpr bool is_group<X> = [] {
+  if constexpr (has_listed_members<X>)
     return all_carried<decltype(member_types(std::declval<X&>()))>;
+  else
+    return false;
 }();
 /// Accepts a struct or tuple of tiles, scalars and such groups: it is carried, passed and returned as a whole.
 template <class X>
@@ -69,6 +69,34 @@ struct HeldOf<X> {
 };
 template <class X>
 using held_of = typename HeldOf<bare<X>>::type;
+
+/// Accepts a struct or tuple that a loop does not carry, for the sentence.
+template <class X>
+concept NoGroup = std::is_class_v<X> && !Carryable<X> && !is_carry<X> &&
+                  (std::is_aggregate_v<X> || is_tuple<X> || StatesMembers<X>)&&(BoundMembers<X>::value > 0);
+/// Gives its first member that is not carried, or itself if its members are not known.
+template <class X>
+constexpr auto first_not_carried() {
+  if constexpr (has_listed_members<X>)
+    return first_not_carried(decltype(member_types(std::declval<X&>()))());
+  else
+    return TypeList<X>();
+}
+template <class X, class... Rest>
+constexpr auto first_not_carried(TypeList<X, Rest...>) {
+  if constexpr (all_carried<TypeList<X>>)
+    return first_not_carried(TypeList<Rest...>());
+  else
+    return TypeList<X>();
+}
+// The compiler prints the type found below the sentence.
+template <class Found>
+inline constexpr bool is_carried = false;
+template <class X>
+requires(!is_made_of_members<X>) inline constexpr bool is_carried<TypeList<X>> = true;
+#define TEGULA_CARRIED_GROUP                                                                                 \
+  "a carried struct or tuple has 1 to 32 members, which are tiles, scalars and such structs; numbers stand " \
+  "beside it in carry(...)"
 
 /// Counts the values of the IR that hold a carried value.
 template <class X>
@@ -267,6 +295,12 @@ constexpr Range range_of(C const& count) {
   else
     return {{}, coordinate(count), {{}, 1, false}};
 }
+template <class X>
+inline constexpr bool is_hint = std::is_same_v<X, location>;
+template <int depth, int distance, bool exact>
+inline constexpr bool is_hint<Stages<depth, distance, exact>> = true;
+template <int factor>
+inline constexpr bool is_hint<Unroll<factor>> = true;
 template <class C>
 concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Integer<C>;
 
@@ -297,14 +331,28 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
 template <class C, detail::TileLike Init, class... Rest>
 requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...) {
   constexpr bool count_is_integer = detail::LoopCount<C>;
-  static_assert(count_is_integer, "loop: the count is an integer, an index expression or range(lower, upper, step)");
+  static_assert(
+      count_is_integer,
+      "loop: the count is an integer, an index expression or range(lower, upper, step); sum(x) and item(x, i) "
+      "are scalars of tiles");
   return detail::Invalid<detail::element_t<Init>, detail::shape_t<Init>>();
+}
+
+/// Catches a struct or tuple with a member that is not carried, for the sentence. Hints follow the body of a loop that
+/// carries nothing.
+template <detail::LoopCount C, class Init, class Body, class... Hints>
+requires(detail::NoGroup<detail::bare<Init>> &&
+         !detail::is_hint<detail::bare<Body>>) constexpr auto loop(C const&, Init&& init, Body&&, Hints&&...) {
+  using X = detail::bare<Init>;
+  static_assert(detail::is_carried<decltype(detail::first_not_carried<X>())>, "loop: " TEGULA_CARRIED_GROUP);
+  static_assert(detail::is_made_of_members<X>, "loop: " TEGULA_MADE_OF_MEMBERS);
+  return static_cast<Init&&>(init);
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
 /// carried to the next iteration. After the last one it is given as the tile, scalar, struct or tuple of tiles that it
 /// is. For carry(...) it is given as several values for structured bindings. Compile options override these hints:
-/// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit,
+/// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit; wgmma products take 2 or more,
 /// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
 /// - `unroll<n>`, after them or alone, for code of n iterations at once.
@@ -421,7 +469,8 @@ requires(detail::Carryable<detail::bare<Init>> ||
   using Result = detail::bare<decltype(From::call(body, trace::Recorder::current("", where), trace::Ids(nullptr, 0)))>;
   constexpr bool tests = std::is_same_v<detail::scalar_element_t<Tested>, bool>;
   constexpr bool same = std::is_same_v<typename detail::CarriedBy<Result>::type, List>;
-  static_assert(tests, "while_: the condition gives a comparison of scalars");
+  static_assert(tests,
+                "while_: the condition gives a comparison of scalars; any(x), all(x) and item(x) make one of a mask");
   static_assert(same, "while_: the body returns other values than are carried: their number, elements and shapes stay");
   auto& recorder = trace::Recorder::current("while_", where);
   if constexpr (used_once && tests && same) {
@@ -449,6 +498,16 @@ requires(detail::Carryable<detail::bare<Init>> ||
   }
 }
 
+/// Catches a struct or tuple with a member that is not carried, for the sentence.
+template <class Init, class Condition, class Body>
+requires detail::NoGroup<detail::bare<Init>>
+constexpr auto while_(Init&& init, Condition&&, Body&&) {
+  using X = detail::bare<Init>;
+  static_assert(detail::is_carried<decltype(detail::first_not_carried<X>())>, "while_: " TEGULA_CARRIED_GROUP);
+  static_assert(detail::is_made_of_members<X>, "while_: " TEGULA_MADE_OF_MEMBERS);
+  return static_cast<Init&&>(init);
+}
+
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
 /// return values of the same elements and shapes, which the statement gives. The values are one, a struct or tuple of
 /// tiles, or carry(...).
@@ -456,8 +515,8 @@ template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
   static_assert(traced,
-                "if_: the condition is a comparison of index expressions or arguments; plain if takes C++ values, "
-                "select takes masks");
+                "if_: the condition is a comparison of index expressions or arguments; any(x), all(x) and item(x) make "
+                "one of a mask; plain if takes C++ values, select takes masks");
   using A = detail::bare<decltype(then_branch())>;
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;

@@ -18,6 +18,7 @@
 #include "tegula/dsl/atomic.hpp"
 #include "tegula/dsl/memory.hpp"
 #include "tegula/dsl/reshape.hpp"
+#include "tegula/dsl/item.hpp"
 #include "tegula/dsl/reduce.hpp"
 #include "tegula/dsl/scan.hpp"
 #include "tegula/dsl/mask.hpp"

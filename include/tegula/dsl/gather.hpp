@@ -73,8 +73,10 @@ struct PlacesCheck {
   static constexpr bool count_fits = !is_tensor || !indices_are || count == TensorElement<P>::rank;
   static constexpr bool shapes_agree = (broadcasts_to<S, Rest>() && ...);
   static constexpr bool used_once = (!named_recipe<Rest> && ...);
+  static constexpr bool masks_tile = !(is_mask<bare<Rest>> || ...) || (IndexTile<Rest> || ...);
   static constexpr bool valid = (!is_invalid<Rest> && ...);
-  static constexpr bool holds = is_tensor && indices_are && count_fits && shapes_agree && used_once && valid;
+  static constexpr bool holds =
+      is_tensor && indices_are && count_fits && shapes_agree && masks_tile && used_once && valid;
 };
 
 /// Records one index of an access of shape S (none: a scalar).
@@ -123,7 +125,6 @@ struct Places {
   template <class X>
   void apply_mask(trace::Recorder& recorder, Ids& ids, X& x, location where) {
     if constexpr (is_mask<X>) {
-      if (ids.first_tile < 0) return;
       trace::Id& index = ids.list[ids.first_tile];
       trace::Id const mask = record_as<bool, S>(recorder, x.value, where);
       ir::Type const type = recorder.type(index);
@@ -137,7 +138,7 @@ template <bool atomic, class P, class... Rest>
 constexpr void check_places() {
   using Check = PlacesCheck<atomic, P, Rest...>;
   constexpr bool is_tensor = Check::is_tensor, indices_are = Check::indices_are, count_fits = Check::count_fits,
-                 shapes_agree = Check::shapes_agree, used_once = Check::used_once;
+                 shapes_agree = Check::shapes_agree, masks_tile = Check::masks_tile, used_once = Check::used_once;
   static_assert(is_tensor, "gather, scatter, atomics: the first argument is a tensor parameter");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(indices_are,
@@ -146,6 +147,9 @@ constexpr void check_places() {
   static_assert(count_fits, "gather, scatter, atomics: one index per axis of the tensor is expected");
   static_assert(shapes_agree,
                 "gather, scatter, atomics: the tiles of indices and the mask do not broadcast to one shape");
+  static_assert(masks_tile,
+                "gather, scatter, atomics: a mask leaves out elements of a tile of indices, and no index is a tile; "
+                "take full(shape<...>, i) as an index");
 }
 
 }  // namespace detail

@@ -406,6 +406,7 @@ constexpr auto select(host<bool> condition, A const& a, B const& b) {
   return host<T>(condition.value() ? detail::host_operand<T>(a) : detail::host_operand<T>(b));
 }
 
+/// Converts to another element, as cast of a tile does.
 template <ElementType T, ElementType U>
 constexpr host<T> cast(host<U> x) {
   static_assert(!std::is_same_v<T, bool> || std::is_same_v<U, bool>,

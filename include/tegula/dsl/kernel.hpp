@@ -80,7 +80,7 @@ struct Parameter<arg<T, Facts...>> {
   }
 };
 template <class X>
-requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
+requires((std::is_aggregate_v<X> || StatesMembers<X>)&&!TensorLike<X>) struct Parameter<X> {
   template <class... Member>
   static constexpr bool all_sound(TypeList<Member...>) {
     return (Parameter<Member>::sound && ...);
@@ -97,7 +97,8 @@ requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
   }
 
   using members = decltype(member_types(std::declval<X&>()));
-  static constexpr bool sound = counts_members<X> && all_sound(members());
+  static constexpr bool sound_members = all_sound(members());
+  static constexpr bool sound = has_listed_members<X> && sound_members;
   static constexpr bool has_element = all_elements(members());
   static constexpr FactMistake fact_mistake = first_fact_mistake(members());
   using leaves = decltype(flatten(members()));
@@ -135,6 +136,28 @@ struct KernelSignature {
 template <Callable F>
 struct KernelSignature<F> : Signature<decltype(&F::operator())> {};
 
+constexpr TypeList<> first_unsound(TypeList<>) { return {}; }
+/// Gives the first of some types that is no parameter; for a struct, the first member that is none.
+template <class P, class... Rest>
+constexpr auto first_unsound(TypeList<P, Rest...>) {
+  if constexpr (Parameter<P>::sound)
+    return first_unsound(TypeList<Rest...>());
+  else if constexpr (requires { requires !Parameter<P>::sound_members; })
+    return first_unsound(typename Parameter<P>::members());
+  else
+    return TypeList<P>();
+}
+
+// True for TypeList<>. The compiler prints the type found below the sentence.
+template <class Found>
+inline constexpr bool is_parameter = true;
+template <class X>
+inline constexpr bool is_parameter<TypeList<X>> = !is_made_of_members<X>;
+template <class Found>
+inline constexpr bool is_made_parameter = true;
+template <class X>
+inline constexpr bool is_made_parameter<TypeList<X>> = is_made_of_members<X>;
+
 template <class List>
 struct KernelParameters;
 template <class... P>
@@ -154,8 +177,8 @@ struct KernelParameters<TypeList<P...>> {
 
 }  // namespace detail
 
-/// Holds a kernel: a name and a lambda over in, out, inout, arg and structs of up to 32 of them. Copyable, a literal
-/// type when the lambda's captures are. Nothing is traced before it is needed.
+/// Holds a kernel: a name and a lambda over in, out, inout, arg and structs of up to 32 of them (of any number with
+/// dsl/hana.hpp). Copyable, a literal type when the lambda's captures are. Nothing is traced before it is needed.
 template <class F>
 class Kernel {
   using signature = detail::KernelParameters<typename detail::KernelSignature<F>::parameters>;
@@ -225,7 +248,12 @@ constexpr auto kernel(char const* name, F function, location where = location::c
   static_assert(facts != FactMistake::range, "kernel: a fact of an int names a number of more than 32 bits");
   static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
   static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
-  static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them");
+  using unsound = decltype(detail::first_unsound(
+      std::conditional_t<parameters, detail::TypeList<>, typename signature::parameters>()));
+  static_assert(detail::is_parameter<unsound>,
+                "kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them; "
+                "<tegula/dsl/hana.hpp> takes structs and tuples of Boost.Hana without this limit");
+  static_assert(detail::is_made_parameter<unsound>, "kernel: " TEGULA_MADE_OF_MEMBERS);
   if constexpr (typed && returns_nothing && parameters && elements && facts == FactMistake::none)
     return Kernel<F>(name, static_cast<F&&>(function), where);
   else

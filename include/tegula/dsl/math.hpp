@@ -55,8 +55,8 @@ constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-/// Computes elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes
-/// ties to even.
+/// Computes e^a of floating elements, as all functions below element by element; f16 and bf16 are computed in f32 and
+/// rounded once.
 template <detail::Traced A>
 constexpr auto exp(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::ExpOp>(a, where);
@@ -123,7 +123,7 @@ template <detail::Traced A>
 constexpr auto exp10(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::Exp10Op>(a, where);
 }
-/// Computes exp(a) - 1 and log(1 + a), which keep their digits near 0.
+/// Computes exp(a) - 1, which keeps its digits near 0.
 template <detail::Traced A>
 constexpr auto expm1(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::Expm1Op>(a, where);

@@ -35,11 +35,21 @@ constexpr int member_count() {
   else
     return member_count<X, max - 1>();
 }
-/// True for an aggregate whose members member_types lists.
+/// True for an aggregate whose members structured bindings name.
 template <class X>
 inline constexpr bool counts_members = member_count<X>() >= 1 && member_count<X>() <= max_members;
 
-/// Counts the members that structured bindings name: of an aggregate, or of a tuple.
+/// States the members of a type that structured bindings do not decompose; dsl/hana.hpp specialises it:
+/// - `types`, a TypeList, and `with(x, f)`, which gives f(members...),
+/// - `made_of_members`, true if X{members...} makes an X of all of them.
+template <class X>
+struct StatedMembers;
+template <class X>
+concept StatesMembers = requires {
+  typename StatedMembers<X>::types;
+};
+
+/// Counts the members of an aggregate, of a tuple, or of a type that states them.
 template <class X>
 struct BoundMembers {
   static constexpr int value = member_count<X>();
@@ -49,6 +59,21 @@ requires requires { std::tuple_size<X>::value; }
 struct BoundMembers<X> {
   static constexpr int value = static_cast<int>(std::tuple_size<X>::value);
 };
+template <StatesMembers X>
+struct BoundMembers<X> {
+  static constexpr int value = StatedMembers<X>::types::size;
+};
+#define TEGULA_MADE_OF_MEMBERS                                                                                      \
+  "a struct of Boost.Hana is made from the members that it lists, in that order: X{a, b, ...}; an aggregate lists " \
+  "all of them, in the order of their declaration"
+template <class X>
+inline constexpr bool is_made_of_members = true;
+template <StatesMembers X>
+inline constexpr bool is_made_of_members<X> = StatedMembers<X>::made_of_members;
+/// True if with_members gives the members of X, of which there are some, and X{members...} makes it again.
+template <class X>
+inline constexpr bool has_listed_members = is_made_of_members<X>&& BoundMembers<X>::value >= 1 &&
+                                           (BoundMembers<X>::value <= max_members || StatesMembers<X>);
 
 template <class... X>
 constexpr TypeList<bare<X>...> as_list(X&...) {
@@ -74,9 +99,9 @@ constexpr TypeList<bare<X>...> as_list(X&...) {
   TEGULA_MEMBERS((from) + 7, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7) \
   TEGULA_MEMBERS((from) + 8, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7, z8)
 
-/// Calls f with the members of an aggregate or a tuple of at most max_members.
+/// Calls f with the members of an aggregate or a tuple of at most max_members, or with those that a type states.
 template <class X, class F>
-constexpr decltype(auto) with_members(X& x, F&& f) {
+requires(!StatesMembers<std::remove_const_t<X>>) constexpr decltype(auto) with_members(X& x, F&& f) {
   constexpr int count = BoundMembers<std::remove_const_t<X>>::value;
   // clang-format off
   TEGULA_FURTHER(0, )
@@ -86,11 +111,19 @@ constexpr decltype(auto) with_members(X& x, F&& f) {
   // clang-format on
   return f();
 }
+template <class X, class F>
+requires StatesMembers<std::remove_const_t<X>>
+constexpr decltype(auto) with_members(X& x, F&& f) {
+  return StatedMembers<std::remove_const_t<X>>::with(x, static_cast<F&&>(f));
+}
 
 /// Lists their types; never evaluated.
 template <class X>
 auto member_types(X& x) {
-  return with_members(x, [](auto&... members) { return as_list(members...); });
+  if constexpr (StatesMembers<X>)
+    return typename StatedMembers<X>::types();
+  else
+    return with_members(x, [](auto&... members) { return as_list(members...); });
 }
 
 #undef TEGULA_FURTHER

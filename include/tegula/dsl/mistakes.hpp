@@ -29,12 +29,13 @@ struct PlainOperand {
 /// Stands for the result, so that one mistake gives one error.
 using Refused = Invalid<float, Shape<1>>;
 
-#define TEGULA_TWO_VALUES \
-  "max and min take two values, one of them a tile or a traced scalar, or a tile and axes: max(a, b), max(x, axis<1>)"
+#define TEGULA_TWO_VALUES                                                                                            \
+  "max and min take two values, one of them a tile or a traced scalar, or a tile and maybe axes: max(a, b), max(x, " \
+  "axis<1>), max(x)"
 
 #define TEGULA_WITHOUT_AXES                                                                                       \
   "a reduction takes a tile and the axes that it reduces, and keeps them with extent 1: sum(x, axis<0>), sum(x, " \
-  "axis<0, 1>)"
+  "axis<0, 1>); sum(x) gives a scalar of all elements"
 
 #define TEGULA_SELECT                                                                                            \
   "select(condition, a, b): the condition is a mask or a traced bool, and one of a and b is a tile or a traced " \

@@ -1,6 +1,7 @@
-// Reduces tiles along axes, which stay with extent 1.
+// Reduces tiles along axes, which stay with extent 1, or to scalars.
 #pragma once
 
+#include "tegula/dsl/item.hpp"
 #include "tegula/dsl/math.hpp"
 
 namespace tegula {
@@ -158,6 +159,28 @@ constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
     return Invalid<E, S>();
 }
 
+/// Gives the scalar of a reduction along all axes.
+template <template <class, class, class, class> class Node, class E, class A, class... Options>
+auto reduce_all(char const* word, std::remove_reference_t<A>& a, location where, Options... options) {
+  return [&]<int... axes>(std::integer_sequence<int, axes...>) {
+    return only_item(word, reduce<Node, E, A, axes...>(a, options..., where), where);
+  }
+  (std::make_integer_sequence<int, shape_t<A>::rank>());
+}
+
+/// Gives the place of an extreme among all elements, in row-major order.
+template <class A>
+auto place_among_all(char const* word, std::remove_reference_t<A>& a, ir::Combine combine, location where) {
+  using T = element_t<A>;
+  if constexpr (shape_t<A>::rank == 1 || named_recipe<A> || is_invalid<A>) {
+    return only_item(word, reduce<PlaceOfExtreme, std::int32_t, A, 0>(a, combine, where), where);
+  } else {
+    using Flat = Unary<T, Shape<shape_t<A>::elements>, ir::ReshapeOp, stored_t<A>>;
+    Flat flat(ir::ReshapeOp{}, stored(a), where);
+    return only_item(word, reduce<PlaceOfExtreme, std::int32_t, Flat, 0>(flat, combine, where), where);
+  }
+}
+
 }  // namespace detail
 
 /// Sums along axes, which stay with extent 1: `sum(x, axis<1>)`, `sum(x, axis<0, 1>)`. f16 and bf16 are summed in f32
@@ -203,6 +226,54 @@ constexpr auto argmax(A&& a, Axis<along>, location where = location::current()) 
 template <detail::TileLike A, int along>
 constexpr auto argmin(A&& a, Axis<along>, location where = location::current()) {
   return detail::reduce<detail::PlaceOfExtreme, std::int32_t, A, along>(a, ir::Combine::min, where);
+}
+
+// Without axes, all elements are reduced, and the result is a run-time scalar: an index, a bound of a loop, a
+// condition. The rules are those of all axes: `sum(x)` is item(sum(x, axis<0, 1>)) of a tile with two axes.
+
+/// Sums all elements to a scalar: `sum(x)`.
+template <detail::TileLike A, detail::ReductionOrder O = order::Any>
+auto sum(A&& a, O = {}, location where = location::current()) {
+  return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("sum", a, where, ir::Combine::sum, O::value);
+}
+/// Multiplies all elements.
+template <detail::TileLike A, detail::ReductionOrder O = order::Any>
+auto prod(A&& a, O = {}, location where = location::current()) {
+  return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("prod", a, where, ir::Combine::product,
+                                                                        O::value);
+}
+/// Gives the maximum of all elements.
+template <detail::TileLike A>
+auto(max)(A&& a, location where = location::current()) {
+  return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("max", a, where, ir::Combine::max,
+                                                                        ir::Order::any);
+}
+/// Gives the minimum of all elements.
+template <detail::TileLike A>
+auto(min)(A&& a, location where = location::current()) {
+  return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("min", a, where, ir::Combine::min,
+                                                                        ir::Order::any);
+}
+/// Tells whether some element of a mask is true: `if_(any(x < 0), ...)`.
+template <detail::TileLike A>
+auto any(A&& mask, location where = location::current()) {
+  return detail::reduce_all<detail::Quantified, bool, A>("any", mask, where, ir::Combine::max);
+}
+/// Tells whether all elements of a mask are true.
+template <detail::TileLike A>
+auto all(A&& mask, location where = location::current()) {
+  return detail::reduce_all<detail::Quantified, bool, A>("all", mask, where, ir::Combine::min);
+}
+/// Gives the place of the maximum of all elements, counted in row-major order, the lowest of several; NaN as along an
+/// axis.
+template <detail::TileLike A>
+auto argmax(A&& a, location where = location::current()) {
+  return detail::place_among_all<A>("argmax", a, ir::Combine::max, where);
+}
+/// Gives the place of the minimum of all elements; the rules of argmax apply.
+template <detail::TileLike A>
+auto argmin(A&& a, location where = location::current()) {
+  return detail::place_among_all<A>("argmin", a, ir::Combine::min, where);
 }
 
 }  // namespace tegula

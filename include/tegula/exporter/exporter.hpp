@@ -1,5 +1,5 @@
 // Names the kernels that are compiled while a program is built. The sources that the CMake function tegula_kernels()
-// takes include this header and define objects `exported`:
+// takes include this header, and <tegula/dsl/dsl.hpp> where they write kernels, and define objects `exported`:
 //
 //   static tegula::exported const gemm_entry("gemm", gemm<128, 256, 64>(bias_relu));
 #pragma once

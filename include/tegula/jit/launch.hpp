@@ -135,7 +135,7 @@ simulation debug(K const& kernel, X&&... arguments) {
 }
 
 /// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of
-/// each load, store and product with the reason. Compiles if need be.
+/// each load, store and product with the reason, what limits the launch, and what would help. Compiles if need be.
 template <Launchable K, class... X>
 [[nodiscard]] std::string explain(K const& kernel, X&&... arguments) {
   return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
@@ -168,7 +168,8 @@ template <Launchable K, class... X>
       arguments...);
 }
 
-/// Compiles without running: for tests, and for code that keeps binaries by itself. Does not look into a cache.
+/// Compiles without running: for tests, and for code that keeps binaries by itself. Does not look into a cache. Without
+/// facts in the options all tensors are taken as dense and 16-byte aligned, as facts() takes them.
 template <class F>
 [[nodiscard]] CompiledKernel compile(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::compile(jit::reference(kernel), options);

@@ -7,6 +7,7 @@
 
 namespace tegula {
 
+/// Names what executes kernels: the threads of this process, or a CUDA GPU.
 enum class DeviceKind : std::uint8_t { host, cuda };
 
 /// Holds the sizes that a launch is checked against. Bytes and counts; 0 where the device does not limit them.

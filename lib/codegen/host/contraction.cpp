@@ -19,6 +19,17 @@ namespace {
 std::int64_t chunk_depth(HostTarget const& target) { return target.vector_registers >= 32 ? 384 : 256; }
 constexpr std::int64_t alignment = 64;
 
+/// Tells whether blocks that differ along an axis of the grid use the same elements.
+bool many_blocks_share(BlockDependence const& dependence, std::size_t grid_axes) {
+  bool used_by_many = false;
+  bool in_grid = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    used_by_many = used_by_many || (!dependence.axes[axis] && axis < grid_axes);
+    in_grid = in_grid && (!dependence.axes[axis] || axis < grid_axes);
+  }
+  return used_by_many && in_grid;
+}
+
 }  // namespace
 
 SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
@@ -40,13 +51,7 @@ SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
   for (int side = 0; side < 2; ++side) {
     std::optional<BlockDependence> const dependence = block_dependence(found.factor(side), bounds.counter());
     if (!dependence) continue;
-    bool used_by_many = false;
-    bool in_grid = true;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      used_by_many = used_by_many || (!dependence->axes[axis] && axis < grid_.size());
-      in_grid = in_grid && (!dependence->axes[axis] || axis < grid_.size());
-    }
-    if (used_by_many && in_grid) operands_[side] = dependence;
+    if (many_blocks_share(*dependence, grid_.size())) operands_[side] = dependence;
   }
   if (any()) contraction_ = &found;
 }
@@ -163,7 +168,7 @@ bool only_stored(ir::Value const& value, std::vector<ir::Op const*>& stores, int
 bool known_in_block(ir::Value const& value, int& budget) {
   ir::Op const* const op = value.defining_op();
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
-  if (--budget < 0 || !op->pure() || op->block_count() != 0) return false;
+  if (--budget < 0 || !op->pure() || op->block_count() != 0 || gives_item(*op)) return false;
   return std::all_of(op->operands().begin(), op->operands().end(),
                      [&](ir::Value const* operand) { return known_in_block(*operand, budget); });
 }

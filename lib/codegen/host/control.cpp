@@ -3,6 +3,7 @@
 
 #include "codegen/host/nest.hpp"
 #include "ir/accesses.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
 #include "tegula/support/error.hpp"
@@ -32,10 +33,10 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? &ir::parameter_behind(*op.in("tensor")) : nullptr;
 }
 
-/// True for an op outside of nests that tells the host something, records, or accesses a buffer or a tensor which the
-/// kernel writes. Other accesses do not pass it.
+/// True for an op outside of nests that tells the host something, records, gives an element of a tile, or accesses a
+/// buffer or a tensor which the kernel writes. Other accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
-  return changes_elements(op) || tells_host(op) || logs(op) || touches_buffer(op) ||
+  return changes_elements(op) || tells_host(op) || logs(op) || touches_buffer(op) || gives_item(op) ||
          (reads_tensor(op) && op.result()->type().is_scalar() && plan.written(*op.in("tensor")));
 }
 
@@ -85,7 +86,7 @@ bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
   return available(nest_value(candidate), true, members, known);
 }
 
-void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) {
+std::vector<ir::Op const*> FunctionEmitter::members_of_group(ir::Block::iterator first, ir::Block const& region) const {
   Plan const& plan = context.plan;
   std::vector<ir::Op const*> members = {&*first};
   std::vector<ir::Value const*> passed;
@@ -105,30 +106,41 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
       passed.push_back(tensor);
     }
   }
+  return members;
+}
+
+void FunctionEmitter::add_sinks(ir::Op const& op, std::vector<ir::Op const*> const& members, std::vector<Sink>& sinks) {
+  Plan const& plan = context.plan;
+  if (op.is<ir::StoreOp>()) {
+    sinks.push_back({Sink::Kind::store, op.in<ir::StoreOp>("tile"), &op, {}});
+    return;
+  }
+  ir::Value const& value = *op.result();
+  if (op.is<ir::ReduceOp>()) {
+    sinks.push_back({Sink::Kind::reduce, op.operand(), &op, target_of(value, &op)});
+    return;
+  }
+  if (plan.kept_as_panels(value)) {
+    if (value.type().rank() != 2) throw InternalError("host codegen: operand of dot is not of rank 2");
+    Buffer const panels = allocate(panels_layout(value.type().element(), value.type().shape()), &op);
+    sinks.push_back({Sink::Kind::buffer, &value, &op, panels});
+  }
+  std::vector<ir::Op const*> const& consumers = plan.consumers(value);
+  bool const only_here = std::all_of(consumers.begin(), consumers.end(), [&](ir::Op const* consumer) {
+    return std::find(members.begin(), members.end(), consumer) != members.end();
+  });
+  if (plan.kept(value) && !only_here) sinks.push_back({Sink::Kind::buffer, &value, &op, target_of(value, &op)});
+}
+
+void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) {
+  std::vector<ir::Op const*> const members = members_of_group(first, region);
   std::vector<Sink> sinks;
   for (ir::Op const* op : members) {
     done_[op] = true;
-    if (op->is<ir::StoreOp>()) {
-      sinks.push_back({Sink::Kind::store, op->in<ir::StoreOp>("tile"), op, {}});
-      continue;
-    }
-    ir::Value const& value = *op->result();
-    if (op->is<ir::ReduceOp>()) {
-      sinks.push_back({Sink::Kind::reduce, op->operand(), op, target_of(value, op)});
-      continue;
-    }
-    if (plan.kept_as_panels(value)) {
-      if (value.type().rank() != 2) throw InternalError("host codegen: operand of dot is not of rank 2");
-      sinks.push_back({Sink::Kind::buffer, &value, op, allocate(panels_layout(value.type().element(), shape), op)});
-    }
-    std::vector<ir::Op const*> const& consumers = plan.consumers(value);
-    bool const only_here = std::all_of(consumers.begin(), consumers.end(), [&](ir::Op const* consumer) {
-      return std::find(members.begin(), members.end(), consumer) != members.end();
-    });
-    if (plan.kept(value) && !only_here) sinks.push_back({Sink::Kind::buffer, &value, op, target_of(value, op)});
+    add_sinks(*op, members, sinks);
   }
   if (sinks.empty()) return;
-  Nest(*this, shape, sinks).emit();
+  Nest(*this, nest_value(*first).type().shape(), sinks).emit();
   for (Sink const& sink : sinks) {
     if (sink.kind == Sink::Kind::reduce) set_buffer(*sink.op->result(), sink.target);
     if (sink.kind != Sink::Kind::buffer) continue;
@@ -151,55 +163,84 @@ void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
 
 // --- regions -------------------------------------------------------------------------------------------------
 
+bool FunctionEmitter::control_op(ir::Op const& op) {
+  if (Contraction const* whole = op.is<ir::ForOp>() ? context.plan.contraction(op) : nullptr) {
+    contract(*whole);
+  } else if (ir::is_loop(op)) {
+    loop_op(op);
+  } else if (op.is<ir::IfOp>()) {
+    if_op(op);
+  } else if (op.is<ir::CallOp>()) {
+    call(op);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool FunctionEmitter::effect_op(ir::Op const& op) {
+  if (changes_elements(op)) {
+    change_elements(op);
+  } else if (tells_host(op)) {
+    tell_host(op);
+  } else if (logs(op)) {
+    log_op(op);
+  } else if (touches_buffer(op)) {
+    buffer_op(op);
+  } else if (is_cta_wide(op)) {
+    if (op.is<ir::ElectOp>()) block(op.block());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool FunctionEmitter::tile_op(ir::Op const& op) {
+  if (op.is<ir::DotOp>()) {
+    dot(op);
+  } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
+    pairwise(op);
+  } else if (op.is<ir::ScanOp>()) {
+    scan(op);
+  } else if (regroups(op)) {
+    regroup(op);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool FunctionEmitter::scalar_op(ir::Op const& op) {
+  if (gives_item(op)) {
+    item(op);
+  } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {
+    scalar(*op.result());
+  } else if (ir::is_view_op(op)) {
+    tensor(*op.result());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void FunctionEmitter::scalars_of_group(ir::Block::iterator first, ir::Block const& region) {
+  for (auto at = first; at != region.end(); ++at) {
+    if (at->block_count() != 0 || at->is<ir::CallOp>() || is_ordered(*at, context.plan)) return;
+    if (at->result_count() == 1 && at->result()->type().is_scalar()) scalar(*at->result());
+    if (ir::is_view_op(*at)) tensor(*at->result());
+  }
+}
+
 void FunctionEmitter::block(ir::Block const& region) {
   for (auto at = region.begin(); at != region.end(); ++at) {
     ir::Op const& op = *at;
     if (op.info().has(ir::terminator) || op.is(ir::Family::launch) || done_.contains(&op)) continue;
     AtLine const at_line(*this, op);
-    if (op.is<ir::ForOp>()) {
-      if (Contraction const* whole = context.plan.contraction(op)) {
-        contract(*whole);
-      } else {
-        loop_op(op);
-      }
-    } else if (op.is<ir::RepeatOp>()) {
-      loop_op(op);
-    } else if (op.is<ir::IfOp>()) {
-      if_op(op);
-    } else if (op.is<ir::CallOp>()) {
-      call(op);
-    } else if (changes_elements(op)) {
-      change_elements(op);
-    } else if (tells_host(op)) {
-      tell_host(op);
-    } else if (logs(op)) {
-      log_op(op);
-    } else if (touches_buffer(op)) {
-      buffer_op(op);
-    } else if (is_cta_wide(op)) {
-      if (op.is<ir::ElectOp>()) block(op.block());
-    } else if (op.is<ir::DotOp>()) {
-      dot(op);
-    } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
-      pairwise(op);
-    } else if (op.is<ir::ScanOp>()) {
-      scan(op);
-    } else if (regroups(op)) {
-      regroup(op);
-    } else if (is_grouped(op, context.plan)) {
-      // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
-      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>() &&
-                            !is_ordered(*ahead, context.plan);
-           ++ahead) {
-        if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
-        if (ir::is_view_op(*ahead)) tensor(*ahead->result());
-      }
+    if (control_op(op) || effect_op(op) || tile_op(op)) continue;
+    if (is_grouped(op, context.plan)) {
+      scalars_of_group(at, region);
       group(at, region);
-    } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {
-      scalar(*op.result());
-    } else if (ir::is_view_op(op)) {
-      tensor(*op.result());
-    } else if (!is_inlineable(op)) {
+    } else if (!scalar_op(op) && !is_inlineable(op)) {
       throw UserError(why_not_run(op.info(), ir::on_host), op.where());
     }
   }
@@ -254,78 +295,98 @@ FunctionEmitter::Range FunctionEmitter::range(ir::Loop const& loop) {
 
 // Keeps carried tiles in two buffers that swap their pointers in each iteration; tiles of one element and scalars in
 // registers.
+class FunctionEmitter::Carried {
+ public:
+  /// Allocates the places of a loop's carried value, and sets them to its initial one.
+  Carried(FunctionEmitter& emitter, ir::Loop const& loop, int number) : e_(emitter), loop_(loop), number_(number) {
+    ir::Type const& type = loop.result(number)->type();
+    ir::Value const& init = *loop.init(number);
+    if (type.is_scalar()) {
+      scalar_ = e_.variable(e_.arith.register_type(type.element()), e_.scalar(init));
+      return;
+    }
+    now_ = e_.rows(type, &loop.op());
+    next_ = e_.rows(type, &loop.op());
+    e_.materialise(init, now_);
+    if (type.elements() == 1) return;
+    now_pointer_ = e_.variable(e_.b.getPtrTy(), now_.pointer);
+    next_pointer_ = e_.variable(e_.b.getPtrTy(), next_.pointer);
+  }
+
+  /// Gives the loop's body its value, and the place where it may compute the next one.
+  void begin_iteration() {
+    if (scalar_ != nullptr) {
+      e_.set_scalar(*loop_.carried(number_), e_.get(scalar_));
+      return;
+    }
+    now_here_ = now_;
+    next_here_ = next_;
+    if (now_pointer_ != nullptr) {
+      now_here_.pointer = e_.get(now_pointer_);
+      next_here_.pointer = e_.get(next_pointer_);
+    }
+    e_.set_buffer(*loop_.carried(number_), now_here_);
+    ir::Value const& yielded = *loop_.yielded(number_);
+    ir::Op const* const producer = yielded.defining_op();
+    if (producer != nullptr && producer->parent() == &loop_.body() &&
+        same_type_of_storage(yielded.type(), loop_.result(number_)->type()))
+      e_.targets_.emplace(&yielded, next_here_);
+  }
+  /// Computes the next value where the body has not. No value changes before all are computed.
+  void compute_next() {
+    ir::Value const& value = *loop_.yielded(number_);
+    if (scalar_ != nullptr) {
+      next_scalar_ = e_.scalar(value);
+      return;
+    }
+    Buffer const* const source = e_.buffer_of(value);
+    if (source == nullptr || source->pointer != next_here_.pointer) e_.materialise(value, next_here_);
+  }
+  void end_iteration() {
+    if (scalar_ != nullptr) {
+      e_.b.CreateStore(next_scalar_, scalar_);
+    } else if (now_pointer_ != nullptr) {
+      e_.b.CreateStore(next_here_.pointer, now_pointer_);
+      e_.b.CreateStore(now_here_.pointer, next_pointer_);
+    } else {
+      llvm::Type* const type = e_.storage_type(next_here_.element);
+      e_.b.CreateStore(e_.b.CreateLoad(type, next_here_.pointer), now_here_.pointer);
+    }
+  }
+  /// Gives the ops behind the loop its result.
+  void set_result() {
+    ir::Value const& result = *loop_.result(number_);
+    if (scalar_ != nullptr) {
+      e_.set_scalar(result, e_.get(scalar_));
+      return;
+    }
+    Buffer last = now_;
+    if (now_pointer_ != nullptr) last.pointer = e_.get(now_pointer_);
+    e_.set_buffer(result, last);
+  }
+
+ private:
+  FunctionEmitter& e_;
+  ir::Loop const& loop_;
+  int number_;
+  llvm::AllocaInst* scalar_ = nullptr;
+  Buffer now_, next_;                        // one element: fixed
+  llvm::AllocaInst* now_pointer_ = nullptr;  // else
+  llvm::AllocaInst* next_pointer_ = nullptr;
+  llvm::Value* next_scalar_ = nullptr;  // in the iteration being emitted, like the next two
+  Buffer now_here_, next_here_;
+};
+
 void FunctionEmitter::loop_op(ir::Op const& op) {
   ir::Loop const whole(op);
-  ir::Block const& region = whole.body();
-  int const count = whole.count();
-  struct Carried {
-    llvm::AllocaInst* scalar = nullptr;
-    Buffer now, next;                         // one element: fixed
-    llvm::AllocaInst* now_pointer = nullptr;  // else
-    llvm::AllocaInst* next_pointer = nullptr;
-  };
-  std::vector<Carried> carried(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    Carried& at = carried[static_cast<std::size_t>(i)];
-    ir::Type const& type = whole.result(i)->type();
-    ir::Value const& init = *whole.init(i);
-    if (type.is_scalar()) {
-      at.scalar = variable(arith.register_type(type.element()), scalar(init));
-      continue;
-    }
-    at.now = rows(type, &op);
-    at.next = rows(type, &op);
-    materialise(init, at.now);
-    if (type.elements() == 1) continue;
-    at.now_pointer = variable(b.getPtrTy(), at.now.pointer);
-    at.next_pointer = variable(b.getPtrTy(), at.next.pointer);
-  }
+  std::vector<Carried> carried;
+  for (int i = 0; i < whole.count(); ++i) carried.emplace_back(*this, whole, i);
   std::int64_t const used = scratch_used_;
   auto const iteration = [&] {
-    std::vector<Buffer> now(static_cast<std::size_t>(count));
-    std::vector<Buffer> next(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) {
-      auto const at = static_cast<std::size_t>(i);
-      if (carried[at].scalar != nullptr) {
-        set_scalar(*whole.carried(i), get(carried[at].scalar));
-        continue;
-      }
-      now[at] = carried[at].now;
-      next[at] = carried[at].next;
-      if (carried[at].now_pointer != nullptr) {
-        now[at].pointer = get(carried[at].now_pointer);
-        next[at].pointer = get(carried[at].next_pointer);
-      }
-      set_buffer(*whole.carried(i), now[at]);
-      ir::Op const* const producer = whole.yielded(i)->defining_op();
-      if (producer != nullptr && producer->parent() == &region &&
-          same_type_of_storage(whole.yielded(i)->type(), whole.result(i)->type()))
-        targets_.emplace(whole.yielded(i), next[at]);
-    }
-    block(region);
-    std::vector<llvm::Value*> scalars(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) {
-      auto const at = static_cast<std::size_t>(i);
-      ir::Value const& value = *whole.yielded(i);
-      if (carried[at].scalar != nullptr) {
-        scalars[at] = scalar(value);
-        continue;
-      }
-      Buffer const* const source = buffer_of(value);
-      if (source == nullptr || source->pointer != next[at].pointer) materialise(value, next[at]);
-    }
-    for (int i = 0; i < count; ++i) {
-      auto const at = static_cast<std::size_t>(i);
-      if (carried[at].scalar != nullptr) {
-        b.CreateStore(scalars[at], carried[at].scalar);
-      } else if (carried[at].now_pointer != nullptr) {
-        b.CreateStore(next[at].pointer, carried[at].now_pointer);
-        b.CreateStore(now[at].pointer, carried[at].next_pointer);
-      } else {
-        llvm::Type* const type = storage_type(next[at].element);
-        b.CreateStore(b.CreateLoad(type, next[at].pointer), now[at].pointer);
-      }
-    }
+    for (Carried& each : carried) each.begin_iteration();
+    block(whole.body());
+    for (Carried& each : carried) each.compute_next();
+    for (Carried& each : carried) each.end_iteration();
   };
   if (op.is<ir::ForOp>()) {
     Range const over = range(whole);
@@ -340,16 +401,7 @@ void FunctionEmitter::loop_op(ir::Op const& op) {
     });
   }
   scratch_used_ = used;
-  for (int i = 0; i < count; ++i) {
-    auto const at = static_cast<std::size_t>(i);
-    if (carried[at].scalar != nullptr) {
-      set_scalar(*op.result(i), get(carried[at].scalar));
-      continue;
-    }
-    Buffer result = carried[at].now;
-    if (carried[at].now_pointer != nullptr) result.pointer = get(carried[at].now_pointer);
-    set_buffer(*op.result(i), result);
-  }
+  for (Carried& each : carried) each.set_result();
 }
 
 // --- balanced trees ------------------------------------------------------------------------------------------

@@ -107,6 +107,7 @@ struct ModuleContext {
 };
 
 class Nest;
+struct Sink;
 
 /// True for a scatter or an atomic.
 bool changes_elements(ir::Op const& op);
@@ -225,6 +226,8 @@ class FunctionEmitter {
   /// Gives a tile as rows: where it is kept, or evaluated into scratch.
   Buffer rows_of(ir::Value const& tile, ir::Op const& user);
   llvm::Value* element(Buffer const& buffer, Index const& index);
+  /// Emits a scalar that is an element of a tile.
+  void item(ir::Op const& op);
 
   // --- messages (debug.cpp)
   /// Emits an assert or a print.
@@ -320,8 +323,21 @@ class FunctionEmitter {
   void store_starts(Buffer const& panels, llvm::Value* words, Step step, llvm::Value* to);
   /// Emits a for or a repeat.
   void loop_op(ir::Op const& op);
+  class Carried;
   void if_op(ir::Op const& op);
+  // Emit an op of one kind; false: it is of another.
+  bool control_op(ir::Op const& op);
+  bool effect_op(ir::Op const& op);
+  bool tile_op(ir::Op const& op);
+  bool scalar_op(ir::Op const& op);
   void group(ir::Block::iterator first, ir::Block const& block);
+  /// Finds the ops that share the nest of the first one.
+  std::vector<ir::Op const*> members_of_group(ir::Block::iterator first, ir::Block const& block) const;
+  /// Adds what the nest does with a member's value.
+  void add_sinks(ir::Op const& op, std::vector<ir::Op const*> const& members, std::vector<Sink>& sinks);
+  /// Emits the scalars between here and the end of a group. An op that joins may need them; they do not depend on
+  /// tiles.
+  void scalars_of_group(ir::Block::iterator first, ir::Block const& block);
   bool joins(ir::Op const& candidate, Extents const& shape, std::vector<ir::Op const*> const& members) const;
   bool available(ir::Value const& value, bool same_index, std::vector<ir::Op const*> const& members,
                  std::map<std::pair<ir::Value const*, bool>, bool>& known) const;

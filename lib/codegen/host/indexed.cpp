@@ -160,6 +160,24 @@ llvm::Value* FunctionEmitter::element(Buffer const& buffer, Index const& index) 
   return buffer.element == Element::boolean ? arith.from_memory(Element::boolean, raw) : raw;
 }
 
+void FunctionEmitter::item(ir::Op const& op) {
+  ir::Type const& type = op.operand(0)->type();
+  std::int64_t const used = scratch_used_;
+  Buffer const tile = rows_of(*op.operand(0), op);
+  Index index(static_cast<std::size_t>(type.rank()), Axis{i64(0), false});
+  llvm::Value* inside = b.getTrue();
+  if (op.is<ir::ItemAtOp>())
+    for (int axis = 0; axis < type.rank(); ++axis) {
+      llvm::Value* const place = scalar(*op.in<ir::ItemAtOp>("places", axis));
+      llvm::Value* const fits = b.CreateICmpULT(place, i64(type.shape()[axis]));
+      inside = b.CreateAnd(inside, fits);
+      index[static_cast<std::size_t>(axis)].at = b.CreateSelect(fits, place, i64(0));
+    }
+  llvm::Value* const found = element(tile, index);
+  set_scalar(*op.result(), b.CreateSelect(inside, found, llvm::Constant::getNullValue(found->getType())));
+  scratch_used_ = used;
+}
+
 // Visits the elements in row-major order, so that of several at one place the last one stays.
 void FunctionEmitter::change_elements(ir::Op const& op) {
   ir::Value const& parameter = *op.in("tensor");

@@ -65,12 +65,16 @@ void Nest::scan(ir::Value const& value, Map const& map) {
     if (op.operand(i)->type().is_tile()) scan(*op.operand(i), operand_index(op, i, map, -1));
 }
 
-void Nest::choose() {
+/// Gives the nest's axis for each axis of its shape; axes of extent 1 have index 0.
+Nest::Map Nest::whole_map() const {
   Map whole;
   for (int axis = 0; axis < shape_.size(); ++axis) whole.push_back(shape_[axis] == 1 ? -1 : axis);
-  int stores = 0;
-  for (Sink const& sink : sinks_) stores += sink.kind == Sink::Kind::store;
-  clipped_ = stores == 1 && sinks_.size() == 1;
+  return whole;
+}
+
+/// Scans what the sinks touch; gives the cost of their values.
+int Nest::scan_sinks() {
+  Map const whole = whole_map();
   int cost = 0;
   for (Sink const& sink : sinks_) {
     scan(*sink.value, whole);
@@ -82,40 +86,64 @@ void Nest::choose() {
       prefer(sink.target, whole);
     }
   }
+  return cost;
+}
+
+/// Finds the axis that runs in vectors: the innermost one with the most adjacent accesses; -1: none.
+int Nest::vector_axis() const {
+  if (group_size() > 1) return 1;  // adjacent k are joined by lanes
+  int best = -1;
   for (int axis = shape_.size() - 1; axis >= 0; --axis) {
     if (shape_[axis] == 1) continue;
-    if (axis_ < 0 || (contiguous_[static_cast<std::size_t>(axis)] > contiguous_[static_cast<std::size_t>(axis_)] &&
-                      shape_[axis] >= 4))
-      axis_ = axis;
+    if (best < 0 || (contiguous_[static_cast<std::size_t>(axis)] > contiguous_[static_cast<std::size_t>(best)] &&
+                     shape_[axis] >= 4))
+      best = axis;
   }
-  if (group_size() > 1) axis_ = 1;  // adjacent k are joined by lanes
+  return best;
+}
+
+/// Gives the vectors of one iteration, fewer for values of a higher cost.
+int Nest::unrolling(int cost) const {
+  std::int64_t const extent = shape_[axis_];
+  int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;
+  int result = 1;
+  while (result * 2 <= wanted && result * 2 * width_ <= extent &&
+         (extent % width_ != 0 || extent / width_ % (result * 2) == 0))
+    result *= 2;
+  return result;
+}
+
+/// Tells whether loads test the lanes of a checked vector one by one, so many that the code would be too long.
+bool Nest::many_strided_loads() const {
+  constexpr int max_strided = 16;
+  int strided = 0;
+  for (auto const& [tensor, map] : loads_)
+    for (std::size_t axis = 0; axis < map.size(); ++axis)
+      strided += map[axis] == axis_ && (axis + 1 != map.size() || !e_.tensor(*tensor).unit_inner);
+  return strided > max_strided;
+}
+
+/// Tells whether a sink's elements along the vector axis lie one behind the other, or become one.
+bool Nest::takes_vectors(Sink const& sink) const {
+  if (sink.kind == Sink::Kind::store)
+    return whole_map().back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;
+  bool const reduced = sink.kind == Sink::Kind::reduce && sink.op->as<ir::ReduceOp>().axis == axis_;
+  return reduced || FunctionEmitter::contiguous(sink.target, axis_);
+}
+
+void Nest::choose() {
+  clipped_ = sinks_.size() == 1 && sinks_[0].kind == Sink::Kind::store;
+  int const cost = scan_sinks();
+  axis_ = vector_axis();
   if (axis_ < 0) return;
   find_range_masks();
   std::int64_t const extent = shape_[axis_];
   std::int64_t const native = e_.context.target.vector_bytes / (wide_ ? 8 : 4);
   width_ = static_cast<int>(
       std::min<std::int64_t>(native, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)))));
-  int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;
-  while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent &&
-         (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0))
-    unroll_ *= 2;
-  // A checked vector of a strided tensor tests its lanes one by one: with many of them the code would be too long.
-  constexpr int max_strided = 16;
-  int strided = 0;
-  for (auto const& [tensor, map] : loads_)
-    for (std::size_t axis = 0; axis < map.size(); ++axis)
-      strided += map[axis] == axis_ && (axis + 1 != map.size() || !e_.tensor(*tensor).unit_inner);
-  scalar_tail_ = strided > max_strided;
-  for (Sink const& sink : sinks_) {
-    if (sink.kind == Sink::Kind::store) {
-      bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;
-      scalar_tail_ = scalar_tail_ || !inner;
-    } else if (sink.kind == Sink::Kind::buffer) {
-      scalar_tail_ = scalar_tail_ || !FunctionEmitter::contiguous(sink.target, axis_);
-    } else if (sink.op->as<ir::ReduceOp>().axis != axis_) {
-      scalar_tail_ = scalar_tail_ || !FunctionEmitter::contiguous(sink.target, axis_);
-    }
-  }
+  unroll_ = unrolling(cost);
+  scalar_tail_ = many_strided_loads() ||
+                 !std::all_of(sinks_.begin(), sinks_.end(), [&](Sink const& sink) { return takes_vectors(sink); });
 }
 
 // --- loops ---------------------------------------------------------------------------------------------------
@@ -244,23 +272,16 @@ void Nest::finish_rows() {
   }
 }
 
-void Nest::row() {
-  known_.emplace_back();
-  lanes_ = 1;
-  checked_ = true;
-  mask_ = nullptr;
-  Index index;
-  for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
-  if (axis_ < 0) {
-    start_rows();
-    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, 0);
-    finish_rows();
-    known_.pop_back();
-    return;
-  }
-  // The vector axis is marked with lanes so that operands that drop it are seen.
-  auto const vector_axis = static_cast<std::size_t>(axis_);
-  index[vector_axis] = {nullptr, true};
+/// Emits a row of a nest without vectors: one element.
+void Nest::element(Index const& index) {
+  start_rows();
+  for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, 0);
+  finish_rows();
+}
+
+/// Computes values that do not change along the row. `index` marks the vector axis with lanes, so that operands that
+/// drop it are seen.
+void Nest::hoist_row(Index index) {
   std::map<std::pair<ir::Value const*, Index>, bool> seen;
   group_.clear();
   for (int i = 0; i < group_size(); ++i) group_.push_back(i == 0 ? at_[0] : b_.CreateAdd(at_[0], e_.i64(i)));
@@ -268,19 +289,20 @@ void Nest::row() {
     if (group_.size() > 1) index[0].at = row;
     for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
   }
-  start_rows();
+}
 
+/// Emits the part of the row whose loads lie inside their tensors. It is empty where another axis leads out of one.
+Nest::Span Nest::unchecked_span() {
+  auto const vector_axis = static_cast<std::size_t>(axis_);
   llvm::Value* safe = b_.getTrue();
-  llvm::Value* from = lower_[vector_axis];
-  llvm::Value* to = upper_[vector_axis];
-  bool const checks = !bounds_.empty();
+  Span span{lower_[vector_axis], upper_[vector_axis]};
   for (Bound const& bound : bounds_) {
     llvm::Value* const offset = e_.scalar(*bound.offset);
     llvm::Value* const extent = e_.tensor(*bound.tensor).extents[static_cast<std::size_t>(bound.tensor_axis)];
     if (bound.axis == axis_) {
-      from = e_.smax(from, b_.CreateNeg(offset));
+      span.from = e_.smax(span.from, b_.CreateNeg(offset));
       // Not below 0, where the distance to it would wrap.
-      to = e_.smax(e_.i64(0), e_.smin(to, b_.CreateSub(extent, offset)));
+      span.to = e_.smax(e_.i64(0), e_.smin(span.to, b_.CreateSub(extent, offset)));
     } else {
       llvm::Value* const at = bound.axis < 0 ? offset : b_.CreateAdd(offset, at_[static_cast<std::size_t>(bound.axis)]);
       safe = b_.CreateAnd(safe, b_.CreateICmpULT(at, extent));
@@ -288,13 +310,41 @@ void Nest::row() {
         safe = b_.CreateAnd(safe, b_.CreateICmpULT(b_.CreateAdd(at, e_.i64(group_size() - 1)), extent));
     }
   }
-  if (checks) to = b_.CreateSelect(safe, to, lower_[vector_axis]);
-  llvm::Value* masks_from = from;
-  llvm::Value* masks_to = to;
-  limit_to_masks(masks_from, masks_to);
-  int const vector_step = width_ * unroll_;
+  if (!bounds_.empty()) span.to = b_.CreateSelect(safe, span.to, lower_[vector_axis]);
+  return span;
+}
+
+/// Emits a tight loop of one branch over whole vectors of a span, from `position` on. `streams`: it is entered only
+/// where the stores may bypass the caches.
+void Nest::unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks) {
+  streams_ = streams;
+  in_masks_ = in_masks;
+  std::int64_t const elements = static_cast<std::int64_t>(width_) * unroll;
+  llvm::Value* const last = b_.CreateSub(span.to, e_.i64(elements));
+  llvm::Value* const start = e_.get(position);
+  llvm::Value* within = b_.CreateAnd(b_.CreateICmpSGE(start, span.from), b_.CreateICmpSLE(start, last));
+  if (streams) within = b_.CreateAnd(within, streamed(start));
+  e_.when(within, [&] {
+    e_.repeat([&] {
+      llvm::Value* const x = e_.get(position);
+      step(x, width_, unroll, false);
+      llvm::Value* const next = b_.CreateAdd(x, e_.i64(elements));
+      b_.CreateStore(next, position);
+      return b_.CreateICmpSLE(next, last);
+    });
+  });
+  streams_ = false;
+  in_masks_ = false;
+}
+
+/// Emits the loops over a row: whole vectors without checks, and the rest.
+void Nest::vectors() {
+  auto const vector_axis = static_cast<std::size_t>(axis_);
+  Span const inside = unchecked_span();
+  Span in_masks = inside;
+  limit_to_masks(in_masks.from, in_masks.to);
   bool const fast = shape_[axis_] >= width_ && width_ > 1;
-  bool const slow = checks || clipped_ || shape_[axis_] % vector_step != 0 || !fast;
+  bool const slow = !fast || !bounds_.empty() || clipped_ || shape_[axis_] % (width_ * unroll_) != 0;
 
   llvm::AllocaInst* const position = e_.variable(b_.getInt64Ty(), lower_[vector_axis]);
   llvm::BasicBlock* const head = e_.new_block("row");
@@ -302,34 +352,12 @@ void Nest::row() {
   llvm::BasicBlock* const after = e_.new_block("after");
   b_.CreateBr(head);
   b_.SetInsertPoint(head);
-  // A tight loop of one branch.
-  auto const unchecked = [&](int unroll, bool streams, bool in_masks) {
-    streams_ = streams;
-    in_masks_ = in_masks;
-    std::int64_t const elements = static_cast<std::int64_t>(width_) * unroll;
-    llvm::Value* const last = b_.CreateSub(in_masks ? masks_to : to, e_.i64(elements));
-    llvm::Value* const start = e_.get(position);
-    llvm::Value* within =
-        b_.CreateAnd(b_.CreateICmpSGE(start, in_masks ? masks_from : from), b_.CreateICmpSLE(start, last));
-    if (streams) within = b_.CreateAnd(within, streamed(start));
-    e_.when(within, [&] {
-      e_.repeat([&] {
-        llvm::Value* const x = e_.get(position);
-        step(x, width_, unroll, false);
-        llvm::Value* const next = b_.CreateAdd(x, e_.i64(elements));
-        b_.CreateStore(next, position);
-        return b_.CreateICmpSLE(next, last);
-      });
-    });
-    streams_ = false;
-    in_masks_ = false;
-  };
   bool const masks = !range_masks_.empty();
-  if (fast && may_stream()) unchecked(unroll_, true, masks);
-  if (fast && masks) unchecked(unroll_, false, true);
-  if (fast) unchecked(unroll_, false, false);
+  if (fast && may_stream()) unchecked_loop(position, masks ? in_masks : inside, unroll_, true, masks);
+  if (fast && masks) unchecked_loop(position, in_masks, unroll_, false, true);
+  if (fast) unchecked_loop(position, inside, unroll_, false, false);
   // The rest may still hold whole vectors.
-  if (slow && fast && unroll_ > 1) unchecked(1, false, false);
+  if (slow && fast && unroll_ > 1) unchecked_loop(position, inside, 1, false, false);
   llvm::Value* const x = e_.get(position);
   b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
   b_.SetInsertPoint(slow_block);
@@ -338,7 +366,24 @@ void Nest::row() {
   b_.CreateStore(b_.CreateAdd(x, e_.i64(slow_lanes)), position);
   b_.CreateBr(head);
   b_.SetInsertPoint(after);
-  finish_rows();
+}
+
+void Nest::row() {
+  known_.emplace_back();
+  lanes_ = 1;
+  checked_ = true;
+  mask_ = nullptr;
+  Index index;
+  for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
+  if (axis_ < 0) {
+    element(index);
+  } else {
+    index[static_cast<std::size_t>(axis_)] = {nullptr, true};
+    hoist_row(std::move(index));
+    start_rows();
+    vectors();
+    finish_rows();
+  }
   known_.pop_back();
 }
 

@@ -51,10 +51,25 @@ class Nest {
   void prefer(ir::Value const& tensor, Map const& map);
   void prefer(Buffer const& buffer, Map const& map);
   void choose();
+  [[nodiscard]] Map whole_map() const;
+  int scan_sinks();
+  [[nodiscard]] int vector_axis() const;
+  [[nodiscard]] int unrolling(int cost) const;
+  [[nodiscard]] bool many_strided_loads() const;
+  [[nodiscard]] bool takes_vectors(Sink const& sink) const;
   void record() const;
   [[nodiscard]] AccessWidth width_of(ir::Op const& access, Map const& map) const;
   void outer(std::size_t level);
   void row();
+  void element(Index const& index);
+  void hoist_row(Index index);
+  /// Holds the ends of a part of a row along the vector axis.
+  struct Span {
+    llvm::Value *from, *to;
+  };
+  Span unchecked_span();
+  void unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks);
+  void vectors();
   void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
   void step(llvm::Value* x, int lanes, int unroll, bool checked);
   void sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled);

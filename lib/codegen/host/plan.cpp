@@ -64,6 +64,8 @@ bool regroups(ir::Op const& op) { return ir::moves_elements(op) && !ir::relabels
 
 bool reads_tensor(ir::Op const& op) { return op.info().effects.reads(ir::Space::global) && !op.info().atomic(); }
 
+bool gives_item(ir::Op const& op) { return op.is<ir::ItemOp>() || op.is<ir::ItemAtOp>(); }
+
 Plan::Plan(ir::Function const& kernel) {
   collect_stores(kernel.body(), written_);
   find_reads(kernel.body());
@@ -148,6 +150,13 @@ bool Plan::reads_written_tensor(ir::Value const& value) const {
   return false;
 }
 
+/// Tells whether an op gives a scalar that no statement of the loop around it changes.
+bool Plan::is_constant_scalar(ir::Op const& op) const {
+  bool const constant = op.pure() || (reads_tensor(op) && !written(*op.in("tensor")));
+  return op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0 && constant &&
+         !gives_item(op);
+}
+
 std::optional<Contraction> Plan::match(ir::Op const& loop) const {
   ir::Loop const whole(loop);
   if (whole.count() != 1 || !whole.result(0)->type().is_tile()) return std::nullopt;
@@ -158,12 +167,9 @@ std::optional<Contraction> Plan::match(ir::Op const& loop) const {
   if (dot->in<ir::DotOp>("accumulator") != accumulator || accumulator->uses().size() != 1 ||
       dot->result()->uses().size() != 1)
     return std::nullopt;
-  for (ir::Op const& op : body) {
-    bool const constant = op.pure() || (reads_tensor(op) && !written(*op.in("tensor")));
-    bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0 && constant;
-    if (&op == dot || op.info().has(ir::terminator) || is_inlineable(op) || scalar) continue;
-    return std::nullopt;
-  }
+  for (ir::Op const& op : body)
+    if (&op != dot && !op.info().has(ir::terminator) && !is_inlineable(op) && !is_constant_scalar(op))
+      return std::nullopt;
   if (reads_written_tensor(*dot->lhs()) || reads_written_tensor(*dot->rhs())) return std::nullopt;
   return Contraction{&loop, dot};
 }
@@ -207,16 +213,18 @@ void Plan::decide(ir::Op const& op) {
       add(&user);
     }
   }
+  // Dots alone read panels; other consumers read rows.
+  if (keep || pays_to_keep(op, consumers, broadcast)) kept_[&value] = true;
+}
+
+/// Tells whether a value is computed once into memory, not anew by each consumer.
+bool Plan::pays_to_keep(ir::Op const& op, std::vector<ir::Op const*> const& consumers, bool broadcast) const {
+  ir::Value const& value = *op.result();
   int const cost = this->cost(value);
   bool const crosses = std::any_of(consumers.begin(), consumers.end(),
                                    [&](ir::Op const* consumer) { return crosses_loop(op, *consumer); });
-  if (crosses && cost > 0) keep = true;
-  if (is_cut(value)) keep = true;
-  if (consumers.size() > 1 && cost >= costly) keep = true;
-  if (broadcast && cost >= costly_to_broadcast) keep = true;
-  if (reads_tensor(op) && written(*op.in("tensor"))) keep = true;
-  // Dots alone read panels; other consumers read rows.
-  if (keep) kept_[&value] = true;
+  return (crosses && cost > 0) || is_cut(value) || (consumers.size() > 1 && cost >= costly) ||
+         (broadcast && cost >= costly_to_broadcast) || (reads_tensor(op) && written(*op.in("tensor")));
 }
 
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index) {
@@ -239,7 +247,7 @@ std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Valu
     }
     bool const known =
         is_inlineable(*op) || at->type().is_tensor() || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
-    if (op->block_count() != 0 || !known) return std::nullopt;
+    if (op->block_count() != 0 || !known || gives_item(*op)) return std::nullopt;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }
   return result;

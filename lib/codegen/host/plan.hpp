@@ -33,6 +33,9 @@ std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const
 /// True for an op that reads elements of a tensor and does nothing else.
 bool reads_tensor(ir::Op const& op);
 
+/// True for an op that makes a scalar of an element of a tile: unlike other scalars it is computed where it stands.
+bool gives_item(ir::Op const& op);
+
 /// Describes a loop that is one matrix product: its only carried tile is the accumulator of its dot. The dot's operands
 /// are elementwise expressions of loads from tensors that the kernel never overwrites.
 struct Contraction {
@@ -80,6 +83,8 @@ class Plan {
   void decide(ir::Block const& block);
   void decide(ir::Op const& op);
   [[nodiscard]] std::optional<Contraction> match(ir::Op const& loop) const;
+  [[nodiscard]] bool is_constant_scalar(ir::Op const& op) const;
+  [[nodiscard]] bool pays_to_keep(ir::Op const& op, std::vector<ir::Op const*> const& consumers, bool broadcast) const;
   [[nodiscard]] bool reads_written_tensor(ir::Value const& value) const;
 
   std::unordered_map<ir::Value const*, int> cost_;

@@ -13,12 +13,16 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
 #include "codegen/nvptx/lowerings.hpp"
+#include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "codegen/nvptx/words.hpp"
+#include "ir/element_chains.hpp"
 #include "ir/registers.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
+#include "ir/visit_op.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -100,11 +104,20 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo co
     : Emitter(module, kernel, kernel, gpu) {}
 
 Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu)
-    : b(module.getContext()), target(gpu), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
+    : b(module.getContext()),
+      target(gpu),
+      warps(kernel.warps),
+      coordinates(b, lane, warp),
+      logs(std::make_unique<ProfileLogs>()),
+      module_(module),
+      kernel_(kernel),
+      source_(source) {
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1)
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
 }
+
+Emitter::~Emitter() = default;
 
 llvm::Function& Emitter::emit_kernel() {
   first_launch_slot_ = 0;
@@ -142,8 +155,9 @@ llvm::Function& Emitter::emit_kernel() {
 }
 
 void Emitter::begin_body() {
-  coordinate_block_ = block("entry");
-  b.SetInsertPoint(coordinate_block_);
+  llvm::BasicBlock* const entry = block("entry");
+  b.SetInsertPoint(entry);
+  coordinates.begin(entry);
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->begin(*function_, source_));
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
   lane = b.CreateAnd(thread, i32(31), "lane");
@@ -153,12 +167,13 @@ void Emitter::begin_body() {
 }
 
 void Emitter::add_tensor(ir::Value const& parameter, llvm::Argument*& argument) {
-  TensorParts& parts = tensors_[&parameter];
+  TensorParts parts;
   parts.address = argument++;
   for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(argument++);
   for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(argument++);
   parts.attributes = source_.parameter_attributes()[static_cast<std::size_t>(parameter.index())];
   parts.constant = constant_for_kernel(kernel_, parameter);
+  tensors.set(parameter, std::move(parts));
 }
 
 void Emitter::emit_block_after_coordinates(ir::Block const& ops) {
@@ -190,15 +205,24 @@ void Emitter::emit_block(ir::Block const& ops) {
 void Emitter::keep_apart(std::vector<ir::Value const*> const& computed) {
   // LLVM and ptxas would move what only later code needs behind the branch. For few values its condition takes them:
   // neither knows that the upper half of the number of multiprocessors is 0.
-  llvm::Value* bits = i32(-1);
-  for (ir::Value const* tile : computed)
-    for (llvm::Value* value : get(*tile))
-      if (window_.count == 0)
-        needed_here(b, value);
-      else if (!llvm::isa<llvm::Constant>(value))
-        bits = b.CreateXor(bits, b.CreateZExtOrTrunc(to_bits(value, tile->type().element()), b.getInt32Ty()));
+  llvm::Value* mixed = i32(-1);
+  for (ir::Value const* tile : computed) {
+    if (window().count == 0) {
+      for (llvm::Value* value : get(*tile)) needed_here(b, value);
+      continue;
+    }
+    Element const element = tile->type().element();
+    Registers values = get(*tile);
+    std::erase_if(values, [](llvm::Value* value) { return llvm::isa<llvm::Constant>(value); });
+    // As they are stored, in pairs: rounded one by one for this alone, they would take two instructions more.
+    bool const in_words = bits(element) == 16 || is_f8(element);
+    for (llvm::Value* value : in_words ? pack_words(*this, element, values) : values) {
+      llvm::Value* const word = in_words ? value : to_bits(value, element);
+      mixed = b.CreateXor(mixed, b.CreateZExtOrTrunc(word, b.getInt32Ty()));
+    }
+  }
   llvm::Value* const zero = b.CreateTrunc(b.CreateLShr(launch_slot(multiprocessors_slot), 32), b.getInt32Ty());
-  llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(bits, zero), i32(-1 - apart_++));
+  llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(mixed, zero), i32(-1 - apart_++));
   llvm::BasicBlock *const from = b.GetInsertBlock(), *const next = block("elements");
   if (never_ == nullptr) {
     // A loop: behind a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
@@ -218,16 +242,15 @@ void Emitter::emit_by_elements(ir::ElementChain const& chain) {
   keep_apart(chain.taken);
   std::vector<Registers> results(chain.ops.size());
   for (int first = 0; first < registers; first += step) {
-    window_ = {first, std::min(step, registers - first)};
+    values_.move_window({first, std::min(step, registers - first)});
     for (std::size_t i = 0; i < chain.ops.size(); ++i) {
       emit(*chain.ops[i]);
-      Registers const& part = windowed_.at(chain.ops[i]->result());
+      Registers const& part = get(*chain.ops[i]->result());
       results[i].insert(results[i].end(), part.begin(), part.end());
     }
     keep_apart(chain.given);
-    windowed_.clear();
   }
-  window_ = {};
+  values_.move_window({});
   for (std::size_t i = 0; i < chain.ops.size(); ++i) set(*chain.ops[i]->result(), std::move(results[i]));
 }
 
@@ -235,47 +258,8 @@ void Emitter::emit(ir::Op const& op) {
   current_ = &op;
   llvm::DebugLoc const around = b.getCurrentDebugLocation();
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->at(*function_, op.where()));
-  switch (op.kind()) {
-#define TEGULA_OP(name)            \
-  case ir::OpKind::name:           \
-    lower_op<ir::name>(op, *this); \
-    break;
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
+  ir::visit_op(op.kind(), [&](auto type) { lower_op<typename decltype(type)::type>(op, *this); });
   b.SetCurrentDebugLocation(around);
-}
-
-Registers const& Emitter::get(ir::Value const& value) const {
-  if (window_.count != 0)
-    if (auto const part = windowed_.find(&value); part != windowed_.end()) return part->second;
-  auto const found = values_.find(&value);
-  if (found == values_.end()) throw InternalError("nvptx: a value is used before it is lowered");
-  Registers const& all = found->second;
-  if (window_.count == 0 || !value.type().is_tile() || all.size() == 1) return all;
-  if (all.size() < static_cast<std::size_t>(window_.first + window_.count))
-    throw InternalError("nvptx: a chain of elements takes a tile with other registers");
-  auto const first = all.begin() + window_.first;
-  return windowed_[&value] = Registers(first, first + window_.count);
-}
-
-TensorParts const& Emitter::tensor(ir::Value const& value) const {
-  auto const found = tensors_.find(&value);
-  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is neither a parameter nor a slice");
-  return found->second;
-}
-
-void Emitter::set(ir::Value const& value, Registers registers) {
-  ir::Type const& type = value.type();
-  if (window_.count != 0) {
-    windowed_[&value] = std::move(registers);
-    return;
-  }
-  std::size_t const wanted = type.in_registers() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
-  if (registers.size() != wanted)
-    throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " +
-                        std::to_string(wanted));
-  values_[&value] = std::move(registers);
 }
 
 llvm::Type* Emitter::type(Element element) {
@@ -402,101 +386,11 @@ llvm::Value* Emitter::shuffle_from(llvm::Value* value, Element element, llvm::Va
   return from_bits(b.CreateOr(low, b.CreateShl(high, i64(32))), element);
 }
 
-llvm::Value* Emitter::combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values) {
-  // Bits that move by the same distance are moved together.
-  std::map<int, std::int64_t> moves;
-  for (int bit = 0; bit < static_cast<int>(values.size()); ++bit)
-    for (int to = 0; to < 40; ++to)
-      if (((values[static_cast<std::size_t>(bit)] >> to) & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
-  llvm::Value* result = nullptr;
-  for (auto const& [distance, mask] : moves) {
-    llvm::Value* part = b.CreateAnd(index, i32(mask));
-    part = distance >= 0 ? b.CreateShl(part, i32(distance)) : b.CreateLShr(part, i32(-distance));
-    result = result == nullptr ? part : b.CreateXor(result, part);
-  }
-  return result;
-}
-
-llvm::Value* Emitter::index_part(layout::Layout const& layout, layout::Dim dim, int axis, llvm::Value* index) {
-  layout::LayoutInput const& input = layout.input(dim);
-  std::vector<std::int64_t> of_bits;
-  for (Extents const& basis : input.bases) of_bits.push_back(basis[axis]);
-  llvm::Value* result = combine_bits(index, of_bits);
-  std::int64_t below = std::int64_t{1} << input.bases.size();
-  for (layout::LayoutDigit const& digit : input.digits) {
-    if (digit.stride[axis] != 0) {
-      llvm::Value* part = b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count));
-      part = b.CreateMul(part, i32(digit.stride[axis]));
-      result = result == nullptr ? part : b.CreateAdd(result, part);
-    }
-    below *= digit.count;
-  }
-  return result;
-}
-
-llvm::Value* Emitter::join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* c) {
-  if (a == nullptr || c == nullptr) return a != nullptr ? a : c;
-  // Below the atom bits are joined by exclusive or; digits lie above it and never overlap.
-  llvm::Value* const low = i32(layout.atom()[axis] - 1);
-  llvm::Value* const high = i32(~(layout.atom()[axis] - 1));
-  return b.CreateAdd(b.CreateAnd(b.CreateXor(a, c), low), b.CreateAdd(b.CreateAnd(a, high), b.CreateAnd(c, high)));
-}
-
-std::vector<AxisCoordinate> const& Emitter::coordinates(layout::Layout const& layout) {
-  auto const found = coordinates_.find(&layout);
-  if (found != coordinates_.end()) return found->second;
-  llvm::IRBuilder<>::InsertPointGuard const guard(b);
-  b.SetInsertPoint(coordinate_block_->getTerminator());
-  std::vector<AxisCoordinate> result;
-  for (int axis = 0; axis < layout.rank(); ++axis) {
-    AxisCoordinate coordinate;
-    coordinate.atom = layout.atom()[axis];
-    for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp})
-      for (Extents const& basis : layout.input(dim).bases) coordinate.thread_bits |= basis[axis];
-    llvm::Value* const of_lane = index_part(layout, layout::Dim::lane, axis, lane);
-    llvm::Value* const of_warp = index_part(layout, layout::Dim::warp, axis, warp);
-    coordinate.thread = join_parts(layout, axis, of_lane, of_warp);
-    result.push_back(coordinate);
-  }
-  return coordinates_.emplace(&layout, std::move(result)).first->second;
-}
-
-llvm::Value* Emitter::coordinate(layout::Layout const& layout, int axis, int reg) {
-  AxisCoordinate const& of_thread = coordinates(layout)[static_cast<std::size_t>(axis)];
-  std::int64_t const part = layout.part(layout::Dim::reg, reg)[axis];
-  if (of_thread.thread == nullptr) return i32(part);
-  if ((of_thread.thread_bits & part) == 0) return b.CreateAdd(of_thread.thread, i32(part));
-  std::int64_t const low = part & (of_thread.atom - 1);
-  return b.CreateAdd(b.CreateXor(of_thread.thread, i32(low)), i32(part - low));
-}
-
-llvm::Value* Emitter::owns(layout::Layout const& layout) {
-  llvm::Value* result = nullptr;
-  auto const require_zero = [&](llvm::Value* value) {
-    llvm::Value* const zero = b.CreateICmpEQ(value, i32(0));
-    result = result == nullptr ? zero : b.CreateAnd(result, zero);
-  };
-  for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp}) {
-    llvm::Value* const index = dim == layout::Dim::lane ? lane : warp;
-    if (std::uint32_t const free = layout.free_bits(dim)) require_zero(b.CreateAnd(index, i32(free)));
-    layout::LayoutInput const& input = layout.input(dim);
-    std::int64_t below = std::int64_t{1} << input.bases.size();
-    for (layout::LayoutDigit const& digit : input.digits) {
-      bool replicates = true;
-      for (std::int64_t stride : digit.stride) replicates &= stride == 0;
-      if (replicates) require_zero(b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count)));
-      below *= digit.count;
-    }
-  }
-  return result;
-}
-
 void Emitter::in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body) {
   llvm::Value* const outer_warp = std::exchange(warp, group_warp);
   int const outer_warps = std::exchange(warps, group_warps);
   bool const outer_cta = std::exchange(whole_cta, false);
-  auto const outer_coordinates = std::exchange(coordinates_, {});
-  llvm::BasicBlock* const outer_block = std::exchange(coordinate_block_, b.GetInsertBlock());
+  ThreadCoordinates::Group outer_coordinates = coordinates.begin(b.GetInsertBlock());
   llvm::BasicBlock* const inner = block("group");
   b.CreateBr(inner);
   b.SetInsertPoint(inner);
@@ -504,8 +398,7 @@ void Emitter::in_group(llvm::Value* group_warp, int group_warps, std::function<v
   warp = outer_warp;
   warps = outer_warps;
   whole_cta = outer_cta;
-  coordinates_ = outer_coordinates;
-  coordinate_block_ = outer_block;
+  coordinates.resume(std::move(outer_coordinates));
 }
 
 void Emitter::in_elected_lane(std::function<void()> const& body) {

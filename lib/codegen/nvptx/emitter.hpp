@@ -1,5 +1,6 @@
-// Holds the state that all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and
-// small helpers. Values are held as follows:
+// Emits a kernel op by op, and holds the state that all lowerings of the NVPTX target share: the LLVM builder and the
+// executing threads. State of some lowerings alone stands in objects of its own: coordinates, tensors, wgmma, logs.
+// Values are held as follows:
 // - a tile is one LLVM value per register of its layout, a pending one too;
 // - a scalar is one value, the same in all lanes of a warp;
 // - a tensor is its parts;
@@ -12,59 +13,34 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "ir/element_chains.hpp"
-#include "ir/exchange.hpp"
-#include "layout/layout.hpp"
+#include "codegen/nvptx/open_wgmma.hpp"
+#include "codegen/nvptx/tensor_parts.hpp"
+#include "codegen/nvptx/thread_coordinates.hpp"
+#include "codegen/nvptx/value_registers.hpp"
 #include "ir/op.hpp"
-#include "ir/value_memo.hpp"
-#include "tegula/abi/profile_format.hpp"
 #include "tegula/target/target_info.hpp"
 
+namespace tegula::ir {
+struct ElementChain;
+}
 namespace tegula::codegen {
 class LineTable;
 }
 
 namespace tegula::codegen::nvptx {
 
-using Registers = std::vector<llvm::Value*>;
-
-/// Holds a tensor parameter, or a slice of one: its address as i64, extents and strides (in elements) as i64.
-struct TensorParts {
-  llvm::Value* address = nullptr;
-  Registers extents;
-  Registers strides;
-  ir::ParameterAttributes attributes;
-  bool constant = false;  ///< not written while the kernel runs: ld.global.nc may read it
-};
-
-/// Holds a coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per
-/// register.
-struct AxisCoordinate {
-  llvm::Value* thread = nullptr;  ///< null: 0
-  std::int64_t thread_bits = 0;   ///< union of the bits that lanes and warps may set below the atom
-  std::int64_t atom = 1;
-};
-
-/// Holds the log of the executing warp. `writes` is true in the lane that writes it.
-struct Log {
-  ProfileLayout layout;             ///< of log_layout
-  bool in_shared = false;           ///< rows are kept in shared memory until the end
-  llvm::Value* buffer = nullptr;    ///< i64
-  llvm::Value* selected = nullptr;  ///< i1: the warp records
-  llvm::Value* writes = nullptr;    ///< i1
-  llvm::Value* row = nullptr;       ///< address of this warp's row
-  llvm::Value* taken = nullptr;     ///< number of the row in its group, if rows are kept in shared memory
-  llvm::Value* written = nullptr;   ///< bytes of all entries so far, modulo 2^32: a stack slot that becomes a register
-  llvm::Value* place = nullptr;     ///< bytes from the first slot to the next entry's: a stack slot likewise
-};
+class ProfileLogs;
 
 class Emitter {
  public:
   Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu);
+  ~Emitter();
+  Emitter(Emitter const&) = delete;
+  Emitter& operator=(Emitter const&) = delete;
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
   /// Emits a call of a device function, whose results are those of `op`. The function takes tiles and scalars as words
@@ -74,14 +50,9 @@ class Emitter {
   /// Emits the end of a kernel or function.
   void leave(std::span<ir::Value* const> results);
 
-  std::function<void()> late_entry;  ///< stores an entry whose clock was read ahead of products; empty: there is none
-  LineTable* lines = nullptr;        ///< null: nobody asks for lines
+  LineTable* lines = nullptr;  ///< null: nobody asks for lines
 
-  /// Names the registers of a tile that are computed now: all but within a chain of elements.
-  struct Window {
-    int first = 0, count = 0;  ///< no count: all
-  };
-  [[nodiscard]] Window window() const { return window_; }
+  [[nodiscard]] Window window() const { return values_.window(); }
 
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
@@ -89,13 +60,11 @@ class Emitter {
   /// Gives the op that is emitted next in the block; null behind the last, and once an op's own blocks are emitted.
   [[nodiscard]] ir::Op const* next() const { return next_; }
 
-  [[nodiscard]] Registers const& get(ir::Value const& value) const;
+  [[nodiscard]] Registers const& get(ir::Value const& value) const { return values_.get(value); }
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
-  [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
-  void set_tensor(ir::Value const& value, TensorParts parts) { tensors_[&value] = std::move(parts); }
   /// Gives the kernel, also while one of its functions is emitted.
   [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
-  void set(ir::Value const& value, Registers registers);
+  void set(ir::Value const& value, Registers registers) { values_.set(value, std::move(registers)); }
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
@@ -123,19 +92,6 @@ class Emitter {
   /// Gives the value of lane `lane` (i32).
   llvm::Value* shuffle_from(llvm::Value* value, Element element, llvm::Value* lane);
 
-  /// Gives the coordinates of a layout along its axes; the thread's part is computed once per layout.
-  std::vector<AxisCoordinate> const& coordinates(layout::Layout const& layout);
-  /// Gives the part of an index (i32) of one input along an axis of the layout's outputs; null: always 0.
-  llvm::Value* index_part(layout::Layout const& layout, layout::Dim dim, int axis, llvm::Value* index);
-  /// Joins two such parts that come from different inputs; either may be null.
-  llvm::Value* join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
-  /// Gives the exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
-  llvm::Value* combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values);
-  /// Gives the i32 coordinate of a register along one axis.
-  llvm::Value* coordinate(layout::Layout const& layout, int axis, int reg);
-  /// True where this thread owns its elements (see Layout::owner); null when every thread does.
-  llvm::Value* owns(layout::Layout const& layout);
-
   /// Runs `body` with another group of warps as the executing threads: `group_warp` is this warp's number in it.
   void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
   /// Runs `body` where one lane was elected.
@@ -154,13 +110,15 @@ class Emitter {
 
   llvm::IRBuilder<> b;
   TargetInfo const& target;
-  llvm::Value* lane = nullptr;           ///< i32
-  llvm::Value* warp = nullptr;           ///< i32, the number in the executing group
-  int warps = 1;                         ///< of the executing group
-  bool whole_cta = true;                 ///< the executing group is the CTA
-  bool elected = false;                  ///< one lane executes
-  bool open_fence = false;               ///< the wgmma that is emitted next fences its registers
-  std::map<ir::Value const*, Log> logs;  ///< by the result of profile_begin
+  llvm::Value* lane = nullptr;    ///< i32
+  llvm::Value* warp = nullptr;    ///< i32, the number in the executing group
+  int warps = 1;                  ///< of the executing group
+  bool whole_cta = true;          ///< the executing group is the CTA
+  bool elected = false;           ///< one lane executes
+  ThreadCoordinates coordinates;  ///< of the executing group
+  Tensors tensors;
+  OpenWgmma wgmma;
+  std::unique_ptr<ProfileLogs> logs;  ///< profile_logs.hpp
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu);
@@ -179,14 +137,9 @@ class Emitter {
   void emit_by_elements(ir::ElementChain const& chain);
   /// Keeps the assembler from mixing what comes with the code for these tiles: a branch that is never taken.
   void keep_apart(std::vector<ir::Value const*> const& computed);
-  std::map<ir::Value const*, Registers> values_;
-  mutable std::map<ir::Value const*, Registers> windowed_;  ///< their registers in the window
-  Window window_;
+  ValueRegisters values_;
   llvm::BasicBlock* never_ = nullptr;  ///< where that branch would lead
   std::int64_t apart_ = 0;             ///< counts such branches
-  std::map<ir::Value const*, TensorParts> tensors_;
-  std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
-  llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; the code for coordinates is put before it
   ir::Op const *current_ = nullptr, *next_ = nullptr;
   bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };
@@ -196,8 +149,5 @@ class Emitter {
 
 /// Lists the tensor maps of a kernel, in the order of its by-value parameters.
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
-
-/// Emits the store of an entry whose clock was read ahead of products, if there is one.
-void store_late_entry(Emitter& e);
 
 }  // namespace tegula::codegen::nvptx

@@ -1,4 +1,5 @@
 #include "codegen/nvptx/exchange_place.hpp"
+#include "ir/exchange.hpp"
 
 namespace tegula::codegen::nvptx {
 
@@ -7,7 +8,7 @@ llvm::Value* index_without(Emitter& e, layout::Layout const& layout, int without
   std::int64_t stride = 1;
   for (int axis = layout.rank() - 1; axis >= 0; --axis) {
     if (axis == without) continue;
-    AxisCoordinate const& thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];
+    AxisCoordinate const& thread = e.coordinates.of(layout)[static_cast<std::size_t>(axis)];
     llvm::Value* coordinate = e.i32(at[axis]);
     if (thread.thread != nullptr) {
       std::int64_t const low = at[axis] & (thread.atom - 1);

@@ -1,11 +1,13 @@
 #include "codegen/nvptx/exchange_tile.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/shared_address.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/source.hpp"
 #include "tegula/support/error.hpp"
@@ -21,6 +23,20 @@ bool move_tile_within_threads(ir::Op const& op, Emitter& e) {
   e.set(*op.result(), std::move(result));
   return true;
 }
+
+namespace {
+
+/// Counts the adjacent elements of a result that are adjacent in the operand's scratch memory, as its source says.
+int adjacent_reads(ir::SourcePart const& source, layout::Layout const& from, layout::Layout const& to) {
+  constexpr int all = std::numeric_limits<int>::max();
+  int const own = source.row_major ? -1 : ir::operand_axis(source, to.rank() - 1);
+  if (own < 0) return all;
+  if (to.shape()[to.rank() - 1] > from.shape()[own]) return 1;
+  std::int64_t const mask = source.axes[own].mask;
+  return mask == 0 ? all : static_cast<int>(std::min<std::int64_t>(all, mask));
+}
+
+}  // namespace
 
 void exchange_tile(ir::Op const& op, Emitter& e) {
   std::int64_t const scratch = *ir::scratch_attribute(op);
@@ -46,7 +62,7 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
                            bool read) {
     llvm::Value* at = e.i32(scratch + first * size);
     for (int axis = 0; axis < layout.rank(); ++axis) {
-      llvm::Value* coordinate = e.coordinate(layout, axis, reg);
+      llvm::Value* coordinate = e.coordinates.of_register(layout, axis, reg);
       if (int const own = read && !source.row_major ? ir::operand_axis(source, axis) : -1; own >= 0) {
         if (source.axes[own].mask != 0) coordinate = b.CreateXor(coordinate, e.i32(source.axes[own].mask));
         if (to.shape()[axis] > from.shape()[own])
@@ -62,35 +78,21 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   };
 
   int const store_width = ir::scratch_width(from, tiles.written, 0, element);
-  llvm::Value* const owner = e.owns(from);
+  llvm::Value* const owner = e.coordinates.owns(from);
   for (int reg = 0; reg < from.registers(); reg += store_width) {
     if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
     // 16-bit and narrower elements are stored in 32-bit words where two or more are stored at once.
     Registers words;
     int const per_word = std::clamp(4 / size, 1, store_width);
     unsigned const register_bits = size >= 4 ? static_cast<unsigned>(size) * 8 : per_word * size == 4 ? 32 : 16;
-    llvm::Type* const type_of_word = b.getIntNTy(register_bits);
-    for (int i = 0; i < store_width; i += per_word) {
-      llvm::Value* word = nullptr;
-      for (int k = 0; k < per_word; ++k) {
-        llvm::Value* part =
-            b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
-        if (k > 0)
-          part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
-        word = word == nullptr ? part : b.CreateOr(word, part);
-      }
-      words.push_back(word);
-    }
+    for (int i = 0; i < store_width; i += per_word)
+      words.push_back(join_bits(e, element, &operand[static_cast<std::size_t>(reg + i)], per_word, register_bits));
     store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0, false)), 0, words,
                  per_word * size * 8);
   }
   e.barrier();
-  int load_width = ir::scratch_width(to, tiles.read, tiles.first, element);
-  if (int const own = source.row_major ? -1 : ir::operand_axis(source, to.rank() - 1); own >= 0) {
-    if (to.shape()[to.rank() - 1] > from.shape()[own]) load_width = 1;
-    if (source.axes[own].mask != 0)
-      load_width = static_cast<int>(std::min<std::int64_t>(load_width, source.axes[own].mask));
-  }
+  int const load_width =
+      std::min(ir::scratch_width(to, tiles.read, tiles.first, element), adjacent_reads(source, from, to));
   for (int reg = 0; reg < to.registers(); reg += load_width) {
     llvm::Value* const value =
         b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first, true)),

@@ -83,7 +83,7 @@ void Emitter::call(ir::Op const& op, ir::Function const& callee) {
   Registers arguments;
   for (ir::Value const* operand : op.operands()) {
     if (operand->type().is_tensor()) {
-      TensorParts const& parts = tensor(*operand);
+      TensorParts const& parts = tensors.of(*operand);
       arguments.push_back(parts.address);
       arguments.insert(arguments.end(), parts.extents.begin(), parts.extents.end());
       arguments.insert(arguments.end(), parts.strides.begin(), parts.strides.end());

@@ -32,7 +32,7 @@ bool constant_for_kernel(ir::Function const& kernel, ir::Value const& tensor) {
 }
 
 llvm::Value* element_address(Emitter& e, ir::Value const& tensor, std::span<ir::Value* const> offsets) {
-  TensorParts const& parts = e.tensor(tensor);
+  TensorParts const& parts = e.tensors.of(tensor);
   llvm::Value* index = e.i64(0);
   for (std::size_t axis = 0; axis < offsets.size(); ++axis) {
     bool const unit = parts.attributes.facts.unit_inner_stride && axis + 1 == offsets.size();

@@ -12,6 +12,8 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "ir/builder.hpp"
+#include "ir/value_memo.hpp"
+#include "ir/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -175,6 +177,31 @@ llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
                          b.getFloatTy());
 }
 
+llvm::Value* convert_integer(Emitter& e, llvm::Value* value, Element from, Element to) {
+  llvm::IRBuilder<>& b = e.b;
+  if (is_integer(to))
+    return is_signed(from) ? b.CreateSExtOrTrunc(value, e.type(to)) : b.CreateZExtOrTrunc(value, e.type(to));
+  if (is_narrow_integer(from)) {  // exact
+    llvm::Type* const wide = to == Element::f64 ? b.getDoubleTy() : b.getFloatTy();
+    return e.narrow(is_signed(from) ? b.CreateSIToFP(value, wide) : b.CreateUIToFP(value, wide), to);
+  }
+  if (is_f8(to)) {  // saturates long before an f32 is inexact
+    llvm::Type* const type = value->getType();
+    llvm::Value* const limit = llvm::ConstantInt::get(type, 1 << 16);
+    if (!is_signed(from))
+      return e.narrow(b.CreateUIToFP(e.intrinsic(llvm::Intrinsic::umin, {value, limit}, {type}), b.getFloatTy()), to);
+    llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {value, b.CreateNeg(limit)}, {type});
+    return e.narrow(b.CreateSIToFP(e.intrinsic(llvm::Intrinsic::smin, {above, limit}, {type}), b.getFloatTy()), to);
+  }
+  // One rounding: bf16 from its own instruction, not through f32.
+  if (to == Element::bf16)
+    return inline_ptx(
+        b, b.getInt16Ty(),
+        std::string("cvt.rn.bf16.") + (is_signed(from) ? "s" : "u") + (bits(from) == 64 ? "64" : "32") + " $0, $1;",
+        bits(from) == 64 ? "=h,l" : "=h,r", {value});
+  return is_signed(from) ? b.CreateSIToFP(value, e.type(to)) : b.CreateUIToFP(value, e.type(to));
+}
+
 llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   llvm::IRBuilder<>& b = e.b;
   if (from == to) return value;
@@ -183,29 +210,7 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
     if (to == Element::f64) return b.CreateUIToFP(value, b.getDoubleTy());
     return e.narrow(b.CreateSelect(value, f32(e, 1), f32(e, 0)), to);
   }
-  if (is_integer(from)) {
-    if (is_integer(to))
-      return is_signed(from) ? b.CreateSExtOrTrunc(value, e.type(to)) : b.CreateZExtOrTrunc(value, e.type(to));
-    if (is_narrow_integer(from)) {  // exact
-      llvm::Type* const wide = to == Element::f64 ? b.getDoubleTy() : b.getFloatTy();
-      return e.narrow(is_signed(from) ? b.CreateSIToFP(value, wide) : b.CreateUIToFP(value, wide), to);
-    }
-    if (is_f8(to)) {  // saturates long before an f32 is inexact
-      llvm::Type* const type = value->getType();
-      llvm::Value* const limit = llvm::ConstantInt::get(type, 1 << 16);
-      if (!is_signed(from))
-        return e.narrow(b.CreateUIToFP(e.intrinsic(llvm::Intrinsic::umin, {value, limit}, {type}), b.getFloatTy()), to);
-      llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {value, b.CreateNeg(limit)}, {type});
-      return e.narrow(b.CreateSIToFP(e.intrinsic(llvm::Intrinsic::smin, {above, limit}, {type}), b.getFloatTy()), to);
-    }
-    // One rounding: bf16 from its own instruction, not through f32.
-    if (to == Element::bf16)
-      return inline_ptx(
-          b, b.getInt16Ty(),
-          std::string("cvt.rn.bf16.") + (is_signed(from) ? "s" : "u") + (bits(from) == 64 ? "64" : "32") + " $0, $1;",
-          bits(from) == 64 ? "=h,l" : "=h,r", {value});
-    return is_signed(from) ? b.CreateSIToFP(value, e.type(to)) : b.CreateUIToFP(value, e.type(to));
-  }
+  if (is_integer(from)) return convert_integer(e, value, from, to);
   if (is_integer(to)) return truncate_to_integer(e, e.widen(value, from), to);
   if (from == Element::f64) {
     if (to == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f64 $0, $1;", "=h,d", {value});
@@ -361,12 +366,12 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Pre
   if (places.type().element() != Element::i32 || iota == nullptr) return {};
   int const axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
   layout::Layout const& layout = *places.type().layout();
-  AxisCoordinate const& of_thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];
+  AxisCoordinate const& of_thread = e.coordinates.of(layout)[static_cast<std::size_t>(axis)];
   if (of_thread.thread == nullptr || !equal_along(bounds, axis)) return {};
   Registers const& others = e.get(bounds);
   std::vector<std::pair<Extents, llvm::Value*>> known;
   Registers result;
-  Emitter::Window const window = e.window();
+  Window const window = e.window();
   int const end = window.count == 0 ? layout.registers() : window.first + window.count;
   for (int reg = window.first; reg < end; ++reg) {
     Extents at = layout.part(layout::Dim::reg, reg);
@@ -497,21 +502,13 @@ concept HasLowering = requires(OpStruct const& attributes, ir::Op const& op, Emi
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-template <class OpStruct>
-void lower_if_run(ir::Op const& op, Emitter& emitter) {
-  if constexpr (runs<OpStruct>) lower(op.as<OpStruct>(), op, emitter);
-}
-
 }  // namespace
 
 void lower_elementwise(ir::Op const& op, Emitter& emitter) {
-  switch (op.kind()) {
-#define TEGULA_OP(name)  \
-  case ir::OpKind::name: \
-    return lower_if_run<ir::name>(op, emitter);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
+  ir::visit_op(op.kind(), [&](auto type) {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (runs<OpStruct>) lower(op.as<OpStruct>(), op, emitter);
+  });
 }
 
 }  // namespace tegula::codegen::nvptx

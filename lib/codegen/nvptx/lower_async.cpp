@@ -1,11 +1,14 @@
 // Lowers asynchronous copies: TMA boxes, linear bulk copies, cp.async, and the ops that complete them.
 #include <algorithm>
+#include <span>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
+#include "codegen/nvptx/ptx/warp.hpp"
+#include "codegen/nvptx/shared_address.hpp"
 #include "ir/accesses.hpp"
 #include "ir/text.hpp"
 #include "layout/element_offsets.hpp"
@@ -164,7 +167,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   ir::Value const &tensor = *op.in<ir::CpAsyncOp>("tensor"), &view = *op.in<ir::CpAsyncOp>("destination");
   ir::Type const& type = view.type();
-  TensorParts const& parts = e.tensor(tensor);
+  TensorParts const& parts = e.tensors.of(tensor);
   auto const offsets = op.all<ir::CpAsyncOp>("offsets");
   int const size = bytes(type.element()), lead = static_cast<int>(offsets.size()) - type.rank();
   std::int64_t const chunks = type.elements() / attributes.vector;
@@ -193,7 +196,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
         at = axis == lead ? left : b.CreateURem(left, e.i32(extent));
         left = axis == lead ? left : b.CreateUDiv(left, e.i32(extent));
         if (axis + 1 == static_cast<int>(offsets.size())) at = b.CreateMul(at, e.i32(attributes.vector));
-        place = e.join_parts(*places, 0, place, e.index_part(*places, layout::axis_dim(axis - lead), 0, at));
+        place = join_parts(e.b, *places, 0, place, index_part(e.b, *places, layout::axis_dim(axis - lead), 0, at));
       }
       llvm::Value* coordinate = b.CreateSExt(e.scalar(*offsets[static_cast<std::size_t>(axis)]), b.getInt64Ty());
       if (at != nullptr) coordinate = b.CreateAdd(coordinate, b.CreateZExt(at, b.getInt64Ty()));
@@ -214,6 +217,113 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
       b.SetInsertPoint(rest);
     }
   }
+}
+
+/// Finds rows of a tensor at indices. An index of 32 bits takes one register, and its comparison no other.
+class RowStarts {
+ public:
+  RowStarts(Emitter& e, TensorParts const& tensor, std::span<ir::Value* const> indices)
+      : e_(e), tensor_(tensor), indices_(indices) {}
+
+  struct Start {
+    llvm::Value* inside = nullptr;
+    llvm::Value* element = nullptr;  ///< i64
+  };
+  /// Gives the start of the row of a chunk. `anew`: its address is not kept from one iteration of a loop to the next.
+  Start of(std::size_t chunk, bool anew) {
+    llvm::IRBuilder<>& b = e_.b;
+    Start start{nullptr, e_.i64(0)};
+    for (std::size_t axis = 0; axis < indices_.size(); ++axis) {
+      Registers const& all = e_.get(*indices_[axis]);
+      llvm::Value* index = all[all.size() == 1 ? 0 : chunk];
+      bool const narrow = index->getType() == b.getInt32Ty();
+      if (anew && narrow) index = ptx::copied_here(b, index);
+      llvm::Value* const wide = b.CreateSExt(index, b.getInt64Ty());
+      // A negative index is large.
+      llvm::Value* const in =
+          narrow ? b.CreateICmpULT(index, narrow_extent(axis)) : b.CreateICmpULT(wide, tensor_.extents[axis]);
+      start.inside = start.inside == nullptr ? in : b.CreateAnd(start.inside, in);
+      start.element = b.CreateAdd(start.element, b.CreateMul(wide, tensor_.strides[axis]));
+    }
+    return start;
+  }
+
+ private:
+  llvm::Value* narrow_extent(std::size_t axis) {
+    llvm::IRBuilder<>& b = e_.b;
+    llvm::Value* const most = e_.i64(std::int64_t{1} << 31);
+    llvm::Value* const extent = tensor_.extents[axis];
+    return b.CreateTrunc(b.CreateSelect(b.CreateICmpULT(extent, most), extent, most), b.getInt32Ty());
+  }
+
+  Emitter& e_;
+  TensorParts const& tensor_;
+  std::span<ir::Value* const> indices_;
+};
+
+// Each owner of a chunk copies it.
+void lower(ir::CpAsyncGatherOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  ir::Value const &tensor = *op.in<ir::CpAsyncGatherOp>("tensor"), &view = *op.in<ir::CpAsyncGatherOp>("destination");
+  TensorParts const& parts = e.tensors.of(tensor);
+  auto const indices = op.all<ir::CpAsyncGatherOp>("indices");
+  layout::Layout const* chunks = nullptr;
+  for (ir::Value const* index : indices)
+    if (chunks == nullptr && index->type().is_tile()) chunks = index->type().layout();
+  if (!parts.attributes.facts.unit_inner_stride)
+    refuse(op, "cp_async_gather copies adjacent elements, but the tensor's inner stride is not known to be 1");
+  int const size = bytes(view.type().element());
+  layout::LayoutInput adjacent{layout::Dim::reg, {}, {}};
+  for (std::int64_t step = 1; step < attributes.vector; step *= 2) adjacent.bases.push_back({0, step});
+  layout::Layout const* const elements = layout::Layout::get({adjacent}, 2)->times(*chunks);
+  if (elements == nullptr) refuse(op, "chunks in the layout " + chunks->text() + " are not adjacent elements");
+  SharedAccess access(e, op, view.type(), e.scalar(view), *elements, true);
+
+  llvm::Value* copies = e.coordinates.owns(*chunks);
+  if (chunks->warps() < e.warps) {
+    llvm::Value* const named = b.CreateICmpULT(e.warp, e.i32(chunks->warps()));
+    copies = copies == nullptr ? named : b.CreateAnd(copies, named);
+  }
+  llvm::BasicBlock* end = nullptr;
+  if (copies != nullptr) {
+    llvm::BasicBlock* const here = e.block("rows");
+    end = e.block("rows.end");
+    b.CreateCondBr(copies, here, end);
+    b.SetInsertPoint(here);
+  }
+  auto const last = indices.size() - 1;
+  llvm::Value* const start = b.CreateSExt(e.scalar(*indices[last]), b.getInt64Ty());
+  bool const whole = parts.attributes.multiple_of % attributes.vector == 0;
+  int const chunk_bytes = static_cast<int>(attributes.vector) * size;
+  RowStarts starts(e, parts, indices.first(last));
+  constexpr std::size_t max_kept = 8;  // addresses, of two registers each
+  bool const anew = access.vectors().accesses.size() > max_kept;
+  for (layout::VectorAccess const& vector : access.vectors().accesses) {
+    auto const first = static_cast<std::size_t>(vector.registers.front());
+    if (static_cast<std::int64_t>(vector.registers.size()) != attributes.vector)
+      refuse(op, "a chunk is not " + std::to_string(chunk_bytes) + " adjacent bytes of " + ir::to_string(view));
+    std::size_t const chunk = first / static_cast<std::size_t>(attributes.vector);
+    RowStarts::Start const row = starts.of(chunk, anew);
+    llvm::Value* const place =
+        b.CreateMul(e.coordinates.of_register(*chunks, 1, static_cast<int>(chunk)), e.i32(attributes.vector));
+    llvm::Value* const column = b.CreateAdd(start, b.CreateZExt(place, b.getInt64Ty()));
+    // A chunk that begins inside ends there, too, or zeros follow.
+    llvm::Value* const begins = b.CreateICmpULT(column, parts.extents[last]);
+    llvm::Value* valid = e.i32(chunk_bytes);
+    if (!whole) {
+      llvm::Value* const left = b.CreateMul(b.CreateSub(parts.extents[last], column), e.i64(size));
+      llvm::Value* const some = b.CreateICmpULT(left, e.i64(chunk_bytes));
+      valid = b.CreateSelect(some, b.CreateTrunc(left, b.getInt32Ty()), valid);
+    }
+    valid = b.CreateSelect(b.CreateAnd(row.inside, begins), valid, e.i32(0));
+    llvm::Value* const from = b.CreateAdd(b.CreateAdd(parts.address, b.CreateMul(row.element, e.i64(size))),
+                                          b.CreateMul(column, e.i64(size)));
+    SharedAccess::Address const to = access.of(vector);
+    ptx::cp_async(b, to.constant == 0 ? to.base : b.CreateAdd(to.base, e.i32(to.constant)), from, chunk_bytes, valid);
+  }
+  if (end == nullptr) return;
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
 }
 
 void lower(ir::CpAsyncCommitOp const&, ir::Op const&, Emitter& e) { ptx::cp_async_commit(e.b); }

@@ -231,7 +231,8 @@ void lower(ir::GridOp const&, ir::Op const&, Emitter&) {}     // the launcher's
 void lower(ir::RequireOp const&, ir::Op const&, Emitter&) {}  // the launcher's
 
 void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
-  e.set(*op.result(), {e.tensor(*op.in<ir::ExtentOp>("tensor")).extents[static_cast<std::size_t>(attributes.axis)]});
+  e.set(*op.result(),
+        {e.tensors.of(*op.in<ir::ExtentOp>("tensor")).extents[static_cast<std::size_t>(attributes.axis)]});
 }
 
 // Lowers block indices. The launch is one-dimensional, because CUDA's second and third grid axes end at 65535. Block b

@@ -144,14 +144,14 @@ void print_elements(ir::Op const& op, Emitter& e, int number) {
   for (int axis = 0; axis < type.rank(); ++axis) format += axis == 0 ? "%lld" : ", %lld";
   format += std::string(") = ") + conversion(type.element()) + "\n";
   std::uint32_t const copies = layout.free_bits(layout::Dim::reg);
-  llvm::Value* const owner = e.owns(layout);
+  llvm::Value* const owner = e.coordinates.owns(layout);
   llvm::Function* message = nullptr;
   for (int reg = 0; reg < layout.registers(); ++reg) {
-    if ((static_cast<std::uint32_t>(reg) & copies) != 0 || is_beyond(layout, e.coordinates(layout), reg)) continue;
+    if ((static_cast<std::uint32_t>(reg) & copies) != 0 || is_beyond(layout, e.coordinates.of(layout), reg)) continue;
     std::vector<llvm::Value*> arguments = block_of(op, e);
     llvm::Value* linear = e.i64(0);
     for (int axis = 0; axis < type.rank(); ++axis) {
-      llvm::Value* const at = e.b.CreateZExt(e.coordinate(layout, axis, reg), e.b.getInt64Ty());
+      llvm::Value* const at = e.b.CreateZExt(e.coordinates.of_register(layout, axis, reg), e.b.getInt64Ty());
       linear = e.b.CreateAdd(e.b.CreateMul(linear, e.i64(type.shape()[axis])), at);
       arguments.push_back(at);
     }
@@ -173,7 +173,8 @@ void lower(ir::AssertOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Value const& condition = *op.in<ir::AssertOp>("condition");
   llvm::Value* holds = nullptr;
   for (llvm::Value* const value : e.get(condition)) holds = holds == nullptr ? value : e.b.CreateAnd(holds, value);
-  llvm::Value* const teller = condition.type().is_scalar() ? first_thread(e) : e.owns(*condition.type().layout());
+  llvm::Value* const teller =
+      condition.type().is_scalar() ? first_thread(e) : e.coordinates.owns(*condition.type().layout());
   llvm::Value* fails = e.b.CreateNot(holds);
   if (teller != nullptr) fails = e.b.CreateAnd(fails, teller);
   std::vector<llvm::Value*> arguments = block_of(op, e);

@@ -50,7 +50,7 @@ llvm::Value* pool_bits(Emitter& e) {
 void lower(ir::SliceOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   auto const axis = static_cast<std::size_t>(attributes.axis);
-  TensorParts parts = e.tensor(*op.in<ir::SliceOp>("tensor"));
+  TensorParts parts = e.tensors.of(*op.in<ir::SliceOp>("tensor"));
   auto const clamp = [&](ir::Value const& value, llvm::Value* low) {
     llvm::Value* const above = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e.scalar(value), low);
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, above, parts.extents[axis]);
@@ -62,18 +62,18 @@ void lower(ir::SliceOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const elements = unit ? begin : b.CreateMul(begin, parts.strides[axis]);
   parts.address = b.CreateAdd(parts.address, b.CreateMul(elements, e.i64(bytes(op.result()->type().element()))));
   parts.extents[axis] = b.CreateSub(end, begin);
-  e.set_tensor(*op.result(), std::move(parts));
+  e.tensors.set(*op.result(), std::move(parts));
 }
 
 void lower(ir::PermuteOp const& attributes, ir::Op const& op, Emitter& e) {
-  TensorParts parts = e.tensor(*op.in<ir::PermuteOp>("tensor"));
+  TensorParts parts = e.tensors.of(*op.in<ir::PermuteOp>("tensor"));
   std::vector<llvm::Value*> const extents = parts.extents, strides = parts.strides;
   for (int axis = 0; axis < attributes.permutation.size(); ++axis) {
     auto const to = static_cast<std::size_t>(axis), from = static_cast<std::size_t>(attributes.permutation[axis]);
     parts.extents[to] = extents[from];
     parts.strides[to] = strides[from];
   }
-  e.set_tensor(*op.result(), std::move(parts));
+  e.tensors.set(*op.result(), std::move(parts));
 }
 
 void lower(ir::BuildTensorMapOp const&, ir::Op const& op, Emitter& e) {
@@ -93,7 +93,7 @@ void lower(ir::BuildTensorMapOp const&, ir::Op const& op, Emitter& e) {
           llvm::Align(8)));
     store_vector(b, "global", nullptr, map, at, words_of_map, 64);
   }
-  TensorParts const& slice = e.tensor(*op.in<ir::BuildTensorMapOp>("slice"));
+  TensorParts const& slice = e.tensors.of(*op.in<ir::BuildTensorMapOp>("slice"));
   llvm::Value* empty = b.getFalse();
   for (llvm::Value* extent : slice.extents) empty = b.CreateOr(empty, b.CreateICmpEQ(extent, e.i64(0)));
   for (std::size_t axis = 0; axis < slice.extents.size(); ++axis) {

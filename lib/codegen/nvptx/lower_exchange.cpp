@@ -10,6 +10,7 @@
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
+#include "ir/exchange.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
 
@@ -190,7 +191,7 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
   };
   exchange(plan.before, values);
   std::vector<std::int64_t> const lane_bits(plan.lane_bits.begin(), plan.lane_bits.end());
-  llvm::Value* const from_bits = e.combine_bits(e.lane, lane_bits);
+  llvm::Value* const from_bits = combine_bits(e.b, e.lane, lane_bits);
   Registers results;
   for (layout::ShufflePlan::Shuffle const& shuffle : plan.shuffles) {
     llvm::Value* const value = values[static_cast<std::size_t>(shuffle.source)];

@@ -14,7 +14,7 @@ namespace {
 class Places {
  public:
   Places(Emitter& e, ir::Op const& op)
-      : e_(e), b_(e.b), tensor_(e.tensor(*op.in("tensor"))), bytes_(bytes(op.in("tensor")->type().element())) {
+      : e_(e), b_(e.b), tensor_(e.tensors.of(*op.in("tensor"))), bytes_(bytes(op.in("tensor")->type().element())) {
     for (ir::Value const* index : op.all("indices")) indices_.push_back(&e.get(*index));
   }
 
@@ -193,7 +193,7 @@ int access_width(std::int64_t vector, ir::Type const& tile) {
 /// both widths behind a test of the innermost extent; registers are joined by phis.
 template <class Access>
 Registers by_width(Emitter& e, ir::Op const& op, int width, Access const& access) {
-  TensorParts const& tensor = e.tensor(*op.in("tensor"));
+  TensorParts const& tensor = e.tensors.of(*op.in("tensor"));
   if (width == 1 || tensor.attributes.multiple_of % width == 0) return access(width);
   llvm::IRBuilder<>& b = e.b;
   return either(
@@ -207,7 +207,7 @@ template <class Change>
 Registers change_each(Emitter& e, ir::Op const& op, int width, Change const& change) {
   ir::Type const& type = op.result()->type();
   Places places(e, op);
-  llvm::Value* const owner = e.owns(*type.layout());
+  llvm::Value* const owner = e.coordinates.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);
   Registers const zeros(static_cast<std::size_t>(width), llvm::Constant::getNullValue(e.type(type.element())));
   Registers result;
@@ -236,7 +236,7 @@ void lower(ir::GatherOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Element const element = type.element();
   llvm::Value* const pad = e.constant(attributes.pad);
-  std::string const space = e.tensor(*op.in<ir::GatherOp>("tensor")).constant ? "global.nc" : "global";
+  std::string const space = e.tensors.of(*op.in<ir::GatherOp>("tensor")).constant ? "global.nc" : "global";
   auto const access = [&](int width) {
     Places places(e, op);
     Words const words = words_for(element, width);
@@ -259,7 +259,7 @@ void lower(ir::ScatterOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.in<ir::ScatterOp>("tile")->type();
   Element const element = type.element();
   Registers const& values = e.get(*op.in<ir::ScatterOp>("tile"));
-  llvm::Value* const owner = e.owns(*type.layout());
+  llvm::Value* const owner = e.coordinates.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);
   auto const access = [&](int width) {
     Places places(e, op);

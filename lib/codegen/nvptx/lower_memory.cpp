@@ -53,14 +53,14 @@ class Box {
     else
       inside_ = inside;
     for (Window& window : windows_) {
-      llvm::Value* thread = e.coordinates(layout_)[static_cast<std::size_t>(window.axis)].thread;
+      llvm::Value* thread = e.coordinates.of(layout_)[static_cast<std::size_t>(window.axis)].thread;
       if (thread == nullptr) thread = e.i32(0);
       window.past_end = b_.CreateSub(thread, window.end);
       if (window.start != nullptr) window.past_start = b_.CreateSub(thread, window.start);
     }
     // Adds the part of the address that all registers share.
     for (int axis = 0; axis < rank; ++axis) {
-      AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
+      AxisCoordinate const& part = e.coordinates.of(layout_)[static_cast<std::size_t>(axis)];
       bool disjoint = true;
       for (int r = 0; r < layout_.registers(); ++r)
         disjoint &= (part.thread_bits & layout_.part(layout::Dim::reg, r)[axis]) == 0;
@@ -91,7 +91,7 @@ class Box {
         also(b_.CreateICmpSLT(window.past_end, constant));
         if (window.start != nullptr) also(b_.CreateICmpSGE(window.past_start, constant));
       } else {
-        llvm::Value* const at = e_.coordinate(layout_, window.axis, reg);
+        llvm::Value* const at = e_.coordinates.of_register(layout_, window.axis, reg);
         also(b_.CreateICmpSLT(at, window.end));
         if (window.start != nullptr) also(b_.CreateICmpSGE(at, window.start));
       }
@@ -110,7 +110,7 @@ class Box {
     std::int64_t constant = 0;
     for (int axis = 0; axis < layout_.rank(); ++axis) {
       if (!shared_part_[static_cast<std::size_t>(axis)]) {
-        llvm::Value* const at = b_.CreateZExt(e_.coordinate(layout_, axis, reg), b_.getInt64Ty());
+        llvm::Value* const at = b_.CreateZExt(e_.coordinates.of_register(layout_, axis, reg), b_.getInt64Ty());
         base = b_.CreateAdd(base, b_.CreateMul(at, byte_stride(axis + lead_)));
       } else if (unit(axis + lead_)) {
         constant += part[axis] * bytes_;
@@ -196,7 +196,7 @@ Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Acces
 void load_scalar(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
   ir::Value const& source = *op.in<ir::LoadOp>("tensor");
-  TensorParts const& tensor = e.tensor(source);
+  TensorParts const& tensor = e.tensors.of(source);
   auto const offsets = op.all<ir::LoadOp>("offsets");
   llvm::Value* inside = nullptr;
   for (std::size_t axis = 0; axis < offsets.size(); ++axis) {
@@ -221,7 +221,7 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   if (type.is_scalar()) return load_scalar(attributes, op, e);
   Element const element = type.element();
-  TensorParts const& tensor = e.tensor(*op.in<ir::LoadOp>("tensor"));
+  TensorParts const& tensor = e.tensors.of(*op.in<ir::LoadOp>("tensor"));
   Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"), attributes.part, attributes.nonnegative);
   llvm::Value* const pad = e.constant(attributes.pad);
   std::string const space = tensor.constant ? "global.nc" : "global";
@@ -261,10 +261,10 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
 void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.in<ir::StoreOp>("tile")->type();
   Element const element = type.element();
-  TensorParts const& tensor = e.tensor(*op.in<ir::StoreOp>("tensor"));
+  TensorParts const& tensor = e.tensors.of(*op.in<ir::StoreOp>("tensor"));
   Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"), attributes.part, attributes.nonnegative);
   Registers const& values = e.get(*op.in<ir::StoreOp>("tile"));
-  llvm::Value* const owner = e.owns(*type.layout());
+  llvm::Value* const owner = e.coordinates.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);
   int const widest = access_width(attributes.vector, type);
 

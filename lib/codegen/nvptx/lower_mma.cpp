@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "layout/fragment_layouts.hpp"
@@ -190,7 +191,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
         next.result = static_cast<std::size_t>(block * own_parts + part);
         group.steps.push_back(std::move(next));
       }
-  group.fence = std::exchange(e.open_fence, false);
+  group.fence = e.wgmma.take_fence();
   Registers words;
   for (Registers const& own : ptx::wgmmas(b, group)) words.insert(words.end(), own.begin(), own.end());
   e.set(*op.result(), unpack_words(e, d.element(), words, static_cast<std::size_t>(d.layout()->registers())));
@@ -199,7 +200,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
 void lower(ir::WgmmaFenceOp const&, ir::Op const& op, Emitter& e) {
   if (e.next() != nullptr && e.next()->is<ir::WgmmaOp>()) {  // both are one statement
     for (int i = 0; i < op.operand_count(); ++i) e.set(*op.result(i), e.get(*op.operand(i)));
-    e.open_fence = true;
+    e.wgmma.leave_fence();
     return;
   }
   Through through(op, e);
@@ -208,7 +209,7 @@ void lower(ir::WgmmaFenceOp const&, ir::Op const& op, Emitter& e) {
 
 void lower(ir::WgmmaCommitOp const&, ir::Op const&, Emitter& e) {
   ptx::wgmma_commit(e.b);
-  store_late_entry(e);
+  e.logs->store_deferred();
 }
 
 void lower(ir::WgmmaWaitOp const& attributes, ir::Op const& op, Emitter& e) {

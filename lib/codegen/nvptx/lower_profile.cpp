@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
@@ -90,12 +91,6 @@ llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* group, llvm::V
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
-Log& log_of(Emitter& e, ir::Value const& token) {
-  auto const found = e.logs.find(&token);
-  if (found == e.logs.end()) throw InternalError("nvptx: a log is used before profile_begin");
-  return found->second;
-}
-
 /// Gives the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind them:
 /// LLVM moves arithmetic whose results are needed late behind other clocks.
 Registers computed_before(ir::Op const& entry, Emitter& e) {
@@ -160,10 +155,6 @@ void copy_row(Emitter& e, Log const& log, llvm::Value* count, bool elected) {
 
 }  // namespace
 
-void store_late_entry(Emitter& e) {
-  if (auto const store = std::exchange(e.late_entry, nullptr)) store();
-}
-
 // Records mean nothing by themselves.
 void lower(ir::RecordOp const&, ir::Op const&, Emitter&) {}
 
@@ -197,23 +188,23 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   store_fields(e, log, offsetof(Header, cta), {cta_number(e), e.warp, ptx::multiprocessor(b), e.i32(0)});
   // A row in memory is read even where the warp does not reach its end.
   if (!log.in_shared) store_fields(e, log, offsetof(Header, stop_time), {e.i64(0)});
-  e.logs.emplace(op.result(), log);
+  e.logs->add(*op.result(), log);
   e.set(*op.result(), {e.i64(0)});
 }
 
 void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  store_late_entry(e);
-  Log const& log = log_of(e, *op.in("log"));
+  e.logs->store_deferred();
+  Log const& log = e.logs->of(*op.in("log"));
   llvm::Value* const now = ptx::clock(b, computed_before(op, e));
   auto const store = [&e, &log, now, tag = ir::log_tag(attributes)] { append(e, log, e.i32(tag), now); };
   // Products start at once behind the wait for their factors.
   if (e.next() != nullptr && (e.next()->is<ir::WgmmaFenceOp>() || e.next()->is<ir::WgmmaOp>()))
-    e.late_entry = store;
+    e.logs->defer(store);
   else
     store();
   if (op.operand_count() < 2) return;
-  store_late_entry(e);
+  e.logs->store_deferred();
   llvm::Value* const value = e.scalar(*op.in("value"));
   llvm::Value* const high = b.CreateTrunc(b.CreateLShr(value, e.i64(32)), b.getInt32Ty());
   std::uint32_t const tag = profile_tag(ProfileSlotKind::value, 0);
@@ -222,7 +213,7 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
 
 void lower(ir::ProfileEndOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  Log const& log = log_of(e, *op.in("log"));
+  Log const& log = e.logs->of(*op.in("log"));
   llvm::Value* const written = b.CreateLoad(b.getInt32Ty(), log.written);
   llvm::Value* const count = b.CreateUDiv(written, e.i32(sizeof(ProfileSlot)));
   store_fields(e, log, offsetof(Header, stop_clock), {ptx::clock(b)});

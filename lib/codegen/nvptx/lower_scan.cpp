@@ -5,6 +5,7 @@
 #include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "ir/combine.hpp"
+#include "ir/exchange.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -54,9 +54,15 @@ void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Registers result;
   for (int reg = 0; reg < type.layout()->registers(); ++reg)
-    result.push_back(
-        e.b.CreateZExt(e.coordinate(*type.layout(), static_cast<int>(attributes.axis), reg), e.type(type.element())));
+    result.push_back(e.b.CreateZExt(e.coordinates.of_register(*type.layout(), static_cast<int>(attributes.axis), reg),
+                                    e.type(type.element())));
   e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::ItemOp const&, ir::Op const& op, Emitter& e) {
+  // All lanes hold the element; the shuffle tells ptxas so, which then branches without a test of each lane.
+  Element const element = op.result()->type().element();
+  e.set(*op.result(), {e.shuffle_from(e.get(*op.operand())[0], element, e.i32(0))});
 }
 
 void lower(ir::TableOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -73,7 +79,7 @@ void lower(ir::TableOp const& attributes, ir::Op const& op, Emitter& e) {
   };
   std::vector<bool> shared;
   for (int axis = 0; axis < layout.rank(); ++axis) {
-    AxisCoordinate const& part = e.coordinates(layout)[static_cast<std::size_t>(axis)];
+    AxisCoordinate const& part = e.coordinates.of(layout)[static_cast<std::size_t>(axis)];
     bool disjoint = true;
     for (int reg = 0; reg < layout.registers(); ++reg)
       disjoint = disjoint && (part.thread_bits & layout.part(layout::Dim::reg, reg)[axis]) == 0;
@@ -93,7 +99,7 @@ void lower(ir::TableOp const& attributes, ir::Op const& op, Emitter& e) {
       if (shared[static_cast<std::size_t>(axis)])
         constant += part[axis] * strides[axis] * bytes(element);
       else
-        address = along(address, e.coordinate(layout, axis, reg), axis);
+        address = along(address, e.coordinates.of_register(layout, axis, reg), axis);
     llvm::Value* const zero = e.constant({element, 0});
     std::vector<llvm::Value*> const none(static_cast<std::size_t>(words.elements), zero);
     Registers otherwise;

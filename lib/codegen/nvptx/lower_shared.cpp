@@ -9,6 +9,7 @@
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/shared_address.hpp"
 #include "codegen/nvptx/words.hpp"
+#include "ir/exchange.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -130,7 +131,7 @@ void store_tile(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value*
     }
     return;
   }
-  llvm::Value* const owner = e.owns(*tile.layout());
+  llvm::Value* const owner = e.coordinates.owns(*tile.layout());
   for (layout::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
     store(e, view, element, owner, at.base, at.constant, take(vector.registers));
@@ -153,7 +154,7 @@ void lower(ir::PeerStoreOp const&, ir::Op const& op, Emitter& e) {
   llvm::Value* const barrier = ptx::mapa(e.b, e.scalar(*op.in<ir::PeerStoreOp>("mbarrier")), rank);
   Registers const& values = e.get(value);
   SharedAccess access(e, op, view.type(), address, *type.layout(), true);
-  llvm::Value* const owner = e.owns(*type.layout());
+  llvm::Value* const owner = e.coordinates.owns(*type.layout());
   for (layout::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
     Registers words;

@@ -90,6 +90,8 @@ void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
   b.SetInsertPoint(end);
 }
 
+void lower(ir::FillOp const&, ir::Op const& op, Emitter& e) { e.emit_block(op.block()); }
+
 void lower(ir::WarpIndexOp const&, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), {e.b.CreateZExt(ptx::copied_here(e.b, e.warp), e.b.getInt64Ty())});
 }

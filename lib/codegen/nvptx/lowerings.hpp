@@ -25,6 +25,7 @@ TEGULA_LOWERING(BulkWaitOp);
 TEGULA_LOWERING(PrefetchTensorMapOp);
 TEGULA_LOWERING(TmaPrefetchOp);
 TEGULA_LOWERING(CpAsyncOp);
+TEGULA_LOWERING(CpAsyncGatherOp);
 TEGULA_LOWERING(CpAsyncCommitOp);
 TEGULA_LOWERING(CpAsyncWaitOp);
 TEGULA_LOWERING(CpAsyncArriveOp);
@@ -92,6 +93,7 @@ TEGULA_LOWERING(ScanOp);
 // lower_shape.cpp
 TEGULA_LOWERING(IotaOp);
 TEGULA_LOWERING(TableOp);
+TEGULA_LOWERING(ItemOp);
 // lower_shared.cpp
 TEGULA_LOWERING(BufferAllocOp);
 TEGULA_LOWERING(BufferDeallocOp);
@@ -103,6 +105,7 @@ TEGULA_LOWERING(PeerStoreOp);
 // lower_warp.cpp
 TEGULA_LOWERING(WarpSpecializeOp);
 TEGULA_LOWERING(ElectOp);
+TEGULA_LOWERING(FillOp);
 TEGULA_LOWERING(WarpIndexOp);
 TEGULA_LOWERING(ClusterRankOp);
 TEGULA_LOWERING(VoteOp);

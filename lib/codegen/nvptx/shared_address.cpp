@@ -73,11 +73,11 @@ void SharedAccess::add_index(ThreadPart& part, llvm::Value* index, std::vector<P
     apart &= (seen & bit.high) == 0;
     seen |= bit.high;
   }
-  if (llvm::Value* const low = e_.combine_bits(index, lows))
+  if (llvm::Value* const low = combine_bits(e_.b, index, lows))
     part.low = part.low == nullptr ? low : e_.b.CreateXor(part.low, low);
   llvm::Value* high = nullptr;
   if (apart) {
-    high = e_.combine_bits(index, highs);
+    high = combine_bits(e_.b, index, highs);
   } else {
     for (std::size_t i = 0; i < highs.size(); ++i) {
       llvm::Value* const bit = e_.b.CreateAnd(e_.b.CreateLShr(index, e_.i32(static_cast<std::int64_t>(i))), e_.i32(1));

@@ -32,44 +32,56 @@ Words words_for(Element element, int count) {
   return total >= 32 ? Words{32, 32 / width} : Words{total, count};
 }
 
-llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
-  if (words.bits >= 32 && words.elements == 1) return values[0];
-  if (words.elements == 2 && words.bits == 32 && bytes(element) == 2) {
-    // Two values that were rounded one by one are rounded as a pair: one instruction.
-    if (element == Element::bf16)
-      if (llvm::Value* low = rounded_bf16(values[0]), *high = rounded_bf16(values[1]);
-          low != nullptr && high != nullptr)
-        return ptx::pack_bf16(e.b, low, high);
-    if (element == Element::f16)
-      if (llvm::Value* low = rounded_f16(values[0]), *high = rounded_f16(values[1]); low != nullptr && high != nullptr)
-        return ptx::pack_f16(e.b, low, high);
-    llvm::Type* const pair = llvm::FixedVectorType::get(e.b.getInt16Ty(), 2);
-    llvm::Value* both = llvm::PoisonValue::get(pair);
-    for (unsigned i = 0; i < 2; ++i)
-      both = e.b.CreateInsertElement(both, e.to_bits(values[i], element), std::uint64_t{i});
-    return e.b.CreateBitCast(both, e.b.getInt32Ty());
-  }
-  if (is_f8(element) && words.elements % 2 == 0) {  // the same for pairs of 8 bits
-    Registers halves;
-    for (int i = 0; i < words.elements; i += 2)
-      if (llvm::Value* low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
-          low != nullptr && high != nullptr)
-        halves.push_back(ptx::pack_f8(e.b, element == Element::e4m3, low, high));
-    if (words.elements == 2 && halves.size() == 1) return halves[0];
-    if (halves.size() == 2)
-      return e.b.CreateOr(e.b.CreateZExt(halves[0], e.b.getInt32Ty()),
-                          e.b.CreateShl(e.b.CreateZExt(halves[1], e.b.getInt32Ty()), std::uint64_t{16}));
-  }
-  unsigned const register_bits = words.bits < 32 ? 16 : 32;
+llvm::Value* join_bits(Emitter& e, Element element, llvm::Value* const* values, int count, unsigned register_bits) {
   llvm::Type* const type = e.b.getIntNTy(register_bits);
   llvm::Value* result = nullptr;
   int const width = bytes(element) * 8;
-  for (int i = 0; i < words.elements; ++i) {
+  for (int i = 0; i < count; ++i) {
     llvm::Value* part = e.b.CreateZExtOrTrunc(e.to_bits(values[i], element), type);
     if (i > 0) part = e.b.CreateShl(part, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(i * width)));
     result = result == nullptr ? part : e.b.CreateOr(result, part);
   }
   return result;
+}
+
+namespace {
+
+/// Packs two values of 16 bits. Where they were rounded one by one they are rounded as a pair: one instruction.
+llvm::Value* pack_pair(Emitter& e, Element element, llvm::Value* const* values) {
+  if (element == Element::bf16)
+    if (llvm::Value* low = rounded_bf16(values[0]), *high = rounded_bf16(values[1]); low != nullptr && high != nullptr)
+      return ptx::pack_bf16(e.b, low, high);
+  if (element == Element::f16)
+    if (llvm::Value* low = rounded_f16(values[0]), *high = rounded_f16(values[1]); low != nullptr && high != nullptr)
+      return ptx::pack_f16(e.b, low, high);
+  llvm::Type* const pair = llvm::FixedVectorType::get(e.b.getInt16Ty(), 2);
+  llvm::Value* both = llvm::PoisonValue::get(pair);
+  for (unsigned i = 0; i < 2; ++i)
+    both = e.b.CreateInsertElement(both, e.to_bits(values[i], element), std::uint64_t{i});
+  return e.b.CreateBitCast(both, e.b.getInt32Ty());
+}
+
+/// Packs values of 8 bits that were narrowed from f32, pair by pair; null: some were not.
+llvm::Value* pack_narrowed_f8(Emitter& e, Element element, int count, llvm::Value* const* values) {
+  Registers halves;
+  for (int i = 0; i < count; i += 2)
+    if (llvm::Value* low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
+        low != nullptr && high != nullptr)
+      halves.push_back(ptx::pack_f8(e.b, element == Element::e4m3, low, high));
+  if (count == 2 && halves.size() == 1) return halves[0];
+  if (halves.size() != 2) return nullptr;
+  return e.b.CreateOr(e.b.CreateZExt(halves[0], e.b.getInt32Ty()),
+                      e.b.CreateShl(e.b.CreateZExt(halves[1], e.b.getInt32Ty()), std::uint64_t{16}));
+}
+
+}  // namespace
+
+llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
+  if (words.bits >= 32 && words.elements == 1) return values[0];
+  if (words.elements == 2 && words.bits == 32 && bytes(element) == 2) return pack_pair(e, element, values);
+  if (is_f8(element) && words.elements % 2 == 0)
+    if (llvm::Value* const word = pack_narrowed_f8(e, element, words.elements, values); word != nullptr) return word;
+  return join_bits(e, element, values, words.elements, words.bits < 32 ? 16 : 32);
 }
 
 void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result) {

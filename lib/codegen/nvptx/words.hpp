@@ -12,6 +12,8 @@ struct Words {
 };
 Words words_for(Element element, int count);
 
+/// Joins the bits of so many registers, the first one's lowest, in an integer of `register_bits`.
+llvm::Value* join_bits(Emitter& e, Element element, llvm::Value* const* values, int count, unsigned register_bits);
 /// Packs words.elements registers into a word.
 llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values);
 /// Appends the elements of a word.

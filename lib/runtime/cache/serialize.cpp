@@ -191,6 +191,10 @@ void visit(Archive& archive, K& kernel) {
   archive.list(kernel.tensor_maps, 9);
   archive(kernel.cluster);
   archive(kernel.dependent_launch);
+  archive(kernel.largest.tile);
+  archive(kernel.largest.op);
+  archive(kernel.largest.file);
+  archive(kernel.largest.line);
   visit(archive, kernel.profile);
 }
 

@@ -10,7 +10,7 @@
 namespace tegula::runtime {
 
 /// Changes whenever the bytes below or the meaning of CompiledKernel change.
-inline constexpr int serial_format = 3;
+inline constexpr int serial_format = 4;
 
 /// Writes little-endian bytes; equal kernels give equal bytes.
 std::string serialize(CompiledKernel const& kernel);

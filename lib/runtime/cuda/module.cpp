@@ -176,7 +176,7 @@ Function load(CompiledKernel const& kernel, int device) {
       driver().ModuleUnload.raw(static_cast<CUmodule>(loaded));  // fails after an error of any kernel
     });
   });
-  enforce(support::options(), kernel.name, image.log);
+  enforce(support::options(), kernel.name, image.log, kernel.largest);
   result.assembly_log = std::move(image.log);
   CUfunction function = nullptr;
   check(driver().ModuleGetFunction.raw(&function, image.module, kernel.entry.c_str()), "cuModuleGetFunction",

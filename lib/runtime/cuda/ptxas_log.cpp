@@ -102,7 +102,8 @@ bool is_of_a_call(AssemblyNote const& note) {
   return note.code == "C7510" && note.text.find("at a function call") != std::string::npos;
 }
 
-void enforce(support::Options const& options, std::string_view kernel, std::string_view log) {
+void enforce(support::Options const& options, std::string_view kernel, std::string_view log,
+             LargestTile const& largest) {
   AssemblyReport const report = parse_assembly_log(log);
   std::string grave;
   for (AssemblyNote const& note : report.notes)
@@ -116,12 +117,18 @@ void enforce(support::Options const& options, std::string_view kernel, std::stri
       grave += fmt::format("{}({}) {}", grave.empty() ? "" : "; ", note.code, note.text);
   if (!grave.empty())
     act(options.ptxas_notes, fmt::format("kernel {}: the assembler reports: {}", kernel, grave), "TEGULA_PTXAS_NOTES");
-  if (report.spills())
-    act(options.ptxas_spills,
-        fmt::format("kernel {}: with {} registers the code has {} bytes of stack frames, {} of spill stores and {} of "
-                    "spill loads",
-                    kernel, report.registers, report.stack_bytes, report.spill_store_bytes, report.spill_load_bytes),
-        "TEGULA_PTXAS_SPILLS");
+  if (!report.spills()) return;
+  if (report.spill_bytes() == 0 && options.ptxas_spills == support::NotePolicy::warn) return;
+  std::string tile;
+  if (report.spill_bytes() > 0 && !largest.tile.empty())
+    tile = fmt::format("; most registers hold {}{}", largest.tile,
+                       largest.line != 0 ? fmt::format(" ({}:{})", largest.file, largest.line) : "");
+  act(options.ptxas_spills,
+      fmt::format("kernel {}: with {} registers the code has {} bytes of stack frames, {} of spill stores and {} of "
+                  "spill loads{}",
+                  kernel, report.registers, report.stack_bytes, report.spill_store_bytes, report.spill_load_bytes,
+                  tile),
+      "TEGULA_PTXAS_SPILLS");
 }
 
 }  // namespace tegula::runtime::cuda

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/options.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::runtime::cuda {
 
@@ -30,7 +31,8 @@ struct AssemblyReport {
   std::int64_t shared_bytes = 0;  ///< static
   std::vector<AssemblyNote> notes;
 
-  [[nodiscard]] bool spills() const { return stack_bytes != 0 || spill_store_bytes != 0 || spill_load_bytes != 0; }
+  [[nodiscard]] std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
+  [[nodiscard]] bool spills() const { return stack_bytes != 0 || spill_bytes() != 0; }
 };
 
 /// Parses a log. Lines that it does not know become notes, so that nothing is lost.
@@ -43,7 +45,9 @@ bool is_grave(AssemblyNote const& note);
 bool is_of_a_call(AssemblyNote const& note);
 
 /// Throws InternalError or warns, as TEGULA_PTXAS_NOTES says of grave notes and TEGULA_PTXAS_SPILLS of spills and stack
-/// frames. Of calls, which the kernel's author asked for, it only warns.
-void enforce(support::Options const& options, std::string_view kernel, std::string_view log);
+/// frames; of frames alone it does not warn. Of calls, which the kernel's author asked for, it only warns. `largest`:
+/// the tile that a text about spills names.
+void enforce(support::Options const& options, std::string_view kernel, std::string_view log,
+             LargestTile const& largest = {});
 
 }  // namespace tegula::runtime::cuda

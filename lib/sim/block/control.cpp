@@ -148,6 +148,11 @@ Progress perform(WarpProgram& warp, Op const& op, ElectOp const& attributes) {
   return Progress::done;
 }
 
+Progress perform(WarpProgram& warp, Op const& op, FillOp const&) {
+  warp.enter(op.block(), op);
+  return Progress::done;
+}
+
 Progress perform(WarpProgram& warp, Op const& op, WarpIndexOp const&) {
   warp.agent().set_index(*op.result(), warp.index());
   return Progress::done;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ir/text.hpp"
+#include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
 
@@ -105,11 +106,49 @@ Progress perform(WarpProgram& warp, Op const&, BulkWaitOp const& attributes) {
   return Progress::turn;
 }
 
+namespace {
+
+/// Describes a chunk of cp.async: the bytes behind `valid` become zero.
+struct Chunk {
+  std::byte const* from = nullptr;  ///< null: outside of the tensor
+  std::uint32_t to = 0;
+  std::uint32_t valid = 0;
+};
+
+/// Copies chunks of `size` bytes by one instruction of this warp.
+Progress copy_chunks(WarpProgram& warp, int tensor, std::uint32_t size, std::vector<Chunk> chunks,
+                     std::vector<LaneBytes> const& read, std::vector<LaneBytes> const& written) {
+  if (written.empty()) return Progress::done;
+  Engine& engine = warp.engine();
+  machine::AsyncCopy action;
+  action.source = Footprint(engine.global().space(warp.agent().argument(tensor)), read);
+  action.destination = Footprint(warp.warp().shared(), written);
+  int const cta = warp.cta();
+  auto const kept = std::make_shared<std::vector<Chunk> const>(std::move(chunks));
+  action.effect = engine.effect(1, [&engine, cta, kept, size](machine::Moment, int) {
+    std::byte* const memory = engine.shared_bytes(cta);
+    for (Chunk const& chunk : *kept) {
+      std::memset(memory + chunk.to, 0, size);
+      if (chunk.from != nullptr) std::memcpy(memory + chunk.to, chunk.from, chunk.valid);
+    }
+  });
+  (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
+  return Progress::turn;
+}
+
+/// Reports a chunk whose bytes are not adjacent in shared memory, or that is not aligned on both sides.
+void check_chunk(WarpProgram& warp, Chunk const& chunk, std::uint32_t size, std::uint32_t last_element,
+                 std::uint32_t element_bytes) {
+  if (chunk.to % size != 0 || reinterpret_cast<std::uintptr_t>(chunk.from) % size != 0 ||
+      last_element != chunk.to + size - element_bytes)
+    warp.engine().report(machine::ReportKind::misaligned,
+                         "a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
+                         warp.site());
+}
+
+}  // namespace
+
 Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
-  struct Chunk {
-    std::byte const* from = nullptr;
-    std::uint32_t to = 0;
-  };
   Engine& engine = warp.engine();
   int const tensor = warp.agent().tensor(*op.in<CpAsyncOp>("tensor"));
   View const& view = warp.view(*op.in<CpAsyncOp>("destination"));
@@ -121,7 +160,7 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
   bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   bool const one_lane = warp.lanes() != machine::all_lanes;
   std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * 32;
-  auto const chunks = std::make_shared<std::vector<Chunk>>();
+  std::vector<Chunk> chunks;
   std::vector<LaneBytes> read, written;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     if ((warp.lanes() >> lane & 1u) == 0) continue;
@@ -144,34 +183,58 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
                           "outside as a whole",
                       warp.site());
       next.to = region.addresses[first];
-      if (next.to % size != 0 || reinterpret_cast<std::uintptr_t>(next.from) % size != 0 ||
-          region.addresses[first + vector - 1] != next.to + size - size / vector)
-        engine.report(machine::ReportKind::misaligned,
-                      "a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
-                      warp.site());
-      chunks->push_back(next);
+      next.valid = size;
+      check_chunk(warp, next, size, region.addresses[first + vector - 1],
+                  static_cast<std::uint32_t>(view.element_bytes));
+      chunks.push_back(next);
       written.push_back({next.to, next.to + size, lane});
       if (!recorded || next.from == nullptr) continue;
       std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
       read.push_back({from, from + size, lane});
     }
   }
-  if (written.empty()) return Progress::done;
-  machine::AsyncCopy action;
-  action.source = Footprint(engine.global().space(warp.agent().argument(tensor)), read);
-  action.destination = Footprint(warp.warp().shared(), written);
-  int const cta = warp.cta();
-  action.effect = engine.effect(1, [&engine, cta, chunks, size](machine::Moment, int) {
-    std::byte* const memory = engine.shared_bytes(cta);
-    for (Chunk const& chunk : *chunks) {
-      if (chunk.from == nullptr)
-        std::memset(memory + chunk.to, 0, size);
-      else
-        std::memcpy(memory + chunk.to, chunk.from, size);
-    }
-  });
-  (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
-  return Progress::turn;
+  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+}
+
+Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attributes) {
+  Engine& engine = warp.engine();
+  int const tensor = warp.agent().tensor(*op.in<CpAsyncGatherOp>("tensor"));
+  View const& view = warp.view(*op.in<CpAsyncGatherOp>("destination"));
+  Region const& region = engine.regions().get(view);
+  Indices const indices(warp.agent(), op);
+  auto const vector = static_cast<std::size_t>(attributes.vector);
+  auto const element = static_cast<std::uint32_t>(view.element_bytes);
+  std::uint32_t const size = static_cast<std::uint32_t>(vector) * element;
+  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
+  auto const rank = static_cast<std::size_t>(op.in<CpAsyncGatherOp>("tensor")->type().rank());
+  Type const* shared = nullptr;  // of the first index that is a tile
+  for (ir::Value const* index : op.all<CpAsyncGatherOp>("indices"))
+    if (shared == nullptr && index->type().is_tile()) shared = &index->type();
+  if (warp.index() >= shared->layout()->warps()) return Progress::done;
+  Fragment const& fragment = warp.fragment(*shared);
+  std::vector<Chunk> chunks;
+  std::vector<LaneBytes> read, written;
+  for (int i = 0; i < fragment.count(); ++i) {
+    if (fragment.owner[static_cast<std::size_t>(i)] == 0) continue;
+    auto const lane = static_cast<std::uint32_t>(fragment.lane_of(i));
+    std::size_t const first = static_cast<std::size_t>(fragment.linear[static_cast<std::size_t>(i)]) * vector;
+    std::int64_t at[max_rank] = {};
+    indices.get(i, at);
+    at[rank - 1] += fragment.at(i)[1] * attributes.vector;
+    Chunk next;
+    next.from = locate(warp.agent(), op, tensor, at);
+    for (std::size_t k = 0; k < vector && next.from != nullptr && locate(warp.agent(), op, tensor, at) != nullptr;
+         ++k, ++at[rank - 1])
+      next.valid += element;
+    next.to = region.addresses[first];
+    check_chunk(warp, next, size, region.addresses[first + vector - 1], element);
+    chunks.push_back(next);
+    written.push_back({next.to, next.to + size, lane});
+    if (!recorded || next.from == nullptr) continue;
+    std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
+    read.push_back({from, from + next.valid, lane});
+  }
+  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
 }
 
 Progress perform(WarpProgram& warp, Op const&, CpAsyncCommitOp const&) {

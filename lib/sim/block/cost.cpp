@@ -96,7 +96,7 @@ class Costs {
     if (op_.is<BufferLoadOp>())
       return {accesses(*op_.result()), target_.costs.shared_latency, warp_bytes(*op_.result(), target_)};
     if (op_.is<BufferStoreOp>()) return {accesses(*op_.operand(0)), 0, warp_bytes(*op_.operand(0), target_)};
-    if (op_.is<CpAsyncOp>() || op_.is<FetchOp>()) return {0};
+    if (op_.is<CpAsyncOp>() || op_.is<CpAsyncGatherOp>() || op_.is<FetchOp>()) return {0};
     if (copies_in(op_) || copies_out(op_)) return {target_.costs.copy_issue};
     if (effects.reads(Space::global)) return from_global(*op_.result());
     if (effects.writes(Space::global)) return to_global();

@@ -152,6 +152,15 @@ void Plan::find_tracked(Function const& function) {
   }
 }
 
+/// Names the bytes of a buffer, and of its parts where it has several: mbarriers, or stages of a ring.
+void Plan::name_buffer(Type const& type, std::string const& name, std::uint32_t at, std::uint32_t size) {
+  names_.push_back({at, at + size, name});
+  std::int64_t const parts = type.is_mbarrier() ? type.elements() : type.rank() > 2 ? type.shape()[0] : 1;
+  auto const part = static_cast<std::uint32_t>(size / parts);
+  for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
+    names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
+}
+
 void Plan::place_buffers(std::int64_t allowed) {
   auto const names = value_names(kernel_);
   for (Op const& op : kernel_.body())
@@ -171,18 +180,12 @@ void Plan::place_buffers(std::int64_t allowed) {
     auto const at = static_cast<std::uint32_t>(user.offset);
     auto const size = static_cast<std::uint32_t>(user.bytes);
     places_[user.op] = at;
-    if (user.kind != BufferKind::explicit_buffer) {
-      bool const call = user.kind == BufferKind::virtual_buffer;
-      names_.push_back({at, at + size, call ? to_string(user) : "the exchange of " + names.at(user.op->result())});
-      continue;
-    }
-    Type const& type = user.op->result()->type();
-    std::string const name = names.at(user.op->result());
-    std::int64_t const parts = type.is_mbarrier() ? type.elements() : type.rank() > 2 ? type.shape()[0] : 1;
-    names_.push_back({at, at + size, name});
-    auto const part = static_cast<std::uint32_t>(size / parts);
-    for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
-      names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
+    if (user.kind == BufferKind::virtual_buffer)
+      names_.push_back({at, at + size, to_string(user)});
+    else if (user.kind == BufferKind::explicit_buffer)
+      name_buffer(user.op->result()->type(), names.at(user.op->result()), at, size);
+    else
+      names_.push_back({at, at + size, "the exchange of " + names.at(user.op->result())});
   }
   if (next > allowed) throw UserError("simulate: " + too_much_shared_memory(next, allowed, users));
   shared_bytes_ = static_cast<std::uint32_t>((next + 1023) / 1024 * 1024);

@@ -75,6 +75,7 @@ class Plan {
   void find_ends(ir::Block const& block);
   void find_tracked(ir::Function const& function);
   void place_buffers(std::int64_t allowed);
+  void name_buffer(ir::Type const& type, std::string const& name, std::uint32_t at, std::uint32_t size);
 
   ir::Function const& kernel_;
   std::unordered_map<ir::Op const*, OpPlan> ops_;

@@ -182,6 +182,22 @@ Progress perform(WarpProgram& warp, Op const& op, TableOp const& attributes) {
   return Progress::done;
 }
 
+Progress perform(WarpProgram& warp, Op const& op, ItemOp const&) {
+  Value const operand = warp.value(*op.operand());
+  Value result = warp.agent().fresh(op);
+  with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
+    T const first = *operand.data<T>();
+    for (std::int64_t i = 1; i < operand.count(); ++i) {
+      T const other = operand.data<T>()[i];
+      if (other != first && (other == other || first == first))
+        throw UserError("simulate: item: the threads of a warp hold different elements", op.where());
+    }
+    *result.data<T>() = first;
+  });
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
 Progress perform(WarpProgram& warp, Op const& op, ShuffleOp const& attributes) {
   Value const operand = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/visit_op.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "sim/block/meaning.hpp"
@@ -25,23 +26,14 @@ constexpr bool runs = (OpStruct::support & on_warp_simulator) != 0;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-template <class OpStruct>
-Progress run_op(WarpProgram& warp, Op const& op) {
-  if constexpr (runs<OpStruct>)
-    return perform(warp, op, op.as<OpStruct>());
-  else
-    throw UserError("simulate: " + why_not_run(op.info(), on_warp_simulator), op.where());
-}
-
 Progress dispatch(WarpProgram& warp, Op const& op) {
-  switch (op.kind()) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return run_op<name>(warp, op);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
-  return Progress::done;
+  return visit_op(op.kind(), [&](auto type) -> Progress {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (runs<OpStruct>)
+      return perform(warp, op, op.as<OpStruct>());
+    else
+      throw UserError("simulate: " + why_not_run(op.info(), on_warp_simulator), op.where());
+  });
 }
 
 }  // namespace

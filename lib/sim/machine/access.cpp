@@ -74,6 +74,135 @@ void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, Site con
     cta.remote.push_back(now);
 }
 
+namespace {
+
+/// Compares one action's access with the earlier ones of its bytes, and enters it in their history.
+class HistoryUpdate {
+ public:
+  HistoryUpdate(State& machine, WarpState& w, Lanes lanes, Space space, std::uint32_t number)
+      : machine_(machine),
+        w_(w),
+        lanes_(lanes),
+        id_(space),
+        space_(*machine.spaces[space]),
+        plane_(space_.kind == SpaceKind::shared ? Plane::shared_async : Plane::global_async),
+        number_(number),
+        record_(machine.records[number]) {}
+
+  void enter(LaneBytes const& range) {
+    if (range.lane != code_) begin_lanes(range.lane);
+    space_.shadow.visit(range.begin, range.end, [&](Segment& s, std::uint64_t base) {
+      compare_with_write(s, base);
+      if (record_.write)
+        compare_with_reads(s, base);
+      else
+        enter_read(s, base);
+    });
+    if (!record_.write) return;
+    space_.shadow.overwrite(range.begin, range.end, ref_);
+    std::erase_if(machine_.acquires,
+                  [&](MapAcquire const& a) { return a.space == id_ && a.begin < range.end && range.begin < a.end; });
+  }
+
+ private:
+  /// The answer for one earlier access holds for all intervals of one lane set, so the last good one is remembered.
+  void begin_lanes(std::uint32_t code) {
+    code_ = code;
+    observing_ = code == every_lane ? lanes_ : lane(static_cast<int>(code));
+    ref_ = make_ref(number_, code);
+    good_write_ = no_access;
+    good_reads_ = 0;
+  }
+  [[nodiscard]] Order order_after(AccessRef earlier, Proxy next) const {
+    return machine_.order(machine_.records[record_of(earlier)], lane_of(earlier), w_, observing_, next, plane_);
+  }
+  /// Tells whether two atomic accesses are one step for each other, in whatever order.
+  [[nodiscard]] bool one_step(AccessRecord const& earlier) const {
+    if (!earlier.atomic || !record_.atomic) return false;
+    return (!earlier.of_cta && !record_.of_cta) || machine_.warps[earlier.warp]->cta == w_.cta;
+  }
+  /// Tells whether the access may follow an earlier one; reports a conflict otherwise.
+  bool may_follow(AccessRef earlier, Segment const& s, std::uint64_t base) {
+    if (record_of(earlier) == number_ || one_step(machine_.records[record_of(earlier)])) return true;
+    Order const found = order_after(earlier, record_.proxy);
+    if (found == Order::ordered) return true;
+    machine_.conflict(earlier, ref_, w_, observing_, found, id_, base + s.begin, base + s.end);
+    return false;
+  }
+  /// Tells whether an agent ordered after this read is ordered after an older one, too.
+  [[nodiscard]] bool stands_for(AccessRef old_ref) const {
+    AccessRecord const& old = machine_.records[record_of(old_ref)];
+    bool const same_agent = old.mechanism == record_.mechanism && old.warp == record_.warp &&
+                            old.lanes == record_.lanes && lane_of(old_ref) == code_ && old.proxy == record_.proxy;
+    if (same_agent && record_.mechanism != Mechanism::mbarrier) return true;
+    return old.asynchronous() && order_after(old_ref, Proxy::generic) == Order::ordered;
+  }
+
+  void compare_with_write(Segment const& s, std::uint64_t base) {
+    if (s.write == no_access) {
+      if (!record_.write && machine_.first(ReportKind::never_written, record_.site, {})) {
+        machine_.add(ReportKind::never_written,
+                     "no access wrote " + machine_.describe(id_, base + s.begin, base + s.end) + " before this read",
+                     {}, side(record_, code_, s, base));
+      }
+    } else if (s.write != good_write_ && may_follow(s.write, s, base)) {
+      good_write_ = s.write;
+    }
+  }
+  void compare_with_reads(Segment const& s, std::uint64_t base) {
+    if (s.reads == 0 || s.reads == good_reads_) return;
+    bool all = true;
+    for (ReadList i = s.reads; i != 0; i = machine_.reads.node(i).next)
+      all = may_follow(machine_.reads.node(i).ref, s, base) && all;
+    if (all) good_reads_ = s.reads;
+  }
+  void enter_read(Segment& s, std::uint64_t base) {
+    if (s.dead != no_access) {
+      AccessRecord const& given_up = machine_.records[record_of(s.dead)];
+      if (order_after(s.dead, Proxy::generic) == Order::ordered &&
+          machine_.first(ReportKind::stale, given_up.site, record_.site)) {
+        machine_.add(ReportKind::stale, "the bytes were released and not written again before this read",
+                     side(given_up, lane_of(s.dead), s, base), side(record_, code_, s, base));
+      }
+    }
+    s.reads = machine_.reads.add(s.reads, ref_, [&](AccessRef old) { return stands_for(old); });
+  }
+  [[nodiscard]] Side side(AccessRecord const& record, std::uint32_t code, Segment const& s, std::uint64_t base) const {
+    return machine_.side(record, code, id_, base + s.begin, base + s.end);
+  }
+
+  State& machine_;
+  WarpState& w_;
+  Lanes lanes_;
+  Space id_;
+  SpaceState& space_;
+  Plane plane_;
+  std::uint32_t number_;
+  AccessRecord const& record_;
+  std::uint32_t code_ = UINT32_MAX;  ///< of the lanes at hand; the rest is theirs
+  Lanes observing_ = 0;
+  AccessRef ref_ = no_access;
+  AccessRef good_write_ = no_access;
+  ReadList good_reads_ = 0;
+};
+
+}  // namespace
+
+bool State::check_inside(WarpState const& w, Lanes lanes, SpaceState const& space, Footprint const& bytes,
+                         Site const& site) {
+  for (LaneBytes const& range : bytes) {
+    if (range.end <= space.buffer.bytes && range.begin <= range.end) continue;
+    if (first(ReportKind::misuse, site, {})) {
+      add(ReportKind::misuse,
+          "bytes " + std::to_string(range.begin) + ".." + std::to_string(range.end) + " lie outside " +
+              space.buffer.name + " of " + std::to_string(space.buffer.bytes) + " bytes",
+          {}, side(w, lanes, "access", site));
+    }
+    return false;
+  }
+  return true;
+}
+
 void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32_t number) {
   if (bytes.empty() || stop) return;
   AccessRecord const& record = records[number];
@@ -81,16 +210,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
     throw InternalError("simulator: no space " + std::to_string(bytes.space()) + " (" + place_text(record.site) + ")");
   }
   SpaceState& space = *spaces[bytes.space()];
-  for (LaneBytes const& range : bytes) {
-    if (range.end <= space.buffer.bytes && range.begin <= range.end) continue;
-    if (first(ReportKind::misuse, record.site, {})) {
-      add(ReportKind::misuse,
-          "bytes " + std::to_string(range.begin) + ".." + std::to_string(range.end) + " lie outside " +
-              space.buffer.name + " of " + std::to_string(space.buffer.bytes) + " bytes",
-          {}, side(w, lanes, "access", record.site));
-    }
-    return;
-  }
+  if (!check_inside(w, lanes, space, bytes, record.site)) return;
   if (space.kind == SpaceKind::global && space.buffer.read_only) {
     if (record.write && first(ReportKind::misuse, record.site, {})) {
       add(ReportKind::misuse, "write to " + space.buffer.name + ", which the kernel may only read", {},
@@ -99,74 +219,8 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
     return;
   }
   if (space.kind == SpaceKind::shared) check_shared(w, lanes, space, bytes, number);
-  Plane const plane = space.kind == SpaceKind::shared ? Plane::shared_async : Plane::global_async;
-
-  // The answer for one earlier access holds for all intervals of one lane set, so remember the last good one.
-  AccessRef good_write = no_access;
-  ReadList good_reads = 0;
-  std::uint32_t good_code = UINT32_MAX;
-  for (LaneBytes const& range : bytes) {
-    std::uint32_t const code = range.lane;
-    Lanes const observing = code == every_lane ? lanes : lane(static_cast<int>(code));
-    AccessRef const ref = make_ref(number, code);
-    if (code != good_code) {
-      good_write = no_access;
-      good_reads = 0;
-      good_code = code;
-    }
-    auto const fine = [&](AccessRef earlier_ref, Segment const& s, std::uint64_t base) {
-      AccessRecord const& earlier = records[record_of(earlier_ref)];
-      bool const one_step =
-          earlier.atomic && record.atomic && ((!earlier.of_cta && !record.of_cta) || warps[earlier.warp]->cta == w.cta);
-      if (record_of(earlier_ref) == number || one_step) return true;
-      Order const found = order(earlier, lane_of(earlier_ref), w, observing, record.proxy, plane);
-      if (found == Order::ordered) return true;
-      conflict(earlier_ref, ref, w, observing, found, bytes.space(), base + s.begin, base + s.end);
-      return false;
-    };
-    auto const covered = [&](AccessRef old_ref) {
-      AccessRecord const& old = records[record_of(old_ref)];
-      if (old.mechanism == record.mechanism && old.warp == record.warp && old.lanes == record.lanes &&
-          lane_of(old_ref) == code && old.proxy == record.proxy && record.mechanism != Mechanism::mbarrier) {
-        return true;  // an agent ordered after the newer one is ordered after the older
-      }
-      return old.asynchronous() && order(old, lane_of(old_ref), w, observing, Proxy::generic, plane) == Order::ordered;
-    };
-    space.shadow.visit(range.begin, range.end, [&](Segment& s, std::uint64_t base) {
-      if (s.write == no_access) {
-        if (!record.write && first(ReportKind::never_written, record.site, {})) {
-          add(ReportKind::never_written,
-              "no access wrote " + describe(bytes.space(), base + s.begin, base + s.end) + " before this read", {},
-              side(record, code, bytes.space(), base + s.begin, base + s.end));
-        }
-      } else if (s.write != good_write && fine(s.write, s, base)) {
-        good_write = s.write;
-      }
-      if (record.write) {
-        if (s.reads != 0 && s.reads != good_reads) {
-          bool all = true;
-          for (ReadList i = s.reads; i != 0; i = reads.node(i).next) all = fine(reads.node(i).ref, s, base) && all;
-          if (all) good_reads = s.reads;
-        }
-        return;
-      }
-      if (s.dead != no_access) {
-        AccessRecord const& given_up = records[record_of(s.dead)];
-        if (order(given_up, lane_of(s.dead), w, observing, Proxy::generic, plane) == Order::ordered &&
-            first(ReportKind::stale, given_up.site, record.site)) {
-          add(ReportKind::stale, "the bytes were released and not written again before this read",
-              side(given_up, lane_of(s.dead), bytes.space(), base + s.begin, base + s.end),
-              side(record, code, bytes.space(), base + s.begin, base + s.end));
-        }
-      }
-      s.reads = reads.add(s.reads, ref, covered);
-    });
-    if (!record.write) continue;
-    space.shadow.overwrite(range.begin, range.end, ref);
-    std::erase_if(acquires, [&](MapAcquire const& a) {
-      return a.space == bytes.space() && a.begin < range.end && range.begin < a.end;
-    });
-  }
+  HistoryUpdate update(*this, w, lanes, bytes.space(), number);
+  for (LaneBytes const& range : bytes) update.enter(range);
 }
 
 void State::give_up(WarpState&, Lanes, Footprint const& bytes, std::uint32_t number) {

@@ -72,7 +72,9 @@ bool State::may_advance(Operation const& op) const {
     Operation const& other = operations[id];
     if (other.warp != op.warp || other.done || other.serial >= op.serial) continue;
     if (op.kind == OpKind::wgmma && other.kind == OpKind::wgmma) return false;  // one warp's wgmmas end in order
-    if (op.kind == OpKind::cp_arrive && other.kind == OpKind::cp_async && (other.lanes & op.lanes) != 0) return false;
+    // What a later arrival waits for, an earlier one has waited for, too.
+    bool const of_cp = other.kind == OpKind::cp_async || other.kind == OpKind::cp_arrive;
+    if (op.kind == OpKind::cp_arrive && of_cp && (other.lanes & op.lanes) != 0) return false;
   }
   return true;
 }
@@ -104,51 +106,57 @@ void State::advance(std::uint32_t id) {
     }
     return;
   }
-  std::uint32_t const signal_time = b.state.phase() + 1;
-  auto const signal = [&](std::uint32_t number) {
-    if (number == 0 || records[number].signal_time != 0) return;
-    records[number].signal = b.slot;
-    records[number].signal_time = signal_time;
-    records[number].mbarrier = op.mbarrier;
-  };
-  MbarrierFault result = MbarrierFault::none;
-  std::string amount;
-  if (op.kind == OpKind::copy_in) {
-    signal(op.source);
-    signal(op.result);
-    signal(op.operands);
-    b.counted_bytes = true;
-    b.counted_site = op.site;
-    // The bytes of st.async are counted with release semantics of the cluster's scope.
-    if (records[op.result].proxy == Proxy::generic && b.address.cta != w.cta)
-      b.remote_pending = {op.warp, op.lanes, w.clocks.time(), op.site};
-    result = b.state.complete(op.bytes);
-    if (result != MbarrierFault::none) amount = std::to_string(op.bytes);
-  } else {
-    for (GroupQueue::Member const& member : w.cp.members) {
-      Operation const& copy = operations[member.operation];
-      if (copy.serial > op.serial || (member.lanes & op.lanes) == 0) continue;
-      signal(copy.source);
-      signal(copy.result);
-    }
-    constexpr std::size_t many = 4096;  // copies that only the mbarrier speaks for are forgotten at last
-    if (w.cp.members.size() > many) {
-      std::erase_if(w.cp.members, [&](GroupQueue::Member const& member) {
-        bool const over = member.group == GroupQueue::uncommitted && operations[member.operation].serial < op.serial &&
-                          (member.lanes & ~op.lanes) == 0;
-        if (over) free_operation(member.operation);
-        return over;
-      });
-    }
-    result = b.state.arrive(std::popcount(op.lanes));
-    b.last_arrival = op.site;
-    if (result != MbarrierFault::none) amount = std::to_string(std::popcount(op.lanes));
-  }
+  bool const copy = op.kind == OpKind::copy_in;
+  MbarrierFault const result = copy ? count_bytes(op, b) : arrive_for_copies(op, b);
   if (result != MbarrierFault::none)
-    fault(result, b, w, op.lanes, op.site, amount);
+    fault(result, b, w, op.lanes, op.site,
+          std::to_string(copy ? op.bytes : static_cast<std::uint32_t>(std::popcount(op.lanes))));
   else
     after_transition(b);
   free_operation(id);
+}
+
+void State::signal(std::uint32_t number, Operation const& op, Mbarrier const& b) {
+  if (number == 0 || records[number].signal_time != 0) return;
+  records[number].signal = b.slot;
+  records[number].signal_time = b.state.phase() + 1;
+  records[number].mbarrier = op.mbarrier;
+}
+
+MbarrierFault State::count_bytes(Operation const& op, Mbarrier& b) {
+  WarpState const& w = *warps[op.warp];
+  signal(op.source, op, b);
+  signal(op.result, op, b);
+  signal(op.operands, op, b);
+  b.counted_bytes = true;
+  b.counted_site = op.site;
+  // The bytes of st.async are counted with release semantics of the cluster's scope.
+  if (records[op.result].proxy == Proxy::generic && b.address.cta != w.cta)
+    b.remote_pending = {op.warp, op.lanes, w.clocks.time(), op.site};
+  return b.state.complete(op.bytes);
+}
+
+MbarrierFault State::arrive_for_copies(Operation const& op, Mbarrier& b) {
+  WarpState& w = *warps[op.warp];
+  for (GroupQueue::Member const& member : w.cp.members) {
+    Operation const& copy = operations[member.operation];
+    if (copy.serial > op.serial || (member.lanes & op.lanes) == 0) continue;
+    signal(copy.source, op, b);
+    if (records[copy.result].signal_time != 0) continue;
+    signal(copy.result, op, b);
+    hand(w, copy.result);
+  }
+  constexpr std::size_t many = 4096;  // copies that only the mbarrier speaks for are forgotten at last
+  if (w.cp.members.size() > many) {
+    std::erase_if(w.cp.members, [&](GroupQueue::Member const& member) {
+      bool const over = member.group == GroupQueue::uncommitted && operations[member.operation].serial < op.serial &&
+                        (member.lanes & ~op.lanes) == 0;
+      if (over) free_operation(member.operation);
+      return over;
+    });
+  }
+  b.last_arrival = op.site;
+  return b.state.arrive(std::popcount(op.lanes));
 }
 
 void State::commit(WarpState& w, Mechanism mechanism, Lanes lanes, Site const&) {

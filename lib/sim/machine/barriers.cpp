@@ -6,6 +6,14 @@
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::machine {
+namespace {
+
+/// Counts the threads of a use of a barrier; 0 stands for all of the CTA.
+int expected_threads(CtaState const& cta, int threads) {
+  return threads == 0 ? static_cast<int>(cta.warps.size()) * 32 : threads;
+}
+
+}  // namespace
 
 void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& site, bool waits) {
   CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
@@ -30,7 +38,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];
   if (b.slot == no_slot) b.slot = slots.make();
   w.touched.write(object_of_barrier + static_cast<std::uint64_t>(w.cta * 16 + id));
-  int const expected = threads == 0 ? static_cast<int>(cta.warps.size()) * 32 : threads;
+  int const expected = expected_threads(cta, threads);
   if (b.uses > 0 && !knows_slot(w, lanes, b.slot, b.uses)) {
     misuse(text +
                " is used again, but nothing orders this use after the previous one; give each group its own id, or "
@@ -57,26 +65,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
         b.present.front().site, true);
   }
   if (b.arrived == b.expected) {
-    ++b.uses;
-    Time const completed = b.time + static_cast<Time>(costs != nullptr ? costs->barrier_latency : 0);
-    b.time = 0;
-    b.pending.raise(Plane::order, b.slot, b.uses);
-    for (int other : b.waiting) {
-      WarpState& waiting = *warps[static_cast<std::size_t>(other)];
-      waiting.clocks.acquire(all_lanes, b.pending);
-      waiting.clocks.synchronise(all_lanes, slots);  // its lanes are participants too
-      waiting.blocked.ready = true;
-      waiting.blocked.time = completed;
-    }
-    if (waits) {
-      w.now = std::max(w.now, completed);
-      w.clocks.acquire(all_lanes, b.pending);
-      w.clocks.synchronise(all_lanes, slots);
-    }
-    b.pending.clear();
-    b.present.clear();
-    b.waiting.clear();
-    b.arrived = 0;
+    complete(b, waits ? &w : nullptr);
   } else if (waits) {
     b.waiting.push_back(w.number);
     Blocked wait;
@@ -85,6 +74,29 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
     wait.index = id;
     block(w, std::move(wait));
   }
+}
+
+void State::complete(NamedBarrier& b, WarpState* last) {
+  ++b.uses;
+  Time const completed = b.time + static_cast<Time>(costs != nullptr ? costs->barrier_latency : 0);
+  b.time = 0;
+  b.pending.raise(Plane::order, b.slot, b.uses);
+  for (int other : b.waiting) {
+    WarpState& waiting = *warps[static_cast<std::size_t>(other)];
+    waiting.clocks.acquire(all_lanes, b.pending);
+    waiting.clocks.synchronise(all_lanes, slots);  // its lanes are participants too
+    waiting.blocked.ready = true;
+    waiting.blocked.time = completed;
+  }
+  if (last != nullptr) {
+    last->now = std::max(last->now, completed);
+    last->clocks.acquire(all_lanes, b.pending);
+    last->clocks.synchronise(all_lanes, slots);
+  }
+  b.pending.clear();
+  b.present.clear();
+  b.waiting.clear();
+  b.arrived = 0;
 }
 
 void State::complete_cluster_if_ready(ClusterState& c) {
@@ -125,6 +137,7 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
           {}, s.side(w, lanes, "barrier.cluster.arrive", site), true);
   }
   ++w.cluster_arrivals;
+  w.cluster_arrival = site;
   c.pending_time = std::max(c.pending_time, w.now);
   if (relaxed) {
     w.relaxed_time = w.clocks.time();

@@ -136,7 +136,7 @@ void State::check_cta_exit(CtaState& cta) {
   }
 }
 
-void State::check_exit() {
+void State::check_mbarriers_at_exit() {
   for (Mbarrier const* b : mbarriers) {
     if (!b->state.live()) continue;
     if (!b->state.balanced() && first(ReportKind::unbalanced_at_exit, b->init.site, b->last_arrival)) {
@@ -155,16 +155,28 @@ void State::check_exit() {
           {}, {"copy into shared memory", b->counted_site});
     }
   }
+}
+
+namespace {
+
+/// Tells whether no wait has covered a member: no group holds it, or lanes have not waited for its group.
+bool is_open(GroupQueue const& queue, GroupQueue::Member const& member) {
+  if (member.group == GroupQueue::uncommitted) return true;
+  return std::any_of(queue.groups.begin(), queue.groups.end(), [&](GroupQueue::Group const& group) {
+    return group.number == member.group && group.unread_lanes != 0;
+  });
+}
+
+}  // namespace
+
+void State::check_groups_at_exit() {
   for (WarpState* w : warps) {
     for (Mechanism mechanism : {Mechanism::bulk_group, Mechanism::cp_group, Mechanism::wgmma_group}) {
       GroupQueue const& q = queue(*w, mechanism);
       for (GroupQueue::Member const& member : q.members) {
-        bool open = member.group == GroupQueue::uncommitted;
-        for (GroupQueue::Group const& group : q.groups)
-          open = open || (group.number == member.group && group.unread_lanes != 0);
         Operation const& op = operations[member.operation];
-        if (records[op.result].signal_time != 0) open = false;  // handed to an mbarrier
-        if (!open || !first(ReportKind::open_at_exit, op.site, {})) continue;
+        bool const handed_to_mbarrier = records[op.result].signal_time != 0;
+        if (handed_to_mbarrier || !is_open(q, member) || !first(ReportKind::open_at_exit, op.site, {})) continue;
         char const* const wait = mechanism == Mechanism::bulk_group ? "bulk wait_group 0 by the thread that issued it"
                                  : mechanism == Mechanism::cp_group ? "cp.async.wait_all"
                                                                     : "wgmma.wait_group 0";
@@ -176,9 +188,10 @@ void State::check_exit() {
       }
     }
   }
-  for (std::size_t c = 0; c < ctas.size(); ++c) {
-    CtaState const& cta = ctas[c];
-    // A named barrier may be left with arrivals that nobody waits for: the turn that no one takes any more.
+}
+
+void State::check_warpgroups_at_exit() {
+  for (CtaState const& cta : ctas) {
     for (std::size_t i = 0; i + 3 < cta.warps.size(); i += 4) {
       WarpState const& leader = *warps[static_cast<std::size_t>(cta.warps[i])];
       for (std::size_t j = i + 1; j < i + 4; ++j) {
@@ -200,6 +213,13 @@ void State::check_exit() {
       }
     }
   }
+}
+
+void State::check_exit() {
+  check_mbarriers_at_exit();
+  check_groups_at_exit();
+  // A named barrier may be left with arrivals that nobody waits for: the turn that no one takes any more.
+  check_warpgroups_at_exit();
   for (ClusterState const& c : clusters) {
     if (c.arrived == 0 || !first(ReportKind::unbalanced_at_exit, warps.front()->last_site, {})) continue;
     add(ReportKind::unbalanced_at_exit,

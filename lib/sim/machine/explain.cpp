@@ -17,6 +17,12 @@ std::string_view verb(AccessRecord const& record) {
   return record.write ? "write" : "read";
 }
 
+/// Names the race of two accesses, of which one writes.
+ReportKind race(AccessRecord const& earlier, AccessRecord const& later) {
+  if (!earlier.write) return ReportKind::race_war;
+  return later.write ? ReportKind::race_waw : ReportKind::race_raw;
+}
+
 std::string hex(std::uint64_t value) {
   std::string digits;
   do {
@@ -112,73 +118,76 @@ bool State::met_relaxed(AccessRecord const& earlier, WarpState const& w, Lanes o
   return slot != no_slot && knows_slot(w, observing, slot, other.relaxed_use);
 }
 
+std::string State::missing_fence(AccessRecord const& earlier, AccessRecord const& later, Space space) const {
+  std::string const word(verb(earlier));
+  if (spaces[space]->kind == SpaceKind::global)
+    return "no proxy fence between the generic " + word + " of global memory (" + op_at(earlier) + ") and the " +
+           op_at(later) + "; add fence.proxy.async.global between them";
+  return "no proxy fence between the generic " + word + " (" + op_at(earlier) + ") and the " + op_at(later) +
+         "; add fence.proxy.async after the " + word +
+         ", by the thread that issued it, before the barrier that publishes the bytes";
+}
+
+bool State::knows_some_lane(WarpState const& w, Lanes observing, int of, std::uint32_t time) const {
+  WarpClocks const& clocks = warps[static_cast<std::size_t>(of)]->clocks;
+  for (int i = 0; i < 32; ++i)
+    if (clocks.lane_slot(i) != no_slot && knows_slot(w, observing, clocks.lane_slot(i), time)) return true;
+  return false;
+}
+
+std::string State::missing_order(AccessRecord const& earlier, AccessRecord const& later, WarpState const& w,
+                                 Lanes observing) const {
+  std::string const before = op_at(earlier), after = op_at(later);
+  if (earlier.warp == w.number)
+    return "lanes of a warp are not in lock-step; add bar.warp.sync between the " + before + " and the " + after;
+  if (earlier.warp == preceding_grid)
+    return "the preceding grid may still run; add griddepcontrol.wait before the " + after;
+  if (met_relaxed(earlier, w, observing))
+    return "the cluster barrier between the " + before + " and the " + after +
+           " does not order them: its arrive is relaxed; use barrier.cluster.arrive.release";
+  // Another lane of its warp is known at that time: an arrive without a warp barrier.
+  if (earlier.warp < warps.size() && knows_some_lane(w, observing, earlier.warp, earlier.time))
+    return "one lane of " + agent_text(earlier.warp, all_lanes) + " signalled after the " + before +
+           ", but the other lanes' accesses are not ordered before that; add bar.warp.sync before the one-lane arrive";
+  return "nothing orders the " + before + " before the " + after +
+         "; add a barrier between them, or an mbarrier arrive after the first and a wait before the second";
+}
+
+std::string State::missing_wait(AccessRecord const& earlier, AccessRecord const& later) const {
+  std::string const before = op_at(earlier), after = op_at(later);
+  if (earlier.signal_time != 0 || (earlier.mechanism == Mechanism::mbarrier && earlier.mbarrier >= 0)) {
+    Mbarrier const& b = *mbarriers[static_cast<std::size_t>(earlier.mbarrier)];
+    return "the " + before + (earlier.performed ? " is complete, but the " : " may still be in flight: the ") + after +
+           " is not ordered after a wait on " + describe(b) +
+           " for the phase that counts its bytes; add the mbarrier wait";
+  }
+  if (earlier.waited_lanes != 0)
+    return agent_text(earlier.warp, earlier.waited_lanes) + " waited for the " + before +
+           ", but nothing orders that wait before the " + after +
+           "; add a barrier after the wait, or let the arrive follow the wait";
+  if (!earlier.committed)
+    return "the " + before + " was never committed to a group, so no wait before the " + after +
+           " can cover it; add the commit_group after it";
+  if (earlier.mechanism == Mechanism::bulk_group)
+    return "the " + before + (earlier.write ? " may still write its result" : " may still read its source") +
+           " at the " + after + "; add bulk wait_group" + (earlier.write ? "" : ".read") +
+           " by the thread that issued it, and a barrier after it";
+  if (earlier.mechanism == Mechanism::cp_group)
+    return "the " + before + " may still be in flight at the " + after +
+           "; add cp.async.wait_group by the threads that issued it, and a barrier after it";
+  return "the " + before + " may still read its operands at the " + after +
+         "; add wgmma.wait_group that covers it, before the buffer is released";
+}
+
 void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const& w, Lanes observing, Order found,
                      Space space, std::uint64_t begin, std::uint64_t end) {
   AccessRecord const& earlier = records[record_of(earlier_ref)];
   AccessRecord const& later = records[record_of(later_ref)];
-  ReportKind kind = ReportKind::missing_proxy_fence;
-  if (found == Order::unordered) {
-    kind = !earlier.write ? ReportKind::race_war : (later.write ? ReportKind::race_waw : ReportKind::race_raw);
-  }
+  ReportKind const kind = found == Order::unordered ? race(earlier, later) : ReportKind::missing_proxy_fence;
   if (!first(kind, earlier.site, later.site)) return;
-  std::string const before = op_at(earlier);
-  std::string const after = op_at(later);
-  std::string sentence;
-  if (found == Order::unfenced) {
-    sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " (" + before + ") and the " +
-               after + "; add fence.proxy.async after the " + std::string(verb(earlier)) +
-               ", by the thread that issued it, before the barrier that publishes the bytes";
-    if (spaces[space]->kind == SpaceKind::global) {
-      sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " of global memory (" + before +
-                 ") and the " + after + "; add fence.proxy.async.global between them";
-    }
-  } else if (!earlier.asynchronous()) {
-    bool one_lane = false;  // another lane of its warp is known at that time: an arrive without a warp barrier
-    if (earlier.warp < warps.size() && earlier.warp != w.number) {
-      WarpClocks const& clocks = warps[earlier.warp]->clocks;
-      for (int i = 0; i < 32; ++i) {
-        one_lane =
-            one_lane || (clocks.lane_slot(i) != no_slot && knows_slot(w, observing, clocks.lane_slot(i), earlier.time));
-      }
-    }
-    if (earlier.warp == w.number) {
-      sentence = "lanes of a warp are not in lock-step; add bar.warp.sync between the " + before + " and the " + after;
-    } else if (earlier.warp == preceding_grid) {
-      sentence = "the preceding grid may still run; add griddepcontrol.wait before the " + after;
-    } else if (met_relaxed(earlier, w, observing)) {
-      sentence = "the cluster barrier between the " + before + " and the " + after +
-                 " does not order them: its arrive is relaxed; use barrier.cluster.arrive.release";
-    } else if (one_lane) {
-      sentence =
-          "one lane of " + agent_text(earlier.warp, all_lanes) + " signalled after the " + before +
-          ", but the other lanes' accesses are not ordered before that; add bar.warp.sync before the one-lane arrive";
-    } else {
-      sentence = "nothing orders the " + before + " before the " + after +
-                 "; add a barrier between them, or an mbarrier arrive after the first and a wait before the second";
-    }
-  } else if (earlier.signal_time != 0 || (earlier.mechanism == Mechanism::mbarrier && earlier.mbarrier >= 0)) {
-    Mbarrier const& b = *mbarriers[static_cast<std::size_t>(earlier.mbarrier)];
-    sentence = "the " + before + (earlier.performed ? " is complete, but the " : " may still be in flight: the ") +
-               after + " is not ordered after a wait on " + describe(b) +
-               " for the phase that counts its bytes; add the mbarrier wait";
-  } else if (earlier.waited_lanes != 0) {
-    sentence = agent_text(earlier.warp, earlier.waited_lanes) + " waited for the " + before +
-               ", but nothing orders that wait before the " + after +
-               "; add a barrier after the wait, or let the arrive follow the wait";
-  } else if (!earlier.committed) {
-    sentence = "the " + before + " was never committed to a group, so no wait before the " + after +
-               " can cover it; add the commit_group after it";
-  } else if (earlier.mechanism == Mechanism::bulk_group) {
-    sentence = "the " + before + (earlier.write ? " may still write its result" : " may still read its source") +
-               " at the " + after + "; add bulk wait_group" + (earlier.write ? "" : ".read") +
-               " by the thread that issued it, and a barrier after it";
-  } else if (earlier.mechanism == Mechanism::cp_group) {
-    sentence = "the " + before + " may still be in flight at the " + after +
-               "; add cp.async.wait_group by the threads that issued it, and a barrier after it";
-  } else {
-    sentence = "the " + before + " may still read its operands at the " + after +
-               "; add wgmma.wait_group that covers it, before the buffer is released";
-  }
+  std::string sentence = found == Order::unfenced ? missing_fence(earlier, later, space)
+                         : earlier.asynchronous() ? missing_wait(earlier, later)
+                                                  : missing_order(earlier, later, w, observing);
   add(kind, std::move(sentence), side(earlier, lane_of(earlier_ref), space, begin, end),
       side(later, lane_of(later_ref), space, begin, end));
 }
@@ -187,9 +196,7 @@ void State::register_conflict(AccessRef earlier_ref, AccessRef later_ref, bool f
                               std::uint64_t end) {
   AccessRecord const& earlier = records[record_of(earlier_ref)];
   AccessRecord const& later = records[record_of(later_ref)];
-  ReportKind kind = ReportKind::missing_wgmma_fence;
-  if (!fence)
-    kind = !earlier.write ? ReportKind::race_war : (later.write ? ReportKind::race_waw : ReportKind::race_raw);
+  ReportKind const kind = fence ? ReportKind::missing_wgmma_fence : race(earlier, later);
   if (!first(kind, earlier.site, later.site)) return;
   std::string sentence;
   if (fence) {

@@ -156,6 +156,10 @@ void State::finish(WarpState& w) {
   w.finished = true;
   ClusterState& cluster = clusters[static_cast<std::size_t>(w.cta / options.cluster)];
   --cluster.alive;
+  if (w.cluster_arrivals > cluster.generation) --cluster.arrived;  // the barrier counts warps that still run
+  if (w.cluster_arrivals > w.cluster_waits && first(ReportKind::barrier_misuse, w.cluster_arrival, {}))
+    add(ReportKind::barrier_misuse, "a warp that arrives at the cluster barrier ends without a wait there", {},
+        side(w, all_lanes, "barrier.cluster.arrive", w.cluster_arrival), true);
   cluster.end_time = std::max(cluster.end_time, w.now);
   outcome.end_time = std::max(outcome.end_time, w.now);
   complete_cluster_if_ready(cluster);

@@ -17,43 +17,48 @@ std::int32_t State::number_of(Mbarrier const& b) const {
   return static_cast<std::int32_t>(std::find(mbarriers.begin(), mbarriers.end(), &b) - mbarriers.begin());
 }
 
+void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, MbarrierAddress address,
+                            Site const& site) {
+  if (b != nullptr) {
+    if (first(ReportKind::dead_barrier, b->inval, site)) {
+      add(ReportKind::dead_barrier,
+          describe(*b) + " is used after its inval; initialise it again, or move the inval behind the last use",
+          {"inval of " + describe(*b), b->inval}, side(w, lanes, "use of " + describe(*b), site), true);
+    }
+  } else if (first(ReportKind::use_before_init, {}, site)) {
+    CtaState const& cta = ctas[static_cast<std::size_t>(std::clamp(address.cta, 0, static_cast<int>(ctas.size()) - 1))];
+    std::string const bytes = describe(cta.space, address.offset, address.offset + 8);
+    add(ReportKind::use_before_init,
+        "there is no initialised mbarrier at " + bytes +
+            " yet; add mbarrier.init, fence.mbarrier_init and a CTA (in a " +
+            "cluster: cluster) barrier before the first use",
+        {}, side(w, lanes, "use of " + bytes, site), true);
+  }
+}
+
+void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site, bool same_thread) {
+  bool const published = b.published && (same_thread || knows_slot(w, lanes, b.init_slot, 1));
+  if (published || !first(ReportKind::use_before_init, b.init.site, site)) return;
+  bool const ordered = same_thread || knows(w, lanes, b.init);
+  std::string sentence =
+      ordered ? "the init of " + describe(b) + " is not published: add fence.mbarrier_init by the thread that " +
+                    "initialised it, before the barrier"
+              : "nothing orders the init of " + describe(b) +
+                    " before this use: add a CTA barrier (in a cluster: cluster barrier) after fence.mbarrier_init";
+  add(ReportKind::use_before_init, std::move(sentence),
+      side(*warps[b.init.warp], b.init.lanes, "init of " + describe(b), b.init.site),
+      side(w, lanes, "use of " + describe(b), site));
+}
+
 Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, bool copy) {
   Mbarrier* b = find(address);
   if (b == nullptr || !b->state.live()) {
-    if (b != nullptr) {
-      if (first(ReportKind::dead_barrier, b->inval, site)) {
-        add(ReportKind::dead_barrier,
-            describe(*b) + " is used after its inval; initialise it again, or move the inval behind the last use",
-            {"inval of " + describe(*b), b->inval}, side(w, lanes, "use of " + describe(*b), site), true);
-      }
-    } else if (first(ReportKind::use_before_init, {}, site)) {
-      CtaState const& cta =
-          ctas[static_cast<std::size_t>(std::clamp(address.cta, 0, static_cast<int>(ctas.size()) - 1))];
-      std::string const bytes = describe(cta.space, address.offset, address.offset + 8);
-      add(ReportKind::use_before_init,
-          "there is no initialised mbarrier at " + bytes +
-              " yet; add mbarrier.init, fence.mbarrier_init and a CTA (in a " +
-              "cluster: cluster) barrier before the first use",
-          {}, side(w, lanes, "use of " + bytes, site), true);
-    }
+    report_not_live(b, w, lanes, address, site);
     stop = true;
     return nullptr;
   }
   bool const same_thread = b->init.warp == w.number && lanes == b->init.lanes;
-  if (!same_thread || copy) {
-    bool const published = b->published && (same_thread || knows_slot(w, lanes, b->init_slot, 1));
-    if (!published && first(ReportKind::use_before_init, b->init.site, site)) {
-      bool const ordered = same_thread || knows(w, lanes, b->init);
-      std::string sentence =
-          ordered ? "the init of " + describe(*b) + " is not published: add fence.mbarrier_init by the thread that " +
-                        "initialised it, before the barrier"
-                  : "nothing orders the init of " + describe(*b) +
-                        " before this use: add a CTA barrier (in a cluster: cluster barrier) after fence.mbarrier_init";
-      add(ReportKind::use_before_init, std::move(sentence),
-          side(*warps[b->init.warp], b->init.lanes, "init of " + describe(*b), b->init.site),
-          side(w, lanes, "use of " + describe(*b), site));
-    }
-  }
+  if (!same_thread || copy) check_published(*b, w, lanes, site, same_thread);
   if (address.cta != w.cta) {
     CtaState& cta = ctas[static_cast<std::size_t>(address.cta)];
     if (cta.running == 0 && first(ReportKind::peer_lifetime, site, {})) {

@@ -49,6 +49,20 @@ bool State::knows_slot(WarpState const& w, Lanes observing, Slot slot, std::uint
   return true;
 }
 
+Order State::order_by_wait(AccessRecord const& earlier, std::uint32_t code, WarpState const& w, Lanes observing,
+                           bool needs_fence, Plane plane) const {
+  if (earlier.waited_lanes == 0) return Order::unordered;
+  // cp.async is waited for lane by lane; the other groups end as a whole, so any lane that waited will do.
+  bool const any = earlier.mechanism != Mechanism::cp_group;
+  Lanes const executed = code == every_lane ? earlier.lanes : lane(static_cast<int>(code));
+  Lanes const lanes = any ? earlier.waited_lanes : executed;
+  Plane const end = earlier.mechanism == Mechanism::wgmma_group ? Plane::waits : Plane::order;
+  if ((lanes & ~earlier.waited_lanes) != 0) return Order::unordered;
+  if (!knows(w, observing, earlier.warp, lanes, earlier.waited_time, end, any)) return Order::unordered;
+  bool const fenced = !needs_fence || knows(w, observing, earlier.warp, lanes, earlier.waited_time, plane, any);
+  return fenced ? Order::ordered : Order::unfenced;
+}
+
 Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState const& w, Lanes observing, Proxy next,
                    Plane plane) const {
   if (earlier.warp == host_warp) return Order::ordered;
@@ -62,23 +76,11 @@ Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState co
     if (needs_fence && !knows(w, observing, earlier.warp, lanes, earlier.time, plane, false)) return Order::unfenced;
     return Order::ordered;
   }
-  Order result = Order::unordered;
-  if (earlier.waited_lanes != 0) {
-    // cp.async is waited for lane by lane; the other groups end as a whole, so any lane that waited will do.
-    bool const any = earlier.mechanism != Mechanism::cp_group;
-    Lanes lanes =
-        any || code == every_lane ? (any ? earlier.waited_lanes : earlier.lanes) : lane(static_cast<int>(code));
-    Plane const end = earlier.mechanism == Mechanism::wgmma_group ? Plane::waits : Plane::order;
-    if ((lanes & ~earlier.waited_lanes) == 0 &&
-        knows(w, observing, earlier.warp, lanes, earlier.waited_time, end, any)) {
-      if (!needs_fence || knows(w, observing, earlier.warp, lanes, earlier.waited_time, plane, any))
-        return Order::ordered;
-      result = Order::unfenced;
-    }
-  }
+  Order const result = order_by_wait(earlier, code, w, observing, needs_fence, plane);
+  if (result == Order::ordered) return result;
   if (earlier.signal_time != 0 && knows_slot(w, observing, earlier.signal, earlier.signal_time)) {
     if (!needs_fence || knows_slot(w, observing, earlier.signal, earlier.signal_time, plane)) return Order::ordered;
-    result = Order::unfenced;
+    return Order::unfenced;
   }
   return result;
 }

@@ -2,6 +2,9 @@
 
 #include <charconv>
 #include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
@@ -42,32 +45,47 @@ std::string to_text(Schedule const& schedule) {
   return std::move(text).str();
 }
 
+namespace {
+
+/// Reads a whole text as one number.
+bool number(std::string_view digits, auto& value) {
+  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc{} && end == digits.data() + digits.size();
+}
+
+/// Reads numbers with commas between them; nothing: the text is another.
+std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text) {
+  std::vector<std::uint32_t> choices;
+  while (!text.empty()) {
+    std::size_t const comma = text.find(',');
+    std::uint32_t choice = 0;
+    if (!number(text.substr(0, comma), choice)) return std::nullopt;
+    choices.push_back(choice);
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+    if (text.empty()) return std::nullopt;
+  }
+  return choices;
+}
+
+}  // namespace
+
 Schedule parse_schedule(std::string_view text) {
   auto const refuse = [&]() -> Schedule {
     throw UserError(
         "schedule: '" + std::string(text) +
         "' is not one of seed:N, latest, latest:N, earliest, earliest:N, starve:WARP, choices:N,N,..., timed");
   };
-  auto const number = [](std::string_view digits, auto& value) {
-    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc{} && end == digits.data() + digits.size();
-  };
   std::size_t const colon = text.find(':');
   std::string_view const word = text.substr(0, colon);
   bool const has_value = colon != std::string_view::npos;
-  std::string_view rest = has_value ? text.substr(colon + 1) : std::string_view{};
+  std::string_view const rest = has_value ? text.substr(colon + 1) : std::string_view{};
   Schedule schedule;
   if (word == "choices" && has_value) {
+    auto choices = parse_choices(rest);
+    if (!choices) return refuse();
     schedule.kind = Schedule::Kind::choices;
-    while (!rest.empty()) {
-      std::size_t const comma = rest.find(',');
-      std::uint32_t choice = 0;
-      if (!number(rest.substr(0, comma), choice)) return refuse();
-      schedule.choices.push_back(choice);
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-      if (rest.empty()) return refuse();
-    }
+    schedule.choices = std::move(*choices);
     return schedule;
   }
   if (has_value && !number(rest, schedule.value)) return refuse();

@@ -157,13 +157,14 @@ struct WarpState {
   Touch touched;
   Blocked blocked;
   GroupQueue bulk, cp, wgmma;
-  std::vector<std::uint32_t> handed;  // records of its last stores and copies to peers, one per mbarrier
+  std::vector<std::uint32_t> handed;  // records of the last data that it sent, one per mbarrier
   std::uint32_t wgmma_fence = 0;
   std::uint32_t registers = 0;
   std::uint32_t operations = 0;
   std::uint32_t wgmma_count = 0;
   std::uint32_t cluster_arrivals = 0;
   std::uint32_t cluster_waits = 0;
+  Site cluster_arrival;            // the last one
   std::uint32_t relaxed_time = 0;  // of its last relaxed arrival at the cluster barrier, which was for this use
   std::uint32_t relaxed_use = 0;
   Time now = 0;
@@ -297,10 +298,15 @@ struct State {
                                 Plane = Plane::order) const;
   [[nodiscard]] Order order(AccessRecord const& earlier, std::uint32_t code, WarpState const&, Lanes observing,
                             Proxy next, Plane) const;
+  /// Orders an action after an asynchronous access by the waits of its warp.
+  [[nodiscard]] Order order_by_wait(AccessRecord const& earlier, std::uint32_t code, WarpState const&, Lanes observing,
+                                    bool needs_fence, Plane) const;
 
   // access.cpp
   std::uint32_t new_record(WarpState const&, Lanes, Site const&, Proxy, Mechanism, bool write);
   void touch(WarpState&, Lanes, Footprint const&, std::uint32_t record);
+  /// Tells whether all bytes lie in the space; reports the first ones that do not.
+  bool check_inside(WarpState const&, Lanes, SpaceState const&, Footprint const&, Site const&);
   void touch_registers(WarpState&, Footprint const&, std::uint32_t record, bool reads_old);
   void give_up(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, std::uint32_t record);
@@ -321,6 +327,13 @@ struct State {
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
   /// Tells whether a cluster barrier stands between, at which the earlier access' warp arrived relaxed.
   [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes observing) const;
+  /// Says what is missing between two accesses: an earlier ordinary one, or an asynchronous one.
+  [[nodiscard]] std::string missing_fence(AccessRecord const& earlier, AccessRecord const& later, Space) const;
+  [[nodiscard]] std::string missing_order(AccessRecord const& earlier, AccessRecord const& later, WarpState const&,
+                                          Lanes observing) const;
+  [[nodiscard]] std::string missing_wait(AccessRecord const& earlier, AccessRecord const& later) const;
+  /// Tells whether some lane of a warp is known at that time.
+  [[nodiscard]] bool knows_some_lane(WarpState const&, Lanes observing, int of, std::uint32_t time) const;
   void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes observing, Order, Space,
                 std::uint64_t begin, std::uint64_t end);
   void register_conflict(AccessRef earlier, AccessRef later, bool fence, Space, std::uint64_t begin, std::uint64_t end);
@@ -331,6 +344,10 @@ struct State {
   /// Finds the live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
   /// operand.
   Mbarrier* use(WarpState&, Lanes, MbarrierAddress, Site const&, bool copy);
+  /// Reports the use of an mbarrier that does not live. Null: none was ever there.
+  void report_not_live(Mbarrier const*, WarpState const&, Lanes, MbarrierAddress, Site const&);
+  /// Checks that the init of an mbarrier is published to these lanes.
+  void check_published(Mbarrier const&, WarpState const&, Lanes, Site const&, bool same_thread);
   void fault(MbarrierFault, Mbarrier const&, WarpState const&, Lanes, Site const&, std::string const& amount);
   /// Checks and effects around an arrival; `transition` is applied once per lane.
   void arrive(WarpState&, Lanes, MbarrierAddress, Site const&, Scope, std::int64_t count, std::int64_t bytes,
@@ -338,9 +355,9 @@ struct State {
   /// Checks that a wait for the previous phase precedes an arrive. The wait must happen before the arrive, or before
   /// the waiting thread stored data to a peer for which these lanes have waited.
   void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
-  /// Keeps the record of data that a warp sends to a peer.
+  /// Keeps the record of data that a warp sends to a peer, or copies by cp.async for an mbarrier.
   void hand(WarpState& w, std::uint32_t record) const;
-  /// Tells whether data that a warp sent to a peer behind its wait are known to these lanes.
+  /// Tells whether such data that a warp sent behind its wait are known to these lanes.
   [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;
@@ -356,6 +373,12 @@ struct State {
   std::uint32_t new_operation(WarpState&, OpKind, Lanes, Site const&, Effect const&);
   [[nodiscard]] bool may_advance(Operation const&) const;
   void advance(std::uint32_t operation);
+  /// Counts the bytes of a copy on its mbarrier.
+  MbarrierFault count_bytes(Operation const&, Mbarrier&);
+  /// Arrives at an mbarrier for the cp.async copies of these lanes so far.
+  MbarrierFault arrive_for_copies(Operation const&, Mbarrier&);
+  /// Says that an access is over once the phase under way of an mbarrier is.
+  void signal(std::uint32_t record, Operation const&, Mbarrier const&);
   GroupQueue& queue(WarpState&, Mechanism);
   void commit(WarpState&, Mechanism, Lanes, Site const&);
   [[nodiscard]] bool groups_done(WarpState const&, Blocked const&) const;
@@ -367,6 +390,8 @@ struct State {
 
   // barriers.cpp
   void barrier(WarpState&, int id, int threads, Lanes, Site const&, bool waits);
+  /// Ends a use of a barrier at which all have arrived. `last`: the warp that came last, if it waits.
+  void complete(NamedBarrier&, WarpState* last);
   void complete_cluster_if_ready(ClusterState&);
 
   // blocking.cpp
@@ -379,6 +404,9 @@ struct State {
   void deadlock();
   [[nodiscard]] Stuck stuck(WarpState const&) const;
   void check_exit();
+  void check_mbarriers_at_exit();
+  void check_groups_at_exit();
+  void check_warpgroups_at_exit();
   void check_cta_exit(CtaState&);
 };
 

@@ -121,4 +121,21 @@ bool runs_by_itself(Op const& op) {
   return ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op));
 }
 
+void erase_unused(std::vector<Value*> const& values) {
+  std::vector<Op*> ops;  // behind those that give their operands
+  std::unordered_set<Op const*> seen;
+  auto const visit = [&](auto const& self, Value const& value) -> void {
+    Op* const op = value.defining_op();
+    if (op == nullptr || op->block_count() != 0 || !analysis::removable(*op) || !seen.insert(op).second) return;
+    for (Value const* operand : op->operands()) self(self, *operand);
+    ops.push_back(op);
+  };
+  for (Value const* value : values) visit(visit, *value);
+  for (std::size_t i = ops.size(); i-- > 0;) {
+    bool unused = true;
+    for (int k = 0; k < ops[i]->result_count(); ++k) unused = unused && ops[i]->result(k)->unused();
+    if (unused) ops[i]->erase();
+  }
+}
+
 }  // namespace tegula::transform

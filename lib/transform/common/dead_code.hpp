@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "ir/op.hpp"
 
@@ -14,5 +15,8 @@ bool keep_only(ir::Block& block, std::function<bool(ir::Op const&)> const& wante
 
 /// True for ops that are kept for their effects: stores, asserts, prints, launch statements, the end of a function.
 bool runs_by_itself(ir::Op const& op);
+
+/// Erases the ops of those of the values that nothing uses, if they have no effect, and the ops that only they used.
+void erase_unused(std::vector<ir::Value*> const& values);
 
 }  // namespace tegula::transform

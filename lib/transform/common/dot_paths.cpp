@@ -37,26 +37,49 @@ Finding path_of(Value const& tile) {
   return Finding(handed ? finding::rhs_handed : finding::rhs_computed);
 }
 
+bool is_loaded(Value const& tile) {
+  Op const* const op = tile.defining_op();
+  return op != nullptr && (op->is<ir::LoadOp>() || (op->is<ir::TransOp>() && is_loaded(*op->operand())));
+}
+
+bool is_transposed(Value const& tile) {
+  Op const* const op = tile.defined_by<ir::TransOp>();
+  return op != nullptr && op->as<ir::TransOp>().permutation == Extents{1, 0};
+}
+
 }  // namespace
 
-Finding no_wgmma(Op const& dot, StoredOperands const& stored) {
+Extents Factor::shape() const {
+  Extents const& of_tile = tile->type().shape();
+  return turned ? Extents{of_tile[1], of_tile[0]} : of_tile;
+}
+
+FetchedOperand Factor::fetched() const {
+  FetchedOperand source = fetched_operand(*tile);
+  source.transposed = source.transposed != turned;
+  return source;
+}
+
+bool Factor::is_loaded() const { return transform::is_loaded(*tile); }
+bool Factor::is_transpose() const { return is_transposed(*tile) != turned; }
+
+Finding no_wgmma(ProductForm product, StoredOperands const& stored) {
   auto const [stored_right, stored_left] = stored;
-  Type const& a = dot.lhs()->type();
-  std::int64_t const columns = dot.rhs()->type().shape()[1];
-  if (Finding why = no_tensor_core(dot); !why.empty()) return why;
+  Factor const a = product.left(), b = product.right();
+  std::int64_t const columns = b.shape()[1];
+  if (Finding why = no_tensor_core(*product.dot); !why.empty()) return why;
   if (a.element() == Element::f64) return Finding(finding::no_f64);
   if (is_i8_or_u8(a.element()) && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
   if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
   Finding why;
-  FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
-  if (right.view == nullptr && stored_right == nullptr) return path_of(*dot.rhs());
-  Type const rhs = stored_right == nullptr
-                       ? view_type(right)
-                       : Type::shared(dot.rhs()->type().element(), dot.rhs()->type().shape(), stored_right);
+  FetchedOperand const left = a.fetched(), right = b.fetched();
+  if (right.view == nullptr && stored_right == nullptr) return path_of(*b.tile);
+  Type const rhs = stored_right == nullptr ? view_type(right) : Type::shared(b.element(), b.shape(), stored_right);
   if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
   if (left.view == nullptr && stored_left == nullptr) return {};
-  Type const lhs =
-      stored_left == nullptr ? view_type(left) : Type::shared(a.element(), a.shape(), stored_left->transposed({1, 0}));
+  Layout const* const as_stored =
+      stored_left != nullptr && a.is_transpose() ? stored_left->transposed({1, 0}) : stored_left;
+  Type const lhs = as_stored == nullptr ? view_type(left) : Type::shared(a.element(), a.shape(), as_stored);
   if (!target::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), target::WgmmaRole::a, why)) return why;
   return {};
 }
@@ -65,8 +88,8 @@ namespace {
 
 /// Tells whether warps load an operand in this layout from where it lies. An operand that is not a copied tile comes to
 /// them in some other way.
-bool loads_directly(Value const& operand, Layout const* layout) {
-  FetchedOperand const source = fetched_operand(operand);
+bool loads_directly(Factor operand, Layout const* layout) {
+  FetchedOperand const source = operand.fetched();
   std::string ignored;
   return source.view == nullptr || layout::AccessMap::get(*layout, *view_type(source).layout(), ignored).has_value();
 }
@@ -79,36 +102,36 @@ Finding no_tensor_core(Op const& dot) {
   return {};
 }
 
-StoredOperands stored_operands(Op const& dot) {
+StoredOperands stored_operands(ProductForm product) {
   StoredOperands stored;
   std::string ignored;
-  if (Finding const path = path_of(*dot.rhs());
-      fetched_operand(*dot.rhs()).view == nullptr && (path.is(finding::rhs_computed) || path.is(finding::rhs_handed))) {
-    Type const& tile = dot.rhs()->type();
-    int const size = bytes(tile.element());
-    auto const& in_rows = size == 2 ? layout::swizzled_layout : layout::swizzled_transposed_layout;  // K adjacent
+  Factor const left = product.left(), right = product.right();
+  int const size = bytes(right.element());
+  bool const loads_left = left.fetched().view == nullptr && !left.turned && left.is_loaded();
+  if (right.fetched().view == nullptr) {
+    bool const in_columns = size != 2 || (right.is_transpose() && right.is_loaded());  // K adjacent
+    auto const& in_rows = in_columns ? layout::swizzled_transposed_layout : layout::swizzled_layout;
     for (int const swizzle : {128, 64, 32, 16})
-      if (Layout const* const layout = in_rows(tile.shape(), size, swizzle, ignored);
-          stored.right == nullptr && layout != nullptr && no_wgmma(dot, {layout, nullptr}).empty())
+      if (Layout const* const layout = in_rows(right.shape(), size, swizzle, ignored);
+          stored.right == nullptr && layout != nullptr && no_wgmma(product, {layout, nullptr}).empty())
         stored.right = layout;
   }
-  Op const* const turned = dot.lhs()->defining_op();
-  if (turned == nullptr || !turned->is<ir::TransOp>() || fetched_operand(*dot.lhs()).view != nullptr) return stored;
-  Type const& tile = turned->operand()->type();
+  bool const turned = left.is_transpose() && left.fetched().view == nullptr;
+  if (!turned && !(loads_left && stored.right != nullptr)) return stored;
+  Extents const before = turned ? Extents{left.shape()[1], left.shape()[0]} : left.shape();
   for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), bytes(tile.element()), swizzle, ignored);
-        stored.left == nullptr && layout != nullptr && no_wgmma(dot, {stored.right, layout}).empty())
+    if (Layout const* const layout = layout::swizzled_layout(before, bytes(left.element()), swizzle, ignored);
+        stored.left == nullptr && layout != nullptr && no_wgmma(product, {stored.right, layout}).empty())
       stored.left = layout;
   return stored;
 }
 
-std::vector<layout::WarpGrid> wgmma_grids(Op const& dot, StoredOperands const& stored, int warps, int cta_warps,
+std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands const& stored, int warps, int cta_warps,
                                           TargetInfo const& target, Finding& why) {
   std::vector<layout::WarpGrid> grids;
-  Extents const& d = dot.result()->type().shape();
-  Type const &a = dot.lhs()->type(), &b = dot.rhs()->type();
-  FetchedOperand const right = fetched_operand(*dot.rhs());
-  bool const from_registers = fetched_operand(*dot.lhs()).view == nullptr && stored.left == nullptr;
+  Extents const d = product.shape();
+  Factor const a = product.left(), b = product.right();
+  bool const from_registers = a.fetched().view == nullptr && stored.left == nullptr;
   std::string ignored;
   for (layout::WarpGrid const grid : layout::warp_grids(warps)) {
     if (grid.copies > 1 || (grid.columns > 1 && warps % target.warps_per_group != 0)) continue;
@@ -120,7 +143,7 @@ std::vector<layout::WarpGrid> wgmma_grids(Op const& dot, StoredOperands const& s
     if (why.empty()) why = lack;
     if (!lack.empty()) continue;
     if (grid.columns > 1) {
-      Layout const& memory = stored.right != nullptr ? *stored.right : *view_type(right).layout();
+      Layout const& memory = stored.right != nullptr ? *stored.right : *view_type(b.fetched()).layout();
       Finding none;
       if (!target::wgmma_columns(b.shape(), memory, bytes(b.element()), is_i8_or_u8(b.element()),
                                  target::max_wgmma_columns(cta_warps, target), grid.columns, none))
@@ -134,15 +157,16 @@ std::vector<layout::WarpGrid> wgmma_grids(Op const& dot, StoredOperands const& s
 namespace {
 
 /// Lists the arrangements that mma.sync has, those without copies first.
-std::vector<layout::WarpGrid> possible_grids(Op const& dot, int warps) {
-  Extents const& shape = dot.result()->type().shape();
-  int const size = bytes(dot.lhs()->type().element());
+std::vector<layout::WarpGrid> possible_grids(ProductForm product, int warps) {
+  Extents const shape = product.shape();
+  Factor const left = product.left(), right = product.right();
+  int const size = bytes(left.element());
   std::vector<layout::WarpGrid> grids;
   for (layout::WarpGrid const grid : layout::warp_grids(warps)) {
     if (shape[0] % (isa::mma.rows * grid.rows) != 0 || shape[1] % (isa::mma.column_step * grid.columns) != 0) continue;
     std::string ignored;
-    if (layout::mma_a_layout(dot.lhs()->type().shape(), size, grid, ignored) != nullptr &&
-        layout::mma_b_layout(dot.rhs()->type().shape(), size, grid, ignored) != nullptr)
+    if (layout::mma_a_layout(left.shape(), size, grid, ignored) != nullptr &&
+        layout::mma_b_layout(right.shape(), size, grid, ignored) != nullptr)
       grids.push_back(grid);
   }
   std::stable_sort(grids.begin(), grids.end(),
@@ -150,20 +174,22 @@ std::vector<layout::WarpGrid> possible_grids(Op const& dot, int warps) {
   return grids;
 }
 
-bool is_direct(Op const& dot, layout::WarpGrid grid) {
-  int const size = bytes(dot.lhs()->type().element());
+bool is_direct(ProductForm product, layout::WarpGrid grid) {
+  Factor const a = product.left(), b = product.right();
+  int const size = bytes(a.element());
   std::string ignored;
-  return loads_directly(*dot.lhs(), layout::mma_a_layout(dot.lhs()->type().shape(), size, grid, ignored)) &&
-         loads_directly(*dot.rhs(), layout::mma_b_layout(dot.rhs()->type().shape(), size, grid, ignored));
+  return loads_directly(a, layout::mma_a_layout(a.shape(), size, grid, ignored)) &&
+         loads_directly(b, layout::mma_b_layout(b.shape(), size, grid, ignored));
 }
 
 }  // namespace
 
-std::vector<DotGrid> mma_grids(Op const& dot, int warps) {
-  Extents const& shape = dot.result()->type().shape();
+std::vector<DotGrid> mma_grids(ProductForm product, int warps) {
+  Extents const shape = product.shape();
   std::vector<DotGrid> grids;
-  for (layout::WarpGrid const grid : possible_grids(dot, warps))
-    grids.push_back({grid, grids.empty() || grid.copies == grids.front().grid.copies ? is_direct(dot, grid) : false});
+  for (layout::WarpGrid const grid : possible_grids(product, warps))
+    grids.push_back(
+        {grid, grids.empty() || grid.copies == grids.front().grid.copies ? is_direct(product, grid) : false});
   auto const key = [&](DotGrid const& one) {
     return std::tuple(one.grid.copies, !one.direct, std::abs(shape[0] / one.grid.rows - shape[1] / one.grid.columns));
   };
@@ -171,25 +197,26 @@ std::vector<DotGrid> mma_grids(Op const& dot, int warps) {
   return grids;
 }
 
-std::string no_mma(Op const& dot, int warps) {
-  Type const& a = dot.lhs()->type();
-  if (!no_tensor_core(dot).empty()) return "mma neither";
+std::string no_mma(ProductForm product, int warps) {
+  Factor const a = product.left();
+  if (!no_tensor_core(*product.dot).empty()) return "mma neither";
   std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
   if (a.shape()[1] % depth != 0)
     return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
-  if (possible_grids(dot, warps).empty())
+  if (possible_grids(product, warps).empty())
     return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(warps) + " warps";
   return {};
 }
 
-std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
-  Extents const &a = dot.lhs()->type().shape(), &b = dot.rhs()->type().shape();
-  std::int64_t const size = bytes(dot.lhs()->type().element()), lanes = 32, word = 4;
+std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid) {
+  Factor const left = product.left(), right = product.right();
+  Extents const a = left.shape(), b = right.shape();
+  std::int64_t const size = bytes(left.element()), lanes = 32, word = 4;
   auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
     return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
-    return readable_in_parts(*dot.lhs(), true, depth) && readable_in_parts(*dot.rhs(), false, depth);
+    return readable_in_parts(*left.tile, !left.turned, depth) && readable_in_parts(*right.tile, right.turned, depth);
   };
   std::int64_t depth = a[1];
   while (registers(depth) > max_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&

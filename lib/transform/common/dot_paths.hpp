@@ -12,6 +12,31 @@
 
 namespace tegula::transform {
 
+/// Gives a tile that a product multiplies, transposed if `turned`.
+struct Factor {
+  ir::Value const* tile = nullptr;
+  bool turned = false;
+  [[nodiscard]] Extents shape() const;
+  [[nodiscard]] Element element() const { return tile->type().element(); }
+  /// Gives the copied tile that it is; null: none.
+  [[nodiscard]] FetchedOperand fetched() const;
+  /// Tells whether it is computed as the transpose of another tile.
+  [[nodiscard]] bool is_transpose() const;
+  /// Tells whether warps load it from global memory, or a tile whose transpose it is.
+  [[nodiscard]] bool is_loaded() const;
+};
+
+/// Names a form in which a dot can be computed: as it is written, or `swapped`, as the transpose of the product of its
+/// transposed factors.
+struct ProductForm {
+  ProductForm(ir::Op const& of, bool is_swapped = false) : dot(&of), swapped(is_swapped) {}
+  ir::Op const* dot;
+  bool swapped;
+  [[nodiscard]] Factor left() const { return {swapped ? dot->rhs() : dot->lhs(), swapped}; }
+  [[nodiscard]] Factor right() const { return {swapped ? dot->lhs() : dot->rhs(), swapped}; }
+  [[nodiscard]] Extents shape() const { return {left().shape()[0], right().shape()[1]}; }
+};
+
 /// Explains why tensor cores have no product of a dot's elements. Empty: they do.
 target::Finding no_tensor_core(ir::Op const& dot);
 
@@ -23,17 +48,17 @@ struct StoredOperands {
 };
 /// Gives the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
 /// is the left one.
-StoredOperands stored_operands(ir::Op const& dot);
+StoredOperands stored_operands(ProductForm product);
 
 /// Explains why no wgmma takes this product, for any number of warps. Empty: one does.
-target::Finding no_wgmma(ir::Op const& dot, StoredOperands const& stored = {});
+target::Finding no_wgmma(ProductForm product, StoredOperands const& stored = {});
 /// Lists the arrangements of so many warps whose wgmma takes it, those that divide rows first; `why`: what keeps it
 /// from all of them. `cta_warps`: with those that copy.
-std::vector<layout::WarpGrid> wgmma_grids(ir::Op const& dot, StoredOperands const& stored, int warps, int cta_warps,
+std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands const& stored, int warps, int cta_warps,
                                           TargetInfo const& target, target::Finding& why);
 
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
-std::string no_mma(ir::Op const& dot, int warps);
+std::string no_mma(ProductForm product, int warps);
 
 /// Describes an arrangement of the warps over the rows and columns of a product of mma.sync.
 struct DotGrid {
@@ -42,10 +67,10 @@ struct DotGrid {
 };
 /// Lists the arrangements, those without copies first; of those with the fewest copies the ones that load their
 /// operands directly, and of these the ones whose parts are nearer to squares. `direct` is not asked of the others.
-std::vector<DotGrid> mma_grids(ir::Op const& dot, int warps);
+std::vector<DotGrid> mma_grids(ProductForm product, int warps);
 
 /// Gives the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
 /// thread's registers and can be read in parts from where they were copied.
-std::int64_t depth_of_part(ir::Op const& dot, layout::WarpGrid grid);
+std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid);
 
 }  // namespace tegula::transform

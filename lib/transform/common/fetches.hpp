@@ -27,6 +27,19 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   return source;
 }
 
+/// Tells whether threads copy rows at indices, instead of the TMA engine.
+inline bool fetches_rows(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
+
+/// Tells whether a value only leads to indices of rows that threads copy, through pure ops.
+inline bool leads_to_rows(ir::Value const& value) {
+  auto const& uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [](ir::Use const& use) {
+    if (use.user->is<ir::FetchOp>()) return true;
+    return use.user->result_count() == 1 && use.user->block_count() == 0 && use.user->pure() &&
+           leads_to_rows(*use.user->result());
+  });
+}
+
 /// Gives the axis along which `share` CTAs fetch parts of a tile, each of whole boxes; nothing: there is none. Rows of
 /// the swizzle's pattern stay together, and parts of other extents than powers of two do not lie alike in memory.
 inline std::optional<int> shared_axis(Extents const& tile, Extents const& box, std::int64_t share) {

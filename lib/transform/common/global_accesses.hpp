@@ -6,7 +6,9 @@
 namespace tegula::transform::global_accesses {
 
 /// Tells whether an op accesses elements at indices, several adjacent ones at once if they lie so.
-inline bool at_indices(ir::Op const& op) { return ir::has_indices(op) && !op.is<ir::CompareExchangeOp>(); }
+inline bool at_indices(ir::Op const& op) {
+  return ir::has_indices(op) && !op.is<ir::CompareExchangeOp>() && !op.is<ir::CpAsyncGatherOp>();
+}
 
 /// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
 inline ir::Value* accessed_tile(ir::Op const& access) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
@@ -15,17 +16,21 @@
 #include "support/string_buffer.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/common/dot_turns.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/global_accesses.hpp"
+#include "transform/common/late_stage.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 #include "transform/common/role_registers.hpp"
 
 namespace tegula::transform {
 namespace {
 
+using ir::Block;
 using ir::Op;
 using ir::OperandPlace;
 using ir::ProductPath;
+using ir::ProductStart;
 using ir::Value;
 using layout::WarpGrid;
 using target::Finding;
@@ -33,6 +38,7 @@ using target::Finding;
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int max_warps = 16;
 constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
+constexpr int row_registers = 32;      ///< the same, with maxima, sums and scales of rows, in a loop with late products
 
 /// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
 /// one.
@@ -66,10 +72,15 @@ bool only_products_take(Value const& tile) {
   });
 }
 
+std::string_view name_of(ProductStart start) { return ir::enum_names<ProductStart>[static_cast<std::size_t>(start)]; }
+
 std::string text_of(ProductPlan const& product) {
   std::string text(ir::enum_names<ProductPath>[static_cast<std::size_t>(product.path)]);
   if (product.grid.rows != 0) text += fmt::format("={}x{}", product.grid.rows, product.grid.columns);
   if (product.grid.copies > 1) text += fmt::format("x{}", product.grid.copies);
+  if (product.swapped) text += "+swapped";
+  if (product.start != ProductStart::written) text += fmt::format("+{}", name_of(product.start));
+  if (product.late) text += "+late";
   return text;
 }
 
@@ -93,11 +104,19 @@ class Search {
  public:
   Search(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options, TargetInfo const& target)
       : kernel_(kernel), dots_(dots), options_(options), target_(target), sums_(accumulators(dots)) {
+    room_ = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
+    if (!dots.empty()) room_ -= min_bytes_of_rings(kernel_);
+    for (Op const* dot : dots_) forms_.emplace_back(*dot);
+    if (auto const asked = asked_plan())
+      for (std::size_t i = 0; i < forms_.size(); ++i) forms_[i].swapped = asked->products[i].swapped;
+    else
+      choose_forms();
     find_stored();
+    find_loops();
   }
 
   KernelPlan run() {
-    if (!options_.plan.empty()) return given();
+    if (asked_) return given();
     KernelPlan best = best_of(candidates());
     bool const by_wgmma = std::any_of(best.products.begin(), best.products.end(),
                                       [](ProductPlan const& product) { return product.path == ProductPath::wgmma; });
@@ -110,26 +129,109 @@ class Search {
   }
 
  private:
+  /// Reads the plan of the options; nothing: there is none.
+  std::optional<KernelPlan> const& asked_plan() {
+    if (options_.plan.empty()) return asked_;
+    std::string why;
+    asked_ = parse_plan(options_.plan, why);
+    if (!asked_) refuse(why);
+    if (kernel_.warps != 0 && kernel_.warps != asked_->warps)
+      refuse(fmt::format("the kernel states {} warps", kernel_.warps));
+    if (asked_->products.size() != dots_.size())
+      refuse(fmt::format("it has {} products, the kernel {}", asked_->products.size(), dots_.size()));
+    return asked_;
+  }
+
+  [[noreturn]] void refuse(std::string const& reason) const {
+    CompileOptions own = options_;
+    own.plan.clear();
+    throw UserError(
+        fmt::format("plan-kernel: @{} cannot follow the plan {}: {}; without one the compiler takes {}", kernel_.name(),
+                    options_.plan, reason, to_string(Search(kernel_, dots_, own, target_).run())),
+        kernel_.where);
+  }
+
+  /// Decides which products are swapped.
+  void choose_forms() {
+    for (ProductForm& form : forms_) {
+      ProductForm const swapped(*form.dot, true);
+      bool const has_room =
+          form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room_;
+      bool const takes_swapped = takes_in_place(swapped) || takes_loaded(swapped);
+      form.swapped = (takes_swapped && !takes_wgmma(form) && has_room) ||
+                     (takes_mma(swapped) && !takes_mma(form) && !takes_in_place(form));
+    }
+    for (std::size_t i = 0; i < forms_.size(); ++i) {
+      std::int64_t others = 0;
+      for (std::size_t j = 0; j < forms_.size(); ++j)
+        if (j != i && takes_wgmma(forms_[j])) others = std::gcd(others, blocks_of(forms_[j]));
+      ProductForm const swapped(*forms_[i].dot, !forms_[i].swapped);
+      // It limits the warpgroups of the others, or keeps itself from them.
+      bool const limits = others > 1 && (!takes_wgmma(forms_[i]) || blocks_of(forms_[i]) % others != 0);
+      if (limits && takes_wgmma(swapped) && blocks_of(swapped) % others == 0) forms_[i] = swapped;
+    }
+  }
+
+  /// Tells whether wgmma takes a product whose operands lie where it reads them: none is stored or turned for it.
+  /// Warps that load its left operand load it as it is needed.
+  static bool takes_in_place(ProductForm form) {
+    Factor const left = form.left();
+    return no_wgmma(form).empty() && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
+  }
+  /// Tells whether wgmma takes a product whose operands are copied, or loaded and stored, by nothing but loads.
+  static bool takes_loaded(ProductForm form) {
+    auto const comes = [](Factor factor) { return factor.fetched().view != nullptr || factor.is_loaded(); };
+    return takes_wgmma(form) && comes(form.left()) && comes(form.right());
+  }
+  static bool takes_wgmma(ProductForm form) { return no_wgmma(form, stored_operands(form)).empty(); }
+  /// Tells whether mma.sync takes a product, with some number of warps.
+  static bool takes_mma(ProductForm form) {
+    for (int warps = 1; warps <= max_warps; ++warps)
+      if (no_mma(form, warps).empty()) return true;
+    return false;
+  }
+  static std::int64_t blocks_of(ProductForm form) { return form.shape()[0] / isa::wgmma.rows; }
+
   /// Decides which operands of wgmma the warps store, as long as shared memory holds them beside the rings.
   void find_stored() {
-    std::int64_t left = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
-    bool known = false;
     auto const has_room = [&](ir::Type const& tile) {
-      if (!std::exchange(known, true)) left -= min_bytes_of_rings(kernel_);
       std::int64_t const size = tile.elements() * bytes(tile.element());
-      if (size > left) return false;
-      left -= size;
+      if (size > room_) return false;
+      room_ -= size;
       return true;
     };
-    for (Op const* dot : dots_) {
-      StoredOperands stored = stored_operands(*dot);
-      if (stored.right != nullptr && !has_room(dot->rhs()->type())) stored = {};
-      if (stored.left != nullptr && !has_room(dot->lhs()->type())) stored.left = nullptr;
+    for (ProductForm const form : forms_) {
+      StoredOperands stored = stored_operands(form);
+      if (stored.right != nullptr && !has_room(form.right().tile->type())) stored = {};
+      if (stored.left != nullptr && !has_room(form.left().tile->type())) stored.left = nullptr;
       stored_.push_back(stored);
-      reasons_.push_back(no_wgmma(*dot, stored));
-      if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, dot->result()->type().shape()[0] / isa::wgmma.rows);
+      reasons_.push_back(no_wgmma(form, stored));
+      if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, blocks_of(form));
     }
     min_by_lanes_ = count_by_lanes();
+  }
+
+  /// Finds loops with several products, and which of these can run late.
+  void find_loops() {
+    std::map<Block const*, std::size_t> known;
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      Op const* const loop = dots_[i]->parent_op();
+      if (loop == nullptr || !loop->is<ir::ForOp>()) continue;
+      auto const [at, first] = known.try_emplace(dots_[i]->parent(), loops_.size());
+      if (first) loops_.push_back({dots_[i]->parent(), {}, turns_of(*dots_[i]->parent()), {}, {}});
+      loops_[at->second].products.push_back(i);
+    }
+    for (LoopOfProducts& loop : loops_) {
+      bool const all_copied = std::all_of(loop.products.begin(), loop.products.end(),
+                                          [&](std::size_t i) { return forms_[i].right().fetched().view != nullptr; });
+      if (!all_copied) continue;
+      auto const late = products_that_can_be_late(*loop.block->parent_op());
+      if (late.empty()) continue;
+      LateStage const stage(*loop.block->parent_op(), late);
+      if (!stage.possible()) continue;
+      loop.late.insert(late.begin(), late.end());
+      loop.crossing = stage.crossing();
+    }
   }
 
   /// Counts the products that only lanes multiply, with any number of warps.
@@ -137,7 +239,7 @@ class Search {
     int count = 0;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       bool other = reasons_[i].empty();
-      for (int warps = 1; warps <= max_warps && !other; ++warps) other = no_mma(*dots_[i], warps).empty();
+      for (int warps = 1; warps <= max_warps && !other; ++warps) other = no_mma(forms_[i], warps).empty();
       if (!other) ++count;
     }
     return count;
@@ -145,22 +247,10 @@ class Search {
 
   /// Gives the plan of the options.
   [[nodiscard]] KernelPlan given() const {
-    std::string why;
-    auto const asked = parse_plan(options_.plan, why);
-    auto const refuse = [&](std::string const& reason) {
-      throw UserError(fmt::format("plan-kernel: @{} cannot follow the plan {}: {}; without one the compiler takes {}",
-                                  kernel_.name(), options_.plan, reason, to_string(best_of(candidates()))),
-                      kernel_.where);
-    };
-    if (!asked) refuse(why);
-    if (kernel_.warps != 0 && kernel_.warps != asked->warps)
-      refuse(fmt::format("the kernel states {} warps", kernel_.warps));
-    if (asked->products.size() != dots_.size())
-      refuse(fmt::format("it has {} products, the kernel {}", asked->products.size(), dots_.size()));
-    KernelPlan plan = planned(asked->warps);
+    KernelPlan plan = planned(asked_->warps);
     for (std::size_t i = 0; i < dots_.size(); ++i) {
-      ProductPlan const& wanted = asked->products[i];
-      auto const found = ways(i, asked->warps);
+      ProductPlan const& wanted = asked_->products[i];
+      auto const found = ways(i, asked_->warps);
       auto const way = std::find_if(found.begin(), found.end(), [&](ProductPlan const& one) {
         return one.path == wanted.path && one.grid.rows == wanted.grid.rows &&
                one.grid.columns == wanted.grid.columns && one.grid.copies == wanted.grid.copies;
@@ -171,7 +261,20 @@ class Search {
         refuse(fmt::format("product {} can be {}", i, support::joined(possible, ", ")));
       }
       plan.products[i] = *way;
+      plan.products[i].start = wanted.start;
+      plan.products[i].late = wanted.late;
+      if (wanted.start != ProductStart::written && !has_company(i))
+        refuse(fmt::format("no other product stands in a loop with product {}, so it cannot start {}", i,
+                           name_of(wanted.start)));
     }
+    for (LoopOfProducts const& loop : loops_) {
+      bool const any = runs_late(loop, plan);
+      for (std::size_t const i : loop.products)
+        if (plan.products[i].late != (any && loop.late.count(dots_[i]) != 0))
+          refuse(fmt::format("product {} {} run late", i, plan.products[i].late ? "cannot" : "must"));
+    }
+    for (std::size_t i = 0; i < dots_.size(); ++i)
+      if (plan.products[i].late && !has_company(i)) refuse(fmt::format("product {} cannot run late", i));
     estimate(plan);
     return plan;
   }
@@ -202,8 +305,8 @@ class Search {
   /// Tells whether instructions take as many columns as a product has: else they read the left operand more often.
   [[nodiscard]] bool takes_whole_columns(int groups) const {
     std::int64_t columns = 0;
-    for (Op const* dot : dots_)
-      columns = std::max(columns, std::min<std::int64_t>(dot->result()->type().shape()[1], target_.wgmma.max_columns));
+    for (ProductForm const form : forms_)
+      columns = std::max(columns, std::min<std::int64_t>(form.shape()[1], target_.wgmma.max_columns));
     return columns <= target::max_wgmma_columns(cta_warps(groups * target_.warps_per_group), target_);
   }
 
@@ -263,7 +366,7 @@ class Search {
       bool busy = false;
       for (std::size_t i = 0; i < dots_.size(); ++i) {
         if (!no_tensor_core(*dots_[i]).empty()) continue;
-        if (!no_mma(*dots_[i], warps).empty() || !grids_of(i, warps).front().direct) return false;
+        if (!no_mma(forms_[i], warps).empty() || !grids_of(i, warps).front().direct) return false;
         busy = busy || grids_of(i, warps).front().grid.copies == 1;
       }
       return busy;
@@ -283,7 +386,7 @@ class Search {
   /// Gives the arrangements of so many warps by mma, asked once.
   [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const {
     auto const [at, first] = grids_.try_emplace({i, warps});
-    if (first) at->second = mma_grids(*dots_[i], warps);
+    if (first) at->second = mma_grids(forms_[i], warps);
     return at->second;
   }
 
@@ -291,56 +394,168 @@ class Search {
     KernelPlan plan;
     plan.warps = warps;
     for (std::size_t i = 0; i < dots_.size(); ++i) plan.products.push_back(ways(i, warps).front());
+    allow(plan);
+    for (LoopOfProducts const& loop : loops_) order(loop, plan);
     estimate(plan);
     return plan;
   }
 
-  /// Estimates the registers of a plan, and states those that its threads can have.
+  /// States the registers that the threads of a plan can have.
+  void allow(KernelPlan& plan) const {
+    plan.allowed = plan.by_wgmma() != 0 ? static_cast<int>(registers_of_roles(plan.warps, target_)[1])
+                                        : target_.registers_at_start(plan.warps);
+  }
+
+  /// Counts the registers of a thread that hold its part of a tile.
+  [[nodiscard]] std::int64_t registers_of(ir::Type const& tile, KernelPlan const& plan) const {
+    std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes, register_bytes = sizeof(float);
+    return tile.elements() * bytes(tile.element()) / (threads * register_bytes);
+  }
+
+  /// Holds a loop with products.
+  struct LoopOfProducts {
+    Block* block = nullptr;
+    std::vector<std::size_t> products;
+    Turns turns;
+    std::set<Op const*> late;      ///< that can run late
+    std::vector<Value*> crossing;  ///< from one iteration to the next, if they do
+  };
+
+  /// Tells whether a product stands in a loop with others.
+  [[nodiscard]] bool has_company(std::size_t i) const {
+    return std::any_of(loops_.begin(), loops_.end(), [&](LoopOfProducts const& loop) {
+      return loop.products.size() > 1 && loop.block == dots_[i]->parent();
+    });
+  }
+  static bool runs_late(LoopOfProducts const& loop, KernelPlan const& plan) {
+    return std::any_of(loop.products.begin(), loop.products.end(),
+                       [&](std::size_t i) { return plan.products[i].late; });
+  }
+  [[nodiscard]] std::int64_t crossing_registers(LoopOfProducts const& loop, KernelPlan const& plan) const {
+    std::int64_t sum = 0;
+    for (Value const* value : loop.crossing)
+      if (value->type().is_tile()) sum += registers_of(value->type(), plan);
+    return sum;
+  }
+
+  /// Decides when the products of a loop run.
+  void order(LoopOfProducts const& loop, KernelPlan& plan) const {
+    if (loop.products.size() < 2) return;
+    order_starts(loop, plan);
+    std::int64_t all = crossing_registers(loop, plan);
+    for (std::size_t const i : loop.products) all += registers_of(dots_[i]->result()->type(), plan);
+    for (std::size_t const i : loop.products)
+      plan.products[i].late = loop.late.count(dots_[i]) != 0 && all + row_registers <= plan.allowed;
+  }
+
+  void order_starts(LoopOfProducts const& loop, KernelPlan& plan) const {
+    struct Turn {
+      std::int64_t results = 0, factors = 0;
+    };
+    std::map<int, Turn> turns;
+    std::int64_t always = target_.wgmma.extra_registers;
+    std::int64_t waiting = 0;  // factors of products that run while the last one's are computed
+    for (std::size_t const i : loop.products) {
+      Turn& turn = turns[loop.turns.at(dots_[i])];
+      bool const carried = dots_[i]->in<ir::DotOp>("accumulator")->owner_block() == loop.block;
+      (carried ? always : turn.results) += registers_of(dots_[i]->result()->type(), plan);
+      Value const& left = *forms_[i].left().tile;
+      if (!is_computed(left, *loop.block)) continue;
+      std::int64_t const factor = registers_of(left.type(), plan);
+      turn.factors += factor;
+      if (i != loop.products.back()) waiting += factor;
+    }
+    // A thread has a fourth of the columns of a vector that all rows read, and loads them in about two parts.
+    std::int64_t vectors = 0;
+    for (Op const& op : *loop.block)
+      if (op.is<ir::BroadcastOp>() && is_float(op.result()->type().element()) && op.operand()->type().shape()[0] == 1)
+        vectors = std::max(vectors, op.result()->type().shape().product() / op.result()->type().shape()[0] / 8);
+    std::int64_t const room = plan.allowed - always;
+    bool early = true;
+    std::set<int> together;
+    for (auto const& [number, turn] : turns) {
+      early = early && turn.results + vectors + waiting <= room;
+      bool const awaited = turn.results > 0;  // in this iteration: the others run beside the wait
+      if (awaited && turn.results + std::max(vectors, turn.factors) <= room) together.insert(number);
+    }
+    for (std::size_t const i : loop.products)
+      plan.products[i].start = early                                          ? ProductStart::early
+                               : together.count(loop.turns.at(dots_[i])) != 0 ? ProductStart::together
+                                                                              : ProductStart::written;
+  }
+
+  /// Asks for the registers of the kernel with products where the plan starts them, and adds what crosses to the next
+  /// iteration.
+  template <class Ask>
+  [[nodiscard]] int in_order_of(KernelPlan const& plan, Ask const& ask) const {
+    std::int64_t crossing = 0;
+    std::vector<std::pair<Block*, std::vector<Op*>>> written;
+    for (LoopOfProducts const& loop : loops_) {
+      if (runs_late(loop, plan)) crossing = std::max(crossing, crossing_registers(loop, plan));
+      std::vector<Op*>& order = written.emplace_back(loop.block, std::vector<Op*>()).second;
+      for (Op& op : *loop.block) order.push_back(&op);
+      for (std::size_t const i : loop.products) dots_[i]->as<ir::DotOp>().start = plan.products[i].start;
+      raise_products(*loop.block);
+    }
+    int const registers = ask(cost_in(plan));
+    for (auto const& [block, order] : written)  // as they were
+      for (Op* op : order)
+        if (op != order.back()) op->move_before(*order.back());
+    for (Op* dot : dots_) dot->as<ir::DotOp>().start = ProductStart::written;
+    return registers + static_cast<int>(crossing);
+  }
+
+  /// Estimates the registers of a plan.
   void estimate(KernelPlan& plan) const {
-    bool const by_wgmma = plan.by_wgmma() != 0;
-    plan.allowed = by_wgmma ? static_cast<int>(registers_of_roles(plan.warps, target_)[1])
-                            : target_.registers_at_start(plan.warps);
-    if (by_wgmma) {
+    allow(plan);
+    if (plan.by_wgmma() != 0) {
       plan.registers = static_cast<int>(sums_ / (plan.warps * target_.lanes)) + target_.wgmma.extra_registers;
-      plan.tight = analysis::registers_needed(kernel_, analysis::Kernels::of_wgmma, cost_in(plan)) > plan.allowed;
+      plan.tight = plan.allowed < in_order_of(
+                                      plan,
+                                      [&](auto const& cost) {
+                                        return analysis::registers_needed(kernel_, analysis::Kernels::of_wgmma, cost);
+                                      });
     } else if (dots_.empty()) {
       plan.registers = analysis::registers_needed(kernel_, analysis::Kernels::of_rows, cost_in(plan));
     } else {  // ahead of layouts the model does not see operands on their way: all that is alive, and a quarter
-      plan.registers = analysis::register_pressure(kernel_, cost_in(plan)) * 5 / 4 + address_registers;
+      int const alive = in_order_of(plan, [&](auto const& cost) { return analysis::register_pressure(kernel_, cost); });
+      plan.registers = alive * 5 / 4 + address_registers;
     }
   }
 
   /// Lists the ways to multiply a product with so many warps, the best one first. Lanes can always.
   [[nodiscard]] std::vector<ProductPlan> ways(std::size_t i, int warps) const {
-    Op const& dot = *dots_[i];
+    ProductForm const form = forms_[i];
     std::vector<ProductPlan> result;
     ProductPlan plan;
+    plan.swapped = form.swapped;
     plan.why = reasons_[i];
-    auto const place = [&](Value const& operand, bool stored) {
-      if (fetched_operand(operand).view != nullptr) return OperandPlace::copied;
+    auto const place = [&](Factor operand, bool stored) {
+      if (operand.fetched().view != nullptr) return OperandPlace::copied;
       return stored ? OperandPlace::stored : OperandPlace::registers;
     };
     if (plan.why.empty()) {
       ProductPlan by_wgmma;
+      by_wgmma.swapped = form.swapped;
       by_wgmma.path = ProductPath::wgmma;
-      by_wgmma.left = place(*dot.lhs(), stored_[i].left != nullptr);
-      by_wgmma.right = place(*dot.rhs(), stored_[i].right != nullptr);
-      for (WarpGrid const grid : wgmma_grids(dot, stored_[i], warps, cta_warps(warps), target_, plan.why)) {
+      by_wgmma.left = place(form.left(), stored_[i].left != nullptr);
+      by_wgmma.right = place(form.right(), stored_[i].right != nullptr);
+      for (WarpGrid const grid : wgmma_grids(form, stored_[i], warps, cta_warps(warps), target_, plan.why)) {
         by_wgmma.grid = grid;
         result.push_back(by_wgmma);
       }
       if (!result.empty())
         plan.why = Finding(target::finding::stated, "wgmma takes it, but the plan of the options not");
     }
-    plan.left = place(*dot.lhs(), false);
-    plan.right = place(*dot.rhs(), false);
-    if (no_mma(dot, warps).empty())
+    plan.left = place(form.left(), false);
+    plan.right = place(form.right(), false);
+    if (no_mma(form, warps).empty())
       for (DotGrid const& one : grids_of(i, warps)) {
         ProductPlan& by_mma = result.emplace_back(plan);
         by_mma.path = ProductPath::mma;
         by_mma.grid = one.grid;
-        std::int64_t const step = depth_of_part(dot, one.grid);
-        by_mma.step = step == dot.lhs()->type().shape()[1] ? 0 : step;
+        std::int64_t const step = depth_of_part(form, one.grid);
+        by_mma.step = step == form.left().shape()[1] ? 0 : step;
       }
     plan.path = ProductPath::lanes;
     result.push_back(plan);
@@ -364,7 +579,7 @@ class Search {
         return one.direct && one.grid.rows == grid.rows && one.grid.columns == grid.columns;
       });
       for (bool const left : {true, false}) {
-        Value const* const operand = left ? dots_[i]->lhs() : dots_[i]->rhs();
+        Value const* const operand = (left ? forms_[i].left() : forms_[i].right()).tile;
         bool const copied = fetched_operand(*operand).view != nullptr;
         if (copied && direct) continue;
         bool const loaded = copied || operand->defined_by<ir::LoadOp>() != nullptr;
@@ -394,6 +609,10 @@ class Search {
   CompileOptions const& options_;
   TargetInfo const& target_;
   std::int64_t sums_;
+  std::optional<KernelPlan> asked_;  ///< of the options
+  std::int64_t room_ = 0;            ///< bytes of shared memory beside the rings
+  std::vector<ProductForm> forms_;
+  std::vector<LoopOfProducts> loops_;
   std::vector<StoredOperands> stored_;
   std::vector<Finding> reasons_;
   std::int64_t blocks_ = 0;  ///< of 64 rows, that warpgroups divide; 0: no product of wgmma
@@ -452,11 +671,31 @@ std::string to_string(KernelPlan const& plan) {
   return text;
 }
 
+namespace {
+
+/// Reads what stands behind the way of a product: `+swapped+early+late`, in this order.
+bool read_rest(std::string_view rest, ProductPlan& product) {
+  auto const takes = [&](std::string_view word) {
+    if (rest.substr(0, rest.find('+', 1)) != fmt::format("+{}", word)) return false;
+    rest.remove_prefix(word.size() + 1);
+    return true;
+  };
+  product.swapped = takes("swapped");
+  for (ProductStart const start : {ProductStart::early, ProductStart::together})
+    if (product.start == ProductStart::written && takes(name_of(start))) product.start = start;
+  product.late = takes("late");
+  return rest.empty();
+}
+
+}  // namespace
+
 std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
   KernelPlan plan;
   auto const refuse = [&](std::string_view item) {
-    why =
-        fmt::format("{} is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes", support::quoted(item));
+    why = fmt::format(
+        "{} is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes, with +swapped, +early or "
+        "+together, +late behind it",
+        support::quoted(item));
     return std::nullopt;
   };
   constexpr std::int64_t max = 64;
@@ -464,13 +703,14 @@ std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
   while (true) {
     std::size_t const comma = text.find(',');
     std::string_view const item = text.substr(0, comma);
-    std::size_t const equals = item.find('=');
-    std::string_view const name = item.substr(0, equals);
+    std::string_view way = item.substr(0, item.find('+'));
+    std::size_t const equals = way.find('=');
+    std::string_view const name = way.substr(0, equals);
     auto const numbers =
-        equals == std::string_view::npos ? std::optional<Extents>(Extents{}) : numbers_of(item.substr(equals + 1), max);
+        equals == std::string_view::npos ? std::optional<Extents>(Extents{}) : numbers_of(way.substr(equals + 1), max);
     if (!numbers) return refuse(item);
     if (first) {
-      if (name != "warps" || numbers->size() != 1) return refuse(item);
+      if (name != "warps" || numbers->size() != 1 || way != item) return refuse(item);
       plan.warps = static_cast<int>((*numbers)[0]);
     } else {
       auto const& names = ir::enum_names<ProductPath>;
@@ -486,6 +726,7 @@ std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
         product.grid.columns = static_cast<int>((*numbers)[1]);
         if (numbers->size() > 2) product.grid.copies = static_cast<int>((*numbers)[2]);
       }
+      if (!read_rest(item.substr(way.size()), product)) return refuse(item);
       plan.products.push_back(product);
     }
     first = false;

@@ -1,4 +1,4 @@
-// Plans a kernel: how many warps compute, and how each product is multiplied.
+// Plans a kernel: how many warps compute, how each product is multiplied, and when.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,14 @@ namespace tegula::transform {
 /// Says how a product is multiplied.
 struct ProductPlan {
   ir::ProductPath path = ir::ProductPath::open;
-  layout::WarpGrid grid{0, 0};  ///< of warps over rows and columns; lanes: none
+  bool swapped = false;         ///< its transpose is computed, from transposed factors in turn
+  layout::WarpGrid grid{0, 0};  ///< of warps over the rows and columns that are computed; lanes: none
   ir::OperandPlace left = ir::OperandPlace::registers;
   ir::OperandPlace right = ir::OperandPlace::registers;
   std::int64_t step = 0;  ///< elements of K that mma.sync reads at a time; 0: all
   target::Finding why;    ///< what keeps the product from wgmma; empty: nothing
+  ir::ProductStart start = ir::ProductStart::written;
+  bool late = false;  ///< runs beside the first product of the next iteration
 };
 
 /// Says how a kernel is computed.
@@ -40,12 +43,24 @@ struct KernelPlan {
   [[nodiscard]] int count(ir::ProductPath path) const;
 };
 
-/// Searches the plan of a kernel with these products, in the order of the text. A candidate is a number of warps; each
-/// product then takes the first of wgmma, mma.sync and lanes that its extents, its operands and the warps allow. Of the
-/// candidates that hold their values in registers the first one is the plan; if none does, the one with the least
-/// excess. Of two with wgmma whose sums fit, one with more warps that also holds everything else goes first. Where no
-/// warps hold the sums of wgmma, whose registers cannot be spilled, candidates without it are searched. Candidates come
-/// in this order:
+/// Searches the plan of a kernel with these products, in the order of the text.
+///
+/// First each product gets its form. It is swapped where tensor cores then take it by the better path: wgmma, with its
+/// operands where they lie, then mma.sync. It is swapped, too, where its rows alone keep the others in fewer
+/// warpgroups, and its columns do not.
+///
+/// A candidate is a number of warps; each product then takes the first of wgmma, mma.sync and lanes that its extents,
+/// its operands and the warps allow. By the registers of these warps, the products of a loop start
+/// - early, if all their results fit, with the factors that wait beside them;
+/// - else together with those that follow from as many others, if these results and factors fit and this iteration uses
+///   one of the results;
+/// - or where they are written. One that only adds the result of another to a carried value runs late, if what crosses
+///   to the next iteration fits beside all results.
+///
+/// Of the candidates that hold their values in registers the first one is the plan; if none does, the one with the
+/// least excess. Of two with wgmma whose sums fit, one with more warps that also holds everything else goes first.
+/// Where no warps hold the sums of wgmma, whose registers cannot be spilled, candidates without it are searched.
+/// Candidates come in this order:
 /// - the plan of the options, alone: a UserError says why a kernel cannot follow it;
 /// - the number of warps that the kernel states, alone, or that the options ask for;
 /// - for products of wgmma as many warpgroups as divide their blocks of 64 rows and have registers for the sums, 4, 3,
@@ -59,7 +74,7 @@ KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, Compi
 int warps_of_rows(ir::Module const& module);
 
 /// Prints a plan: the warps, then path and arrangement of rows x columns, and copies, of each product in the order of
-/// the text: `warps=8,wgmma=4x2,mma=2x2x2,lanes`.
+/// the text, with what else is decided: `warps=8,wgmma=4x2+early,wgmma=8x1+late,mma=2x2x2+swapped,lanes`.
 std::string to_string(KernelPlan const& plan);
 
 /// Reads what to_string prints. Nothing, and why, if the text is no plan.

@@ -12,7 +12,8 @@ bool is_written(ir::Op const& op) {
 }
 
 bool is_staged(ir::Op const& op) {
-  return op.is<ir::WarpSpecializeOp>() || (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role != ir::Role::none);
+  return op.is<ir::WarpSpecializeOp>() || op.is<ir::FillOp>() ||
+         (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role != ir::Role::none);
 }
 
 /// Finds the first op for which `later` is true.

@@ -51,6 +51,7 @@ void mark(Op& op, LoopRegion region) {
   if (auto* const loop = op.dyn<ir::ForOp>()) loop->region = region;
   if (auto* const branch = op.dyn<ir::IfOp>()) branch->region = region;
   if (auto* const elect = op.dyn<ir::ElectOp>()) elect->region = region;
+  if (auto* const fill = op.dyn<ir::FillOp>()) fill->region = region;
 }
 
 LoopPipeline::LoopPipeline(Op& loop, std::vector<StagedOp> order) : loop_(loop), order_(std::move(order)) {

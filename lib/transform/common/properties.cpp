@@ -7,6 +7,7 @@
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
+#include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -35,12 +36,43 @@ bool without_layout(ir::Op const& op) {
   return false;
 }
 
+/// Names the first op whose tiles have no layout, or the first kernel without warps.
+std::string open_layout(ir::Module const& module) {
+  std::string found = first(module, [](ir::Op& op) {
+    return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
+  });
+  if (!found.empty()) return found;
+  for (auto const& function : module.functions())
+    if (function->is_kernel() && function->warps < 1) return "@" + function->name() + " without its number of warps";
+  return {};
+}
+
+/// Names the first user of shared memory whose bytes have no place.
+std::string open_offset(ir::Module const& module) {
+  for (auto const& function : module.functions())
+    for (ir::SharedUser const& user : ir::shared_users(*function))
+      if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
+  return {};
+}
+
+/// Names the first two accesses that nothing orders.
+std::string open_hazard(ir::Module const& module) {
+  analysis::Uniformity const uniformity(module), replicas(module, true);
+  for (auto const& function : module.functions()) {
+    analysis::Hazards hazards(*function, uniformity, replicas);
+    if (auto const hazard = hazards.first())
+      return std::string(hazard->later->op->info().mnemonic) + " in @" + function->name() + " that may run before " +
+             std::string(hazard->earlier->op->info().mnemonic) + " is over";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view name(Property property) {
   switch (property) {
-    case Property::no_calls:
-      return "no-calls";
+    case Property::whole_kernels:
+      return "whole-kernels";
     case Property::expanded_math:
       return "expanded-math";
     case Property::layouts:
@@ -61,7 +93,8 @@ std::string_view name(Property property) {
 
 std::string why_not(Property property, ir::Module const& module) {
   switch (property) {
-    case Property::no_calls:
+    case Property::whole_kernels:
+      if (!has_products_or_copies(module)) return {};
       return first(module, [](ir::Op& op) {
         return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
       });
@@ -70,36 +103,15 @@ std::string why_not(Property property, ir::Module const& module) {
         return ir::is_expanded(op.info()) ? std::string(op.info().mnemonic) : std::string();
       });
     case Property::layouts:
-      if (std::string const found =
-              first(module,
-                    [](ir::Op& op) {
-                      return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
-                    });
-          !found.empty())
-        return found;
-      for (auto const& function : module.functions())
-        if (function->is_kernel() && function->warps < 1)
-          return "@" + function->name() + " without its number of warps";
-      return {};
+      return open_layout(module);
     case Property::shared_offsets:
-      for (auto const& function : module.functions())
-        for (ir::SharedUser const& user : ir::shared_users(*function))
-          if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
-      return {};
-    case Property::barriers: {
+      return open_offset(module);
+    case Property::barriers:
       // Elements of threads follow from layouts, and places in shared memory from offsets.
       for (Property const first :
            {Property::no_dots, Property::no_fetches, Property::layouts, Property::shared_offsets})
         if (std::string found = why_not(first, module); !found.empty()) return found;
-      analysis::Uniformity const uniformity(module), replicas(module, true);
-      for (auto const& function : module.functions()) {
-        analysis::Hazards hazards(*function, uniformity, replicas);
-        if (auto const hazard = hazards.first())
-          return std::string(hazard->later->op->info().mnemonic) + " in @" + function->name() +
-                 " that may run before " + std::string(hazard->earlier->op->info().mnemonic) + " is over";
-      }
-      return {};
-    }
+      return open_hazard(module);
     case Property::planned_dots:
       return first(module, [](ir::Op& op) {
         bool const open = op.is<ir::DotOp>() && op.as<ir::DotOp>().path == ir::ProductPath::open;

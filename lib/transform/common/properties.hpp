@@ -14,7 +14,7 @@ namespace tegula::transform {
 /// Names a property of a whole module. Passes need properties and leave properties. The IR alone shows whether one
 /// holds, so a dump that is read back needs no record of earlier passes.
 enum class Property : std::uint8_t {
-  no_calls,        ///< no call is left
+  whole_kernels,   ///< no call is left beside products, loops with stages, loops over tiles and copies
   expanded_math,   ///< elementary functions are arithmetic
   planned_dots,    ///< each product of tiles states its path
   no_dots,         ///< no product of tiles is left

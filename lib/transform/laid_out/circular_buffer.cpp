@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "analysis/kernel_paths.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
@@ -16,9 +18,11 @@
 #include "ir/walk.hpp"
 #include "layout/shared_layouts.hpp"
 #include "support/string_buffer.hpp"
+#include "transform/common/dead_code.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/loop_regions.hpp"
 #include "transform/common/ring_lifetimes.hpp"
+#include "transform/laid_out/row_places.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -30,6 +34,16 @@ using ir::Value;
 
 constexpr std::int64_t max_stages_chosen = 4;
 
+bool of_rows(Op const* fetch) { return fetches_rows(*fetch); }
+
+bool read_by_tensor_cores(Value const& view) {
+  return std::any_of(view.uses().begin(), view.uses().end(), [](ir::Use const& use) {
+    bool const moved = use.user->is<ir::ViewOp>() || use.user->is<ir::TransViewOp>();
+    return use.user->is<ir::WgmmaOp>() || (moved && read_by_tensor_cores(*use.user->result()));
+  });
+}
+bool rows_for_tensor_cores(Op const* fetch) { return of_rows(fetch) && read_by_tensor_cores(*fetch->result()); }
+
 /// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
 /// ring.
 struct Site {
@@ -38,6 +52,10 @@ struct Site {
   Value* use = nullptr;      ///< which use of the ring this is
   Value* use_end = nullptr;  ///< behind the loop whose body holds the site: the use that would come next
   [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
+  /// Tells whether all threads fill the stage, since they copy rows of it.
+  [[nodiscard]] bool by_threads() const { return std::any_of(fetches.begin(), fetches.end(), of_rows); }
+  /// Tells whether one lane starts copies of the TMA engine.
+  [[nodiscard]] bool by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), of_rows); }
 };
 
 struct Ring {
@@ -45,7 +63,7 @@ struct Ring {
   std::int64_t number = 0;  ///< that marks the ring's regions
   std::int64_t stages = 1;
   std::int64_t stage_bytes = 0;  ///< of shared memory
-  std::int64_t tile_bytes = 0;   ///< that copies bring: a stage may have padding behind each tile
+  std::int64_t tile_bytes = 0;   ///< that the TMA engine brings: a stage may have padding behind each tile
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
@@ -118,6 +136,7 @@ class Rings {
         for (Site& site : ring.sites) rewrite(ring, site);
       }
     }
+    erase_unused(indices_);
     return true;
   }
 
@@ -148,7 +167,8 @@ class Rings {
       auto const [known, first] = line_of.try_emplace(number, lines.size());
       if (first || number == 0)
         lines.emplace_back().sites.push_back({{fetch}, life});
-      else if (lines[known->second].sites.front().fetches.front()->result()->type() != fetch->result()->type())
+      else if (Op const& other = *lines[known->second].sites.front().fetches.front();
+               other.result()->type() != fetch->result()->type() || fetches_rows(other) != fetches_rows(*fetch))
         return refuse(*fetch, "fetches of ring " + std::to_string(number) + " differ in type");
       else
         lines[known->second].sites.push_back({{fetch}, life});
@@ -222,7 +242,7 @@ class Rings {
     for (Site const& site : ring.sites) {
       std::int64_t share = 1;
       for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
-      if (site.life.generic || share == 1) return 1;
+      if (site.life.generic || share == 1 || site.by_threads()) return 1;
       all = std::max(all, share);
     }
     return all;
@@ -256,10 +276,11 @@ class Rings {
         for (Op const* fetch : ring.sites.front().fetches) {
           Type const& type = fetch->result()->type();
           ring.stage_bytes += transform::stage_bytes(type);
-          ring.tile_bytes += type.elements() * bytes(type.element());
+          if (!fetches_rows(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
         ring.share = shared_by(ring);
+        if (ring.exact() && asked < min_stages(ring)) close_products(ring);
         ring.stages = std::max(asked, min_stages(ring));
         if (!ring.exact()) shrink(ring);
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
@@ -335,7 +356,8 @@ class Rings {
     std::int64_t const needed = ring.stages * ring.stage_bytes;
     if (needed <= context_.target.shared) return true;
     std::vector<std::string> names;
-    for (Op const* fetch : ring.sites.front().fetches) names.push_back("%" + base_name(*fetch, "tile"));
+    for (Op const* fetch : ring.sites.front().fetches)
+      names.push_back(analysis::name_of_memory(ir::tensor_of(*fetch->in<ir::FetchOp>("map"))));
     return refuse(*ring.sites.front().fetches.front(),
                   std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
                       support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
@@ -391,10 +413,15 @@ class Rings {
     prefetch_maps(builder, first);
     for (Home const& home : homes_)
       for (Ring const& ring : home.rings) {
-        builder.op(ir::MbarrierInitOp{}, {ring.full}, {});
+        builder.op(ir::make_op<ir::MbarrierInitOp>(arrivals(ring.sites.front())), {ring.full}, {});
         if (ring.empty != nullptr)
           builder.op(ir::make_op<ir::MbarrierInitOp>(function_.warps * ring.share), {ring.empty}, {});
       }
+  }
+
+  /// Counts the arrivals of a fill: of the lane that starts copies, and of the threads that copy rows.
+  [[nodiscard]] std::int64_t arrivals(Site const& site) const {
+    return (site.by_engine() ? 1 : 0) + (site.by_threads() ? function_.warps * context_.target.lanes : 0);
   }
 
   /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand behind `first`.
@@ -552,7 +579,17 @@ class Rings {
     ir::Builder reader = ir::Builder::before(waits);
     reader.set_where(waits.where());
     reader.op(ir::MbarrierWaitOp{}, {full, at.turn}, {});
-    for (std::size_t i = 0; i < site.fetches.size(); ++i) ir::replace(*site.fetches[i], stages[i]);
+    // cp.async writes through the generic proxy, and its threads have gone on: whoever has waited fences.
+    if (std::any_of(site.fetches.begin(), site.fetches.end(), rows_for_tensor_cores)) {
+      ir::FenceProxyAsyncOp fence;
+      fence.space = ir::FenceSpace::shared;
+      reader.op(fence, {}, {});
+    }
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      for (Value* index : site.fetches[i]->all<ir::FetchOp>("offsets"))
+        if (index->type().is_tile()) indices_.push_back(index);
+      ir::replace(*site.fetches[i], stages[i]);
+    }
   }
 
   /// Finds the first of the wgmma fences that stand right before a reader: a wait between fence and product makes ptxas
@@ -570,6 +607,7 @@ class Rings {
 
   void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
             std::vector<Value*> const& stages) {
+    if (site.by_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
     ir::ElectOp filling;
     filling.role = ir::Role::producer;
     filling.ring = ring.number;
@@ -577,13 +615,87 @@ class Rings {
     Op& elect = builder.op(filling, {}, {});
     ir::Builder inside(elect.add_block());
     inside.set_where(elect.where());
-    if (ring.empty != nullptr) {
-      Value* const empty = barrier_of(inside, ring.empty, at.stage);
-      inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
+    wait_for_readers(inside, ring, at);
+    copy_boxes(inside, ring, site, full, stages);
+    inside.op(ir::YieldOp{}, {}, {});
+  }
+
+  /// Lets all threads copy rows; one of their lanes starts the copies of other tiles.
+  void fill_by_threads(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
+                       std::vector<Value*> const& stages) {
+    std::vector<std::vector<Value*>> copies;  // operands
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Op const& fetch = *site.fetches[i];
+      if (!fetches_rows(fetch)) continue;
+      Type const& tile = fetch.result()->type();
+      layout::Layout const& chunks = chunk_layout(tile);
+      RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
+      std::vector<Value*>& operands = copies.emplace_back();
+      operands = {fetch.in<ir::FetchOp>("map"), stages[i]};
+      for (Value* index : fetch.all<ir::FetchOp>("offsets")) {
+        Value* const placed = places.of(*index);
+        if (placed == nullptr) {
+          refuse(fetch, "rows at indices that follow from " + places.unknown());
+          return;
+        }
+        operands.push_back(placed);
+      }
     }
+    ir::FillOp filling;
+    filling.ring = ring.number;
+    filling.stages = ring.stages;
+    Op& all = builder.op(filling, {}, {});
+    ir::Builder inside(all.add_block());
+    inside.set_where(all.where());
+    wait_for_readers(inside, ring, at);
+    if (site.by_engine()) {
+      Op& elect = inside.op(ir::ElectOp{}, {}, {});
+      ir::Builder lane(elect.add_block());
+      lane.set_where(elect.where());
+      copy_boxes(lane, ring, site, full, stages);
+      lane.op(ir::YieldOp{}, {}, {});
+    }
+    for (std::vector<Value*>& operands : copies) {
+      Type const& tile = operands[1]->type();
+      ir::CpAsyncGatherOp copy;
+      copy.vector = chunk_bytes / bytes(tile.element());
+      layout::Layout const& chunks = chunk_layout(tile);
+      for (std::size_t i = 2; i < operands.size(); ++i)
+        if (operands[i]->type().is_tile())
+          operands[i] = inside.value(ir::BroadcastOp{}, {operands[i]},
+                                     Type::tile(operands[i]->type().element(), chunks.shape(), &chunks));
+      inside.op(copy, operands, {});
+    }
+    inside.op(ir::CpAsyncArriveOp{}, {full}, {});
+    inside.op(ir::YieldOp{}, {}, {});
+  }
+
+  static constexpr std::int64_t chunk_bytes = 16;
+
+  /// Distributes the chunks of rows: lanes along a row first, so that they read adjacent memory. A thread's rows are
+  /// adjacent, so that it loads their indices at once. At most one warpgroup copies, as producers are.
+  [[nodiscard]] layout::Layout const& chunk_layout(Type const& tile) const {
+    Extents const shape = {tile.shape()[0], tile.shape()[1] * bytes(tile.element()) / chunk_bytes};
+    auto const power_in = [](std::int64_t value) { return value & -value; };
+    std::int64_t const lanes = context_.target.lanes, along = std::min(power_in(shape[1]), lanes);
+    std::int64_t const warps = std::min<std::int64_t>(power_in(function_.warps), context_.target.warps_per_group);
+    std::int64_t const rows = std::max<std::int64_t>(power_in(shape[0]) / (lanes / along * warps), 1);
+    return *layout::Layout::blocked(shape, {rows, 1}, static_cast<int>(warps), {1, 0});
+  }
+
+  static void wait_for_readers(ir::Builder& inside, Ring const& ring, Slot const& at) {
+    if (ring.empty == nullptr) return;
+    Value* const empty = barrier_of(inside, ring.empty, at.stage);
+    inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
+  }
+
+  /// Starts the copies of boxes, in one lane.
+  void copy_boxes(ir::Builder& inside, Ring const& ring, Site const& site, Value* full,
+                  std::vector<Value*> const& stages) {
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.tile_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
+      if (fetches_rows(fetch)) continue;
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};
       std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());
@@ -604,7 +716,6 @@ class Rings {
       }
       inside.op(copy, operands, {});
     }
-    inside.op(ir::YieldOp{}, {}, {});
   }
 
   /// Arrives once per warp at the stage's empty mbarrier, behind the last reader of site i's stage.
@@ -667,7 +778,9 @@ class Rings {
   ir::Function& function_;
   PassContext& context_;
   std::vector<Home> homes_;
-  Value* rank_ = nullptr;  ///< of the CTA in its cluster; null: no ring is shared
+  std::map<layout::Layout const*, RowPlaces> places_;  ///< of indices, by the layout of the chunks
+  std::vector<Value*> indices_;                        ///< of rows, as they were before
+  Value* rank_ = nullptr;                              ///< of the CTA in its cluster; null: no ring is shared
   bool erased_ = false;
 };
 

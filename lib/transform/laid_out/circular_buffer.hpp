@@ -31,7 +31,8 @@ namespace tegula::transform {
 /// - the loop's `stages`, at most its iterations where their number is known;
 /// - without `stages`, as many as its `distance` needs;
 /// - up to 4 in innermost loops, as far as shared memory allows, and 1 in loops around those;
-/// - at least 2 where the next iteration releases a stage, which it does behind its own copy.
+/// - at least 2 where the next iteration releases a stage, which it does behind its own copy. A loop that asks for
+///   exactly 1 waits for its products in their own iteration.
 ///
 /// If two stages do not fit, and the kernel did not request them, the iteration waits for its own products and uses
 /// one. Stages that do not fit are refused.
@@ -41,8 +42,20 @@ namespace tegula::transform {
 /// releases its stage to every CTA, so an empty mbarrier awaits N times the warps. CTAs stay until all have released.
 /// If some site of a ring has no such fetch, or ordinary loads read it, each CTA fetches the ring's tiles for itself.
 ///
-/// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =
-/// consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
+/// Rows: a fetch from a tensor takes rows at indices, which threads copy. Then all threads fill the stage, and one lane
+/// of them starts the copies of its other tiles. Indices are computed again for the threads that copy (row_places.hpp).
+///
+///   fill {ring = 1, stages = 3} {
+///     mbarrier_wait %empty[use mod S], use div S xor 1
+///     elect { mbarrier_expect %full[use mod S] ..., tma_load ... }
+///     cp_async_gather %A, %ring[use mod S], %rows, %k {vector = 8}
+///     cp_async_arrive %full[use mod S]
+///   }
+///   mbarrier_wait %full[use mod S], use div S
+///   fence_proxy_async
+///
+/// Rings are numbered from 1 in `ring` of their regions: `role = producer`, or `fill`, fills one of `stages` stages,
+/// `role = consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
 ///
 /// Mbarriers are initialised and fenced before the first op with an effect (`region = pre_prologue`), and live to the
 /// end of the kernel. Nothing reuses their few bytes, so a post-epilogue that invalidated them would only cost a

@@ -7,6 +7,7 @@
 #include "ir/kept_bits.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -60,7 +61,7 @@ bool rewrite(Op& quotient) {
 }  // namespace
 
 PassResult share_reciprocals(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || context.options.exact) return PassResult::unchanged;
+  if (!function.is_kernel() || !has_products_or_copies(function) || context.options.exact) return PassResult::unchanged;
   std::vector<Op*> quotients;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::DivOp>()) quotients.push_back(&op);

@@ -14,8 +14,9 @@ namespace tegula::transform {
 ///                                                               %c = cast %q : tile<128x128xbf16>
 ///
 /// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits. A reciprocal that has
-/// fewer digits, or is 0 or infinite, is not used. With exact arithmetic none is. Quotients that are kept in f32 stay.
-/// Needs: layouts. Leaves: no promise.
+/// fewer digits, or is 0 or infinite, is not used. With exact arithmetic none is. Quotients that are kept in f32 stay,
+/// and those of kernels without products and copies, which wait for memory longer than for a division. Needs: layouts.
+/// Leaves: no promise.
 ///
 /// Order: free behind sink-reductions.
 PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);

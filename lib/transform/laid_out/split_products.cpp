@@ -1,6 +1,7 @@
 #include "transform/laid_out/split_products.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "layout/layout.hpp"
 #include "transform/common/loop_regions.hpp"
 #include "transform/common/ring_lifetimes.hpp"
+#include "transform/laid_out/column_shares.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -88,12 +90,19 @@ class Split {
     // A warp that only holds copies sends nothing, so the CTA that adds the parts would not wait for it.
     for (Value const* sum : sums_)
       if (sum->type().layout()->free_bits(layout::Dim::warp) != 0) return "several warps hold copies of its sum";
+    if (std::string error = find_tail(); !error.empty()) return error;
     std::int64_t bytes = 0;
-    for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
-    if (bytes > analysis::max_part_bytes)
-      return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(bytes) + " bytes, above " +
+    for (Value const* sum : sums_) bytes += part_bytes(*sum);
+    std::int64_t const others = bytes * (ctas_ - 1);
+    if (others <= analysis::max_part_bytes) return {};  // one CTA adds them; the others go on with their next tiles
+    auto const too_many = [&](std::int64_t count) {
+      return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(count) + " bytes, above " +
              std::to_string(analysis::max_part_bytes);
-    return find_tail();
+    };
+    if (others / ctas_ > analysis::max_part_bytes) return too_many(others / ctas_) + ", shared by columns";
+    shares_.emplace(sums_, tail_, ctas_);
+    std::string const whole = shares_->find();
+    return whole.empty() ? "" : too_many(others) + ", and " + whole;
   }
 
   void rewrite() {
@@ -108,6 +117,8 @@ class Split {
  private:
   // ---- find
 
+  /// Gives the type of what one CTA hands to another.
+  [[nodiscard]] Type const& part_of(Value const& sum) const { return shares_ ? shares_->share_of(sum) : sum.type(); }
   static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
 
   /// Finds the loop-carried sums, as values behind the loop.
@@ -255,11 +266,11 @@ class Split {
     first_ = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {rank_, builder.index(0)},
                            Type::scalar(Element::boolean));
     for (Value const* sum : sums_) {
-      Extents shape = sum->type().shape();
+      Type const& part = part_of(*sum);
+      Extents shape = part.shape();
       shape.insert(0, ctas_ - 1);
-      Value* const buffer =
-          builder.value(ir::make_op<ir::BufferAllocOp>(part_alignment), {},
-                        Type::shared(sum->type().element(), shape, part_layout(*sum->type().layout(), ctas_ - 1)));
+      Value* const buffer = builder.value(ir::make_op<ir::BufferAllocOp>(part_alignment), {},
+                                          Type::shared(part.element(), shape, part_layout(*part.layout(), ctas_ - 1)));
       buffer->set_name("parts");
       parts_.push_back(buffer);
     }
@@ -272,7 +283,8 @@ class Split {
     empty_ = barrier("empty_parts");
     elected(builder, ir::LoopRegion::pre_prologue, [&](ir::Builder& inside) {
       inside.op(ir::MbarrierInitOp{}, {full_}, {});
-      inside.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {empty_}, {});
+      std::int64_t const readers = shares_ ? ctas_ : 1;
+      inside.op(ir::make_op<ir::MbarrierInitOp>(readers * function_.warps), {empty_}, {});
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
     builder.op(ir::ClusterArriveOp{}, {}, {});
@@ -321,6 +333,7 @@ class Split {
     return count_uses([&](Value* use) -> Op& {
       ir::Builder builder = ir::Builder::after(*done_);
       builder.set_where(loop_->where());
+      if (shares_) return exchange(builder, use);
       Op& branch = builder.op(ir::IfOp{}, {first_}, {});
       ir::Builder first(branch.add_block()), other(branch.add_block());
       first.set_where(loop_->where());
@@ -332,7 +345,7 @@ class Split {
   }
 
   Value* slot(ir::Builder& builder, std::size_t i, Value* number) {
-    Type const& tile = sums_[i]->type();
+    Type const& tile = part_of(*sums_[i]);
     std::vector<Value*> operands = {parts_[i], number};
     for (int axis = 0; axis < tile.rank(); ++axis) operands.push_back(builder.index(0));
     return builder
@@ -340,28 +353,89 @@ class Split {
         .result();
   }
 
-  void take(ir::Builder& builder, Value* use) {
+  /// Hands each other CTA its share of the columns, and goes on with this CTA's. Returns the last op.
+  Op& exchange(ir::Builder& builder, Value* use) {
+    builder.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster),
+               {empty_, builder.same(ir::XorOp{}, {use, builder.index(1)})}, {});
     std::int64_t bytes = 0;
-    for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
+    std::vector<Value*> totals;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      bytes += part_bytes(*sums_[i]) / ctas_ * (ctas_ - 1);
+      totals.push_back(hand_shares(builder, i));
+    }
+    await_parts(builder, use, bytes);
+    for (std::size_t i = 0; i < sums_.size(); ++i) totals[i] = add_parts(builder, i, totals[i]);
+    Op& last = release(builder, 0);
+    shares_->rewrite(totals, *rank_);
+    return last;
+  }
+
+  /// Hands each other CTA its share of a sum. Returns this CTA's own share, which stays in registers.
+  Value* hand_shares(ir::Builder& builder, std::size_t i) {
+    Type const& share = part_of(*sums_[i]);
+    auto const columns_of = [&](ir::Builder& at, std::int64_t peer) {
+      ir::ExtractOp columns;
+      for (int axis = 0; axis < share.rank(); ++axis)
+        columns.offsets.push_back(axis + 1 == share.rank() ? peer * share.shape()[axis] : 0);
+      return at.value(columns, {sums_[i]}, share);
+    };
+    Value* own = columns_of(builder, 0);
+    for (std::int64_t peer = 0; peer < ctas_; ++peer) {
+      Value* const number = builder.index(peer);
+      Value* const is_own =
+          builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {rank_, number}, Type::scalar(Element::boolean));
+      Op& branch = builder.op(ir::IfOp{}, {is_own}, {share});
+      ir::Builder mine(branch.add_block()), other(branch.add_block());
+      mine.set_where(loop_->where());
+      other.set_where(loop_->where());
+      mine.op(ir::YieldOp{}, {peer == 0 ? own : columns_of(mine, peer)}, {});
+      // The slots of a CTA are those of the other ranks, in their order.
+      Value* const above =
+          other.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {rank_, number}, Type::scalar(Element::boolean));
+      Value* const before = other.same(ir::SubOp{}, {rank_, other.index(1)});
+      Value* const place = other.value(ir::SelectOp{}, {above, before, rank_}, Type::index());
+      other.op(ir::PeerStoreOp{}, {slot(other, i, place), columns_of(other, peer), full_, number}, {});
+      other.op(ir::YieldOp{}, {own}, {});
+      own = branch.result();
+    }
+    return own;
+  }
+
+  /// Adds the parts of the other CTAs to a sum, in the order of their ranks.
+  Value* add_parts(ir::Builder& builder, std::size_t i, Value* total) {
+    for (std::int64_t other = 0; other + 1 < ctas_; ++other) {
+      Value* const part = builder.value(ir::BufferLoadOp{}, {slot(builder, i, builder.index(other))}, total->type());
+      total = builder.same(ir::AddOp{}, {total, part});
+    }
+    return total;
+  }
+
+  /// Waits until all parts are here.
+  void await_parts(ir::Builder& builder, Value* use, std::int64_t bytes) {
     elected(builder, ir::LoopRegion::none,
             [&](ir::Builder& lane) { lane.op(ir::make_op<ir::MbarrierExpectOp>(bytes), {full_}, {}); });
     builder.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster), {full_, use}, {});
-    std::vector<Value*> totals;
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      Value* total = sums_[i];
-      for (std::int64_t peer = 1; peer < ctas_; ++peer) {
-        Value* const part =
-            builder.value(ir::BufferLoadOp{}, {slot(builder, i, builder.index(peer - 1))}, sums_[i]->type());
-        total = builder.same(ir::AddOp{}, {total, part});
-      }
-      totals.push_back(total);
-    }
+  }
+
+  /// Says to the CTAs from `first` on that their slots are free again.
+  Op& release(ir::Builder& builder, std::int64_t first) {
     // The arrive of one lane releases the reads of all lanes.
     builder.op(ir::WarpBarrierOp{}, {}, {});
-    Op& release = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
-    ir::Builder lane(release.add_block());
-    for (std::int64_t peer = 1; peer < ctas_; ++peer) lane.op(ir::MbarrierArriveOp{}, {empty_, lane.index(peer)}, {});
+    Op& elect = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    ir::Builder lane(elect.add_block());
+    for (std::int64_t peer = first; peer < ctas_; ++peer)
+      lane.op(ir::MbarrierArriveOp{}, {empty_, lane.index(peer)}, {});
     lane.op(ir::YieldOp{}, {}, {});
+    return elect;
+  }
+
+  void take(ir::Builder& builder, Value* use) {
+    std::int64_t bytes = 0;
+    for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
+    await_parts(builder, use, bytes);
+    std::vector<Value*> totals;
+    for (std::size_t i = 0; i < sums_.size(); ++i) totals.push_back(add_parts(builder, i, sums_[i]));
+    release(builder, 1);
     Op& yield = builder.op(ir::YieldOp{}, {}, {});
     for (Op* op : tail_) op->move_before(yield);
     for (Op* op : tail_) {
@@ -386,10 +460,15 @@ class Split {
     builder.op(ir::YieldOp{}, {}, {});
   }
 
-  /// Keeps a CTA until the first one has read its last part, and arrived here to say so.
+  /// Keeps a CTA until those that take its parts have read the last one, and arrived here to say so.
   void end(Value* uses) {
     ir::Builder builder = ir::Builder::before(function_.body().back());
     builder.set_where(loop_->where());
+    if (shares_) {
+      builder.op(ir::make_op<ir::MbarrierWaitOp>(ir::MemoryScope::cluster),
+                 {empty_, builder.same(ir::XorOp{}, {uses, builder.index(1)})}, {});
+      return;
+    }
     Op& branch = builder.op(ir::IfOp{}, {first_}, {});
     ir::Builder(branch.add_block()).op(ir::YieldOp{}, {}, {});
     ir::Builder other(branch.add_block());
@@ -402,15 +481,16 @@ class Split {
   ir::Function& function_;
   std::int64_t ctas_;
   Op* loop_ = nullptr;
-  Op* done_ = nullptr;        ///< behind it the sums are tiles
-  std::vector<Value*> sums_;  ///< behind the loop
-  std::vector<Op*> tail_;     ///< the ops behind the loop, for the first CTA alone
-  std::vector<Op*> before_;   ///< ops that must stand in the kernel's body
+  Op* done_ = nullptr;                  ///< behind it the sums are tiles
+  std::vector<Value*> sums_;            ///< behind the loop
+  std::vector<Op*> tail_;               ///< the ops behind the loop: for the first CTA alone, or for shares
+  std::vector<Op*> before_;             ///< ops that must stand in the kernel's body
+  std::optional<ColumnShares> shares_;  ///< of the columns, if each CTA goes on with its own
   Value* rank_ = nullptr;
   Value* first_ = nullptr;
   std::vector<Value*> parts_;  ///< per sum: a slot for each other rank
   Value* full_ = nullptr;      ///< counts the bytes of all parts
-  Value* empty_ = nullptr;     ///< of each other rank: the first one's warps arrive
+  Value* empty_ = nullptr;     ///< the warps of each CTA that takes this one's parts arrive
 };
 
 }  // namespace

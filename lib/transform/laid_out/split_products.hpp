@@ -5,8 +5,10 @@
 
 namespace tegula::transform {
 
-/// Shares each tile among CompileOptions::split CTAs (2, 4 or 8) of a cluster, for kernels with few tiles. Every CTA
-/// runs its part of the loop. The partial sums meet in the first CTA's shared memory, and only that CTA goes on.
+/// Shares each tile among CompileOptions::split CTAs (2 to 8) of a cluster, for kernels with few tiles. Every CTA
+/// runs its part of the loop. The partial sums meet in the first CTA's shared memory, and only that CTA goes on: the
+/// others run ahead with their next tiles. Where all parts take more than 64 KiB, each CTA adds and stores its share of
+/// the columns instead (column_shares.hpp): it hands each other one its share of them, as below, and keeps its own.
 ///
 ///   before: %acc = for %k = 0 to %n { ... product ... }
 ///           store %C, %acc, %i, %j
@@ -33,11 +35,11 @@ namespace tegula::transform {
 /// - all its products are in one loop;
 /// - the loop carries their accumulators, which start at zero, and nothing else;
 /// - the kernel stores nothing before the loop;
-/// - the parts take at most 64 KiB.
+/// - the parts take at most 64 KiB, or those of one CTA's share do, and the columns can be shared.
 ///
 /// Other kernels stay as they are, with a remark. Needs: layouts.
 ///
-/// Order: free behind share-reciprocals.
+/// Order: free behind share-items, whose exchange is one of warps.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

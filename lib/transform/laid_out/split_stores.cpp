@@ -18,6 +18,7 @@
 #include "layout/shared_layouts.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
+#include "tegula/target/tma_rules.hpp"
 #include "transform/common/named_barriers.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 #include "transform/common/tensor_maps.hpp"
@@ -217,18 +218,21 @@ class Split {
     cut.apart = apart;
     cut.element = sent.element();
     if (!find_product(cut, sent)) return std::nullopt;
-    for (int const swizzle : {128, 64, 32}) {
+    for (int const swizzle : {128, 64, 32, 0}) {
       cut.swizzle = swizzle;
       if (!(cut.transposed ? cut_columns(cut) : cut_rows(cut))) continue;
       if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room)) continue;
       if (cut.bytes(size) > room) cut.max = 1;
       if (cut.bytes(size) > room) return std::nullopt;
-      cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
-      cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
+      auto const laid_out = [&](Extents const& shape) {
+        return swizzle == 0 ? layout::dense_layout(shape) : layout::swizzled_layout(shape, size, swizzle, why);
+      };
+      cut.memory = laid_out(cut.chunk);
+      cut.staging = laid_out({cut.buffers(), cut.chunk[0], cut.chunk[1]});
       auto const box = target::box_of_rows(sent.shape(), cut.own[0]);
       if (cut.fragment == nullptr || cut.memory == nullptr || cut.staging == nullptr || !box) return std::nullopt;
       cut.box = *box;
-      cut.box[cut.box.size() - 1] = swizzle / size;
+      cut.box[cut.box.size() - 1] = swizzle == 0 ? cut.own[1] : swizzle / size;
       return cut;
     }
     return std::nullopt;
@@ -258,12 +262,16 @@ class Split {
     return false;
   }
 
-  /// Takes the rows of one round of the warps, and from each warpgroup the columns of a swizzled row.
+  /// Takes the rows of one round of the warps, and from each warpgroup the columns of a swizzled row; without a swizzle
+  /// all its columns. Rows of an odd number of 16 bytes have no bank conflicts by themselves.
   bool cut_rows(Cut& cut) const {
     std::string why;
     Extents const& tile = cut.tile.shape();
-    std::int64_t const columns = cut.swizzle / bytes(cut.element), round = rows_per_warp * cut.grid.rows;
-    if (tile.back() % columns != 0) return false;
+    int const size = bytes(cut.element);
+    std::int64_t const columns = cut.swizzle == 0 ? tile.back() : cut.swizzle / size;
+    std::int64_t const round = rows_per_warp * cut.grid.rows;
+    if (tile.back() % columns != 0 || columns * size % tma_rule::step_bytes != 0) return false;
+    if (columns > tma_rule::max_box_extent) return false;
     cut.chunk = {rows_per_warp * function_.warps, columns};
     cut.own = {rows_per_warpgroup, columns};
     cut.rows = tile[0] / round;
@@ -283,7 +291,7 @@ class Split {
     std::string why;
     Extents const& tile = cut.tile.shape();
     std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(cut.element);
-    if (rows_per_warpgroup * size % cut.swizzle != 0) return false;
+    if (cut.swizzle == 0 || rows_per_warpgroup * size % cut.swizzle != 0) return false;
     std::int64_t rows = tile[0];
     while (rows % (2 * pattern_rows) == 0 && max_buffers * rows * columns * size > max_staging) rows /= 2;
     if (rows % pattern_rows != 0) return false;

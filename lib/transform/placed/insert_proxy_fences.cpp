@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/hazards.hpp"
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
@@ -45,9 +46,11 @@ bool insert(Op const& handed_over_at, ir::Space space, std::vector<Op*>& fences)
 
 }  // namespace
 
-PassResult insert_proxy_fences(ir::Function& function, AnalysisCache&, PassContext&) {
-  analysis::Uniformity const uniformity(*function.parent()), replicas(*function.parent(), true);
-  analysis::Hazards hazards(function, uniformity, replicas);
+PassResult insert_proxy_fences(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  bool any = false;
+  ir::walk(function, [&](Op const& op) { any = any || ir::is_asynchronous(op) || op.is<ir::CallOp>(); });
+  if (!any) return PassResult::unchanged;
+  analysis::Hazards hazards(function, analyses.uniformity(), analyses.replica_uniformity());
   std::vector<Op*> fences;
   bool changed = false;
   while (auto const missing = hazards.first_without_fence()) {

@@ -97,21 +97,25 @@ bool give_turns(Block& partition, std::int64_t groups, NamedBarriers& names, ana
 
 }  // namespace
 
-PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
   TargetInfo const& target = context.target;
   if (!function.is_kernel()) return PassResult::unchanged;
+  std::vector<Op*> splits;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::WarpSpecializeOp>()) splits.push_back(&op);
+  });
+  if (splits.empty()) return PassResult::unchanged;
   NamedBarriers names(function);
   bool changed = false;
-  analysis::Uniformity const uniformity(*function.parent());
-  ir::walk(function, [&](Op& op) {
-    if (!op.is<ir::WarpSpecializeOp>()) return;
-    auto const& roles = op.as<ir::WarpSpecializeOp>();
-    for (int i = 0; i < op.block_count(); ++i) {
+  for (Op* op : splits) {
+    auto const& roles = op->as<ir::WarpSpecializeOp>();
+    for (int i = 0; i < op->block_count(); ++i) {
       std::int64_t const warps = roles.warps[i];
       if (roles.replicas[i] != 1 || warps % target.warps_per_group != 0 || warps == target.warps_per_group) continue;
-      changed = give_turns(op.block(i), warps / target.warps_per_group, names, uniformity, target) || changed;
+      changed =
+          give_turns(op->block(i), warps / target.warps_per_group, names, analyses.uniformity(), target) || changed;
     }
-  });
+  }
   return result_of(changed);
 }
 

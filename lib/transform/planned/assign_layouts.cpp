@@ -19,6 +19,7 @@
 #include "layout/parts.hpp"
 #include "layout/shared_access.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/common/fetches.hpp"
 #include "transform/common/global_accesses.hpp"
 #include "transform/common/kernel_plan.hpp"
 #include "transform/common/ring_lifetimes.hpp"
@@ -193,34 +194,50 @@ class Assignment {
   }
 
   void collect() {
+    join_values();
+    make_groups();
+    note_uses();
+  }
+
+  /// Numbers all tiles, and joins those that must have one layout.
+  void join_values() {
     auto const see = [&](Value* value) {
       if (value->type().is_tile()) number_of(value);
     };
     for (int i = 0; i < function_.parameter_count(); ++i) see(function_.parameter(i));
     ir::walk_pre_order(function_, [&](Op& op) {
       for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
-      if (op.is(ir::Family::elementwise)) {
-        for (Value* operand : op.operands()) join(op.result(), operand);
-      } else if (op.info().has(ir::one_layout)) {
-        std::vector<Value*> tiles;
-        for (Value* operand : op.operands())
-          if (operand->type().is_tile()) tiles.push_back(operand);
-        for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
-        for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
-      } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
-        ir::Loop const loop(op);
-        for (int k = 0; k < loop.count(); ++k) {
-          join(loop.result(k), loop.init(k));
-          join(loop.result(k), loop.carried(k));
-          join(loop.result(k), loop.yielded(k));
-        }
-      } else if (op.is<ir::IfOp>()) {
-        for (int i = 0; i < op.result_count(); ++i)
-          for (int branch = 0; branch < op.block_count(); ++branch)
-            join(op.result(i), op.block(branch).back().in<ir::YieldOp>("values", i));
-      }
+      join_around(op);
       return ir::Walk::advance;
     });
+  }
+
+  /// Joins the tiles of an op that have one layout.
+  void join_around(Op& op) {
+    if (op.is(ir::Family::elementwise)) {
+      for (Value* operand : op.operands()) join(op.result(), operand);
+    } else if (op.info().has(ir::one_layout)) {
+      std::vector<Value*> tiles;
+      for (Value* operand : op.operands())
+        if (operand->type().is_tile()) tiles.push_back(operand);
+      for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
+      for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
+    } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
+      ir::Loop const loop(op);
+      for (int k = 0; k < loop.count(); ++k) {
+        join(loop.result(k), loop.init(k));
+        join(loop.result(k), loop.carried(k));
+        join(loop.result(k), loop.yielded(k));
+      }
+    } else if (op.is<ir::IfOp>()) {
+      for (int i = 0; i < op.result_count(); ++i)
+        for (int branch = 0; branch < op.block_count(); ++branch)
+          join(op.result(i), op.block(branch).back().in<ir::YieldOp>("values", i));
+    }
+  }
+
+  /// Makes a group of the tiles that were joined.
+  void make_groups() {
     std::map<int, std::size_t> index;
     for (Value* value : order_) {
       int const root = find(numbers_.at(value));
@@ -231,6 +248,10 @@ class Assignment {
       groups_[at->second].given = value->type().layout() != nullptr;
       group_of_[value] = at->second;
     }
+  }
+
+  /// Notes the ops that have a say in a group's layout.
+  void note_uses() {
     ir::walk_pre_order(function_, [&](Op& op) {
       if (op.is<ir::LoadOp>() && op.result()->type().is_tile()) group(op.result()).accesses.push_back(&op);
       if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
@@ -306,7 +327,20 @@ class Assignment {
   }
 
   Layout const* blocked(Group const& group) const {
-    return blocked(group.values[0]->type(), group.accesses, group.reduced, ir::Order::any, -1, square_of(group));
+    ir::Type const& type = group.values[0]->type();
+    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group));
+  }
+
+  /// Counts the elements of a word if all accesses of a group take single elements, and shared memory gets them: it
+  /// takes words then.
+  std::int64_t words_of(Group const& group) const {
+    constexpr int word_bytes = 4;
+    bool const is_stored = std::any_of(group.values.begin(), group.values.end(), [](Value const* value) {
+      return std::any_of(value->uses().begin(), value->uses().end(),
+                         [](ir::Use const& use) { return use.is<ir::BufferStoreOp>("value"); });
+    });
+    if (!is_stored || wide_access(group.accesses) > 0) return 1;
+    return std::max(word_bytes / bytes(group.values[0]->type().element()), 1);
   }
 
   /// Finds the squares that let an exchange move words: those of a tile that is transposed between two accesses to
@@ -331,10 +365,10 @@ class Assignment {
     return {};
   }
   /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
-  /// along the axis `run`, by default the last.
+  /// along the axis `run`, by default the last; they are `least` or more.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
                         std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
-                        int run = -1, Square square = {}) const {
+                        int run = -1, Square square = {}, std::int64_t least = 1) const {
     int const rank = type.rank();
     if (run < 0) run = rank - 1;
     int const warps = function_.warps;
@@ -347,7 +381,7 @@ class Assignment {
       warps_along.push_back(1);
     }
     std::int64_t width = accesses.empty() ? 4 : wide_access(accesses);
-    width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[run]));
+    width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
     std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);
     std::int64_t side = 1;
     if (square.axis >= 0) {  // a side of two is enough for words, and worth more than the width of an access
@@ -616,7 +650,12 @@ class Assignment {
       ir::Type const& tile = accessed_tile(op)->type();
       if (!tile.is_tile()) return;  // one element, read by all threads
       std::int64_t vector = 1;
-      if (tile.rank() > 0) vector = std::min<std::int64_t>(widest_.at(&op), tile.layout()->contiguous(tile.rank() - 1));
+      if (tile.rank() > 0) {
+        vector = widest_.at(&op);
+        // Indices of rows get the layout of the threads that copy the rows.
+        if (!op.is<ir::LoadOp>() || !leads_to_rows(*op.result()))
+          vector = std::min<std::int64_t>(vector, tile.layout()->contiguous(tile.rank() - 1));
+      }
       vector_of(op) = vector;
     });
   }

@@ -24,9 +24,9 @@ namespace tegula::transform {
 ///   rows, comparisons of them with 0, and the sum of the maximum and their logarithm.
 /// So a reference that the maximum exceeds by at most the slack gives the same result except for rounding. The maximum
 /// is of f32 or f64, and sums have exponents of 8 bits or more. Weights have fewer only where the maximum bounds them:
-/// then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: no-calls. Leaves: no promise.
+/// then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: whole-kernels. Leaves: no promise.
 ///
-/// Order: free behind share-rings, which moves fetches alone.
+/// Order: free behind raise-dots, which moves products and their factors alone.
 PassResult lag_references(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -31,14 +31,45 @@ using layout::Layout;
 
 constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
 
+/// Gives the store to a buffer of its own from which a product reads a view; null: it reads a copied tile.
+Op* store_of(Value const& view) {
+  if (view.defined_by<ir::BufferAllocOp>() == nullptr) return nullptr;
+  for (ir::Use const& use : view.uses())
+    if (use.is<ir::BufferStoreOp>("destination")) return use.user;
+  return nullptr;
+}
+
+/// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
+constexpr int registers_beside = 56;
+
+/// Tells whether all operands of a loop's only product are loaded by the warps: the next ones come while it runs. Each
+/// element of theirs takes a register on its way; sums that have to move would serialise the products (C7514).
+bool loads_beside(Op const& dot, TargetInfo const& target) {
+  int const warps = dot.function()->warps;
+  std::int64_t const elements =
+      dot.lhs()->type().elements() + dot.rhs()->type().elements() + dot.result()->type().elements();
+  if (elements / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
+    return false;
+  for (Value const* operand : {dot.lhs(), dot.rhs()}) {
+    Op const* const store = store_of(*fetched_operand(*operand).view);
+    if (store == nullptr || store->in<ir::BufferStoreOp>("value")->defined_by<ir::LoadOp>() == nullptr) return false;
+  }
+  for (Op const& op : *dot.parent())
+    if (op.block_count() > 0 || (op.is<ir::DotOp>() && &op != &dot)) return false;
+  return true;
+}
+
 /// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
 /// operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
-/// iteration: none then either.
-std::optional<Carry> open_carry(Op const& dot) {
+/// iteration: none then either, unless loads run until that is done.
+std::optional<Carry> open_carry(Op const& dot, TargetInfo const& target) {
+  bool own = false;
   for (Value const* operand : {dot.lhs(), dot.rhs()}) {
     Value const* const view = fetched_operand(*operand).view;
-    if (view == nullptr || view->defined_by<ir::BufferAllocOp>() != nullptr) return std::nullopt;
+    if (view == nullptr) return std::nullopt;
+    own = own || view->defined_by<ir::BufferAllocOp>() != nullptr;
   }
+  if (own && !loads_beside(dot, target)) return std::nullopt;
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
@@ -88,7 +119,7 @@ class Schedule {
         case ir::ProductPath::wgmma:
           if (auto const chain = open_chain(*dot))
             carried_in_turn(*chain);
-          else if (auto const carry = open_carry(*dot))
+          else if (auto const carry = open_carry(*dot, context_.target))
             carried(*dot, *carry);
           else
             waited_for(*dot);
@@ -125,6 +156,9 @@ class Schedule {
     if (right)
       dot.set_operand(dot.position("rhs"), stored_operand(dot, dot.rhs(), stored.right, widest_swizzle_alignment));
     if (!left) return;
+    if (!Factor{dot.lhs()}.is_transpose())
+      return dot.set_operand(dot.position("lhs"),
+                             stored_operand(dot, dot.lhs(), stored.left, widest_swizzle_alignment));
     Op& turned = *dot.lhs()->defining_op();
     Value* const tile = stored_operand(dot, turned.operand(), stored.left, widest_swizzle_alignment);
     ir::Builder builder = ir::Builder::before(dot);
@@ -135,6 +169,7 @@ class Schedule {
   /// Explains why a product cannot go as it states, for plans that stand in a text. Empty: it can.
   [[nodiscard]] std::string why_not_as_planned(Op const& dot) const {
     auto const& plan = dot.as<ir::DotOp>();
+    if (plan.swapped) return "it is to be swapped; swap-operands must come before schedule-dots";
     if (plan.path == ir::ProductPath::lanes) return {};
     if (plan.warps.size() < 2 || plan.warps.size() > 3) return "it states no warps along rows and columns";
     layout::WarpGrid const grid = grid_of(dot);
@@ -245,8 +280,20 @@ class Schedule {
     return commit;
   }
 
+  /// Gives the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
+  static Op* first_store(Loop const& loop, Op const& commit) {
+    for (Op& op : loop.body()) {
+      if (&op == &commit) break;
+      if (!op.is<ir::BufferStoreOp>()) continue;
+      auto const& uses = op.in<ir::BufferStoreOp>("destination")->uses();
+      if (std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::WgmmaOp>(); }))
+        return &op;
+    }
+    return nullptr;
+  }
+
   /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
-  /// iteration before, behind it for all.
+  /// iteration before, where their operands are written again or behind the products of this one; behind it for all.
   static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
     ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(groups.front().first->where());
@@ -258,9 +305,11 @@ class Schedule {
     }
     Op& fence = before.op(ir::WgmmaFenceOp{}, starts, started);
     for (std::size_t i = 0; i < groups.size(); ++i) loop.set_init(groups[i].second, fence.result(static_cast<int>(i)));
-    ir::Builder inside = ir::Builder::after(*groups.back().first);
+    Op* const store = first_store(loop, *groups.back().first);
+    ir::Builder inside = store != nullptr ? ir::Builder::before(*store) : ir::Builder::after(*groups.back().first);
     inside.set_where(groups.back().first->where());
-    inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});
+    std::int64_t const open_groups = store != nullptr ? 0 : static_cast<std::int64_t>(groups.size());
+    inside.op(ir::make_op<ir::WgmmaWaitOp>(open_groups), {}, {});
     ir::Builder behind = ir::Builder::after(loop.op());
     behind.set_where(groups.back().first->where());
     std::vector<Value*> open;

@@ -32,7 +32,9 @@ namespace tegula::transform {
 /// registers in the layout wgmma_a. A computed operand is stored to a buffer of its own where the plan says so,
 /// swizzled as wgmma reads it. Its product is waited for in the same iteration. Tiles without a layout meet those of
 /// products at convert_layout. By the plan a product becomes an mma of registers, warp by warp, or multiply-adds of
-/// lanes, an element of K at a time. Needs: no-calls, planned-dots. Leaves: no-dots.
+/// lanes, an element of K at a time. Needs: whole-kernels, planned-dots. Leaves: no-dots.
+///
+/// Order: free behind narrow-masks.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

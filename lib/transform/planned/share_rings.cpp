@@ -33,14 +33,15 @@ OwnFetch own_fetch(Op const& dot, Value const& operand) {
   }
 }
 
-/// Gives the fetches of one operand of a chain's products. Empty: not all are fetches of one type, or they share
-/// already.
+/// Gives the fetches of one operand of a chain's products. Empty: not all are fetches of one type, by the TMA engine or
+/// by threads, or they share already.
 std::vector<OwnFetch> fetches_of(DotChain const& chain, char const* operand) {
   std::vector<OwnFetch> found;
   for (Op const* dot : chain.dots) {
     found.push_back(own_fetch(*dot, *dot->in(operand)));
     Op const* const fetch = found.back().fetch;
     if (fetch == nullptr || fetch->as<ir::FetchOp>().ring != 0 ||
+        fetches_rows(*fetch) != fetches_rows(*found.front().fetch) ||
         fetch->result()->type() != found.front().fetch->result()->type())
       return {};
   }

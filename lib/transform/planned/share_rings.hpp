@@ -13,8 +13,8 @@ namespace tegula::transform {
 ///           %s1 = dot %x1, %w1, %s0                                      %w1 = fetch %W, 1, %c {ring = 1}
 ///           yield %s1                                                    %s1 = dot %x1, %w1, %s0
 ///
-/// Only for fetches of one type, each read by its product alone, and for sums that the loop carries. Needs: no-calls.
-/// Leaves: no promise.
+/// Only for fetches of one type, each read by its product alone, and for sums that the loop carries. Needs:
+/// whole-kernels. Leaves: no promise.
 PassResult share_rings(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

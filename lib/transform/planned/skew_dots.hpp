@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Moves a loop's product into the next iteration, behind that iteration's first product. The product must read the
-/// result of another product of its iteration and only add to a loop-carried value.
+/// Moves a loop's products that are `late` into the next iteration, behind that iteration's first product. They read
+/// the results of other products of their iteration and only add to loop-carried values.
 ///
 ///   before: %r = for %i = %lo to %hi ... carry (%o = %zero, ...) {
 ///             %s = dot %q, %k_i, %none                 first product
@@ -31,12 +31,7 @@ namespace tegula::transform {
 /// carried. Scalars that follow from the index alone are computed again. Fetches become several of one ring. Fetches
 /// before the loop that only it reads move to their first reader.
 ///
-/// Leaves two kinds of loops as they are:
-/// - those whose products' results would fill the registers;
-/// - those in which both stages read one copied tile (as k and as trans(k)): its stage is released in its own
-///   iteration.
-///
-/// Needs: no-calls. Leaves: no promise.
+/// Needs: whole-kernels. Leaves: no promise.
 PassResult skew_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -124,12 +124,6 @@ void exchange_sides(Site& site) {
   site.edited = true;
 }
 
-Predicate inverse(Predicate predicate) {
-  static constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
-                                        Predicate::gt, Predicate::le, Predicate::lt};
-  return table[static_cast<int>(predicate)];
-}
-
 Value* compare(Site& site) {
   Element const element = site.lhs()->type().element();
   auto& predicate = site.op.as<ir::CompareOp>().predicate;
@@ -200,7 +194,7 @@ Value* invert(Site& site) {
       !is_float(compared->lhs()->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
   if (!total) return nullptr;
   return site.builder
-      .op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->lhs(), compared->rhs()}, {site.type()})
+      .op(ir::make_op<ir::CompareOp>(negated(predicate)), {compared->lhs(), compared->rhs()}, {site.type()})
       .result();
 }
 

@@ -25,7 +25,7 @@ struct Site {
 /// Simplifies constants, integer and float identities, comparisons, selections and conversions.
 ir::Value* arithmetic(Site& site);
 /// Simplifies elementwise ops on splats and broadcasts, and splat, broadcast, expand_dims, squeeze, trans, iota,
-/// reduce.
+/// reduce, item, item_at.
 ir::Value* shape(Site& site);
 /// Simplifies for, if and require. Returns true if it changed or erased the op.
 bool control(ir::Op& op);

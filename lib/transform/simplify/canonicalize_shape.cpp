@@ -223,6 +223,30 @@ Value* extent(Site& site) {
   return site.builder.value(of_tensor, {view->in("tensor")}, site.type());
 }
 
+/// Gives the only element of a tile that is uniform, or that moves another tile's only element.
+Value* item(Site& site) {
+  Value* const tile = site.operand();
+  if (auto const constant = constant_of(*tile)) return site.builder.constant(*constant, site.type());
+  if (Op* const splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
+  Op* const from = tile->defining_op();
+  bool const moves = from != nullptr && from->info().source != nullptr && from->operand_count() == 1;
+  if (!moves || from->operand()->type().elements() != 1) return nullptr;
+  return site.same_op({from->operand()}, site.type());
+}
+
+/// Gives the element at a known place of a uniform tile, or of a tile of one element.
+Value* item_at(Site& site) {
+  Value* const tile = site.op.in<ir::ItemAtOp>("tile");
+  Extents const& shape = tile->type().shape();
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    auto const place = ir::constant_int(*site.op.in<ir::ItemAtOp>("places", axis));
+    if (!place || *place < 0 || *place >= shape[axis]) return nullptr;
+  }
+  if (auto const constant = constant_of(*tile)) return site.builder.constant(*constant, site.type());
+  if (Op* const splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
+  return shape.product() == 1 ? site.builder.value(ir::ItemOp{}, {tile}, site.type()) : nullptr;
+}
+
 Value* splat(Site& site) {
   auto const constant = constant_of(*site.operand());
   return constant ? site.builder.constant(*constant, site.type()) : nullptr;
@@ -253,7 +277,8 @@ Value* shape(Site& site) {
       on<ir::SqueezeOp>([&] { return unless_uniform(squeeze); }),
       on<ir::TransOp>([&] { return unless_uniform(trans); }),
       on<ir::ReshapeOp>([&] { return unless_uniform(reshape); }),
-      on<ir::ExtractOp>([&] { return unless_uniform(extract); }), on<ir::ReduceOp>([&] { return reduce(site); }));
+      on<ir::ExtractOp>([&] { return unless_uniform(extract); }), on<ir::ReduceOp>([&] { return reduce(site); }),
+      on<ir::ItemOp>([&] { return item(site); }), on<ir::ItemAtOp>([&] { return item_at(site); }));
 }
 
 }  // namespace tegula::transform::rules

@@ -6,6 +6,7 @@
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "ir/elementary.hpp"
+#include "ir/visit_op.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
@@ -174,14 +175,7 @@ Value* expansion_of(bool wide, [[maybe_unused]] TracedFloat const& x, [[maybe_un
 Value* expand(Emitter& emitter, OpKind kind, std::vector<Value*> const& operands) {
   TracedFloat const x{{&emitter, operands.front()}}, y{{&emitter, operands.back()}};
   bool const wide = operands.front()->type().element() == Element::f64;
-  switch (kind) {
-#define TEGULA_OP(name) \
-  case OpKind::name:    \
-    return expansion_of<name>(wide, x, y);
-#include "tegula/ir/ops.def"
-#undef TEGULA_OP
-  }
-  return nullptr;
+  return visit_op(kind, [&](auto type) { return expansion_of<typename decltype(type)::type>(wide, x, y); });
 }
 
 /// Makes `op`, which works on narrow floats, work on f32. Some ops have exact f32 forms (min, abs, compare). The

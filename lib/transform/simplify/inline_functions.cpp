@@ -6,6 +6,7 @@
 #include "ir/inline_call.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/remove_records.hpp"
+#include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -65,6 +66,8 @@ PassResult run(ir::Module& module, bool all) {
 }  // namespace
 
 PassResult inline_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, false); }
-PassResult inline_all_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, true); }
+PassResult inline_device_functions(ir::Module& module, AnalysisCache&, PassContext& context) {
+  return run(module, context.options.persistence == Choice::on || has_products_or_copies(module));
+}
 
 }  // namespace tegula::transform

@@ -13,8 +13,9 @@ namespace tegula::transform {
 /// Order: free behind specialize, whose attributes inlined loops keep.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
-/// Does the same for all calls, for kernels of which passes make rings, roles of warps and products of tensor cores.
-/// Those passes must see loops whole. Leaves: no-calls.
-PassResult inline_all_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
+/// Does the same for kernels of a GPU. No function remains where the kernel has products, loops with stages or a loop
+/// over tiles: passes make rings, roles of warps and products of tensor cores of them, and must see loops whole.
+/// Leaves: whole-kernels.
+PassResult inline_device_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

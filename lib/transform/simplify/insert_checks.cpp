@@ -1,5 +1,6 @@
 #include "transform/simplify/insert_checks.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
@@ -48,7 +49,8 @@ class Maker {
     return b_.constant(ir::make_constant(type.element(), value), type);
   }
   Value* spread(Value* scalar, Type const& type) {
-    return type.is_tile() ? b_.value(ir::SplatOp{}, {scalar}, type.with_element(scalar->type().element())) : scalar;
+    bool const spreads = type.is_tile() && scalar->type().is_scalar();
+    return spreads ? b_.value(ir::SplatOp{}, {scalar}, type.with_element(scalar->type().element())) : scalar;
   }
   Value* cast(Value* value, Element element) {
     return value->type().element() == element ? value
@@ -96,10 +98,10 @@ class Maker {
     return value->type() == type ? value : b_.value(ir::BroadcastOp{}, {value}, type);
   }
 
-  /// Asserts the condition; where it is a scalar, the message shows the values.
+  /// Asserts the condition; where values are given, the message shows these scalars.
   void check(Value* condition, std::string const& message, std::string const& names = {},
              std::vector<Value*> const& values = {}) {
-    bool const shows = condition->type().is_scalar() && !values.empty();
+    bool const shows = !values.empty();
     std::vector<Value*> operands = {condition};
     for (std::int64_t axis = 0; axis < 3; ++axis)
       operands.push_back(b_.value(ir::make_op<ir::BlockIndexOp>(axis), {}, Type::index()));
@@ -151,17 +153,33 @@ void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets,
   }
 }
 
+/// Gives the elements that an index of -1 leaves out, as masks do with one index alone. Null where one index is all.
+Value* left_out(Maker& make, std::vector<Value*> const& indices, Type const& type) {
+  Value* result = nullptr;
+  if (indices.size() == 1) return result;
+  for (Value* index : indices) {
+    Value* const here = make.spread(make.compare(Predicate::eq, index, make.number(-1, index->type())), type);
+    result = result == nullptr ? here : make.either(result, here);
+  }
+  return result;
+}
+
 void check_indices(Op& op) {
   Maker make(Builder::before(op), op);
   Value* const tensor = op.in("tensor");
-  auto const indices = op.all("indices");
+  bool const box = op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().box;
+  std::vector<Value*> indices;
+  for (Value* index : op.all("indices")) indices.push_back(make.cast(index, Element::i64));
+  auto const tile = std::ranges::find_if(indices, [](Value* index) { return index->type().is_tile(); });
+  Type const type = (tile == indices.end() ? indices.front() : *tile)->type();
+  Value* const masked = box ? nullptr : left_out(make, indices, type);
   for (int axis = 0; axis < static_cast<int>(indices.size()); ++axis) {
-    Value* const index = make.cast(indices[static_cast<std::size_t>(axis)], Element::i64);
+    Value* const index = indices[static_cast<std::size_t>(axis)];
     Value* const extent = make.extent(tensor, axis);
-    bool const box = op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().box;
     Value* inside = make.both(make.compare(Predicate::ge, index, make.number(box ? 0 : -1, index->type())),
                               make.compare(Predicate::lt, index, make.spread(extent, index->type())));
     if (box) inside = make.any(inside);
+    if (masked != nullptr) inside = make.either(make.spread(inside, type), masked);
     std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) +
                                 (box ? ": the whole box along axis " : ": an index of axis ") + std::to_string(axis) +
                                 " is outside of " + named(*tensor);
@@ -172,13 +190,28 @@ void check_indices(Op& op) {
   }
 }
 
+void check_places(Op& op) {
+  Maker make(Builder::before(op), op);
+  Extents const& shape = op.in<ir::ItemAtOp>("tile")->type().shape();
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    Value *const place = op.in<ir::ItemAtOp>("places", axis), *const extent = make.number(shape[axis], Type::index());
+    make.check(make.both(make.compare(Predicate::ge, place, make.number(0, Type::index())),
+                         make.compare(Predicate::lt, place, extent)),
+               std::string(of_bounds) + std::string(op.info().mnemonic) + ": the place along axis " +
+                   std::to_string(axis) + " is outside of the tile",
+               "place and extent", {place, extent});
+  }
+}
+
 /// Tells whether the places of an access are checked.
 bool is_access(Op const& op) {
+  if (op.is<ir::ItemAtOp>()) return true;
   if (op.is<ir::LoadOp>()) return op.as<ir::LoadOp>().pad.bits == 0 && !op.as<ir::LoadOp>().stated_pad;
   return (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().may_miss) || ir::has_indices(op);
 }
 
 void check_bounds(Op& op) {
+  if (op.is<ir::ItemAtOp>()) return check_places(op);
   if (ir::has_indices(op)) return check_indices(op);
   Value const& tile = op.is<ir::LoadOp>() ? *op.result() : *op.in("tile");
   check_bounds_of_box(op, op.in("tensor"), op.all("offsets"), tile.type());

@@ -144,10 +144,9 @@ void check_places(ir::Function const& function, std::vector<SharedUser> const& u
 
 }  // namespace
 
-PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult allocate_shared_memory(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
   bool changed = forget_unneeded(function);
-  analysis::Uniformity const uniformity(*function.parent());
-  Liveness const live(function, uniformity);
+  Liveness const live(function, analyses.uniformity());
   auto const& users = live.users();
   if (users.empty()) return result_of(changed);
   if (refuse_calls(users, context.diagnostics)) return result_of(changed);

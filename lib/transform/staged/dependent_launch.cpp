@@ -2,6 +2,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
+#include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -13,7 +14,7 @@ bool touches_global(Op& op) {
     ir::Effects const& effects = at.info().effects;
     return effects.reads(ir::Space::global) || effects.writes(ir::Space::global);
   };
-  bool found = global(op);
+  bool found = global(op) || op.is<ir::CallOp>();
   for (int b = 0; b < op.block_count() && !found; ++b)
     ir::walk(op.block(b), [&](Op& inner) { found = found || global(inner); });
   return found;
@@ -22,7 +23,7 @@ bool touches_global(Op& op) {
 }  // namespace
 
 PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&) {
-  if (!function.is_kernel()) return PassResult::unchanged;
+  if (!function.is_kernel() || !has_products_or_copies(function)) return PassResult::unchanged;
   Op* first = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::LaunchDependentsOp>() || op.is<ir::WaitDependenciesOp>()) return PassResult::unchanged;

@@ -16,7 +16,8 @@ namespace tegula::transform {
 ///
 /// The ops before the wait touch no memory of other kernels: initialisation of mbarriers, prefetches of tensor maps,
 /// index arithmetic. Nor does a barrier, so the pass runs behind the passes that insert barriers. Kernels that do not
-/// touch global memory stay as they are, and so do kernels that contain these ops already. Needs: no-fetches. Leaves:
+/// touch global memory stay as they are, and so do kernels that contain these ops already, and those without products
+/// and copies, which have nothing to prepare. Needs: no-fetches. Leaves:
 /// no promise.
 ///
 /// Order: free behind insert-proxy-fences.

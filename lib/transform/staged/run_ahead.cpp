@@ -7,6 +7,7 @@
 
 #include "analysis/effects.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/viewed.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/fills.hpp"
 #include "transform/common/loop_regions.hpp"
@@ -20,11 +21,10 @@ using ir::Value;
 
 /// Tells whether all readers release the stage that this fills in the iteration that fills it. The ring is then
 /// released once in the loop, at no lag and without a condition.
-bool released_here(ir::ElectOp const& fill, Op const& loop) {
+bool released_here(std::int64_t ring, Op const& loop) {
   int here = 0, elsewhere = 0;
   ir::walk_pre_order(loop.block(), [&](Op& op) {
-    if (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::consumer &&
-        op.as<ir::ElectOp>().ring == fill.ring)
+    if (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::consumer && op.as<ir::ElectOp>().ring == ring)
       (op.as<ir::ElectOp>().lag == 0 && op.parent() == &loop.block() ? here : elsewhere) += 1;
     return ir::Walk::advance;
   });
@@ -57,7 +57,7 @@ std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& f
 /// Counts the fills of a ring in a block: several products of an iteration may take turns with one.
 std::int64_t fills_of_ring(std::int64_t ring, Block const& block) {
   std::int64_t count = 0;
-  for (Op const& op : block) count += fills(op) && op.as<ir::ElectOp>().ring == ring ? 1 : 0;
+  for (Op const& op : block) count += fills(op) && filled_ring(op).ring == ring ? 1 : 0;
   return count;
 }
 
@@ -67,9 +67,9 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   for (Op& op : loop.block()) {
     if (!fills(op)) continue;
     fills_here.push_back(&op);
-    auto const& fill = op.as<ir::ElectOp>();
-    std::int64_t const turns = fill.stages / fills_of_ring(fill.ring, loop.block());  // iterations that the ring holds
-    std::int64_t const max = fill.stages > 1 && released_here(fill, loop) ? turns : turns - 1;
+    auto const [ring, stages] = filled_ring(op);
+    std::int64_t const turns = stages / fills_of_ring(ring, loop.block());  // iterations that the ring holds
+    std::int64_t const max = stages > 1 && released_here(ring, loop) ? turns : turns - 1;
     distance = fills_here.size() == 1 ? max : std::min(distance, max);
   }
   if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
@@ -83,20 +83,9 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   for (Op* fill : fills_here) order.push_back({fill, 0});
   LoopPipeline pipeline(loop, std::move(order));
   if (!pipeline.error().empty()) return false;
-  for (Op* fill : fills_here) {  // no pass moves them again
-    auto& marks = fill->as<ir::ElectOp>();
-    marks.role = ir::Role::none;
-    marks.ring = marks.stages = 0;
-  }
+  for (Op* fill : fills_here) unmark(*fill);  // no pass moves them again
   pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
   return true;
-}
-
-/// Gives the alloc op of an mbarrier or of a view of one.
-Op& array_of(Value const& mbarrier) {
-  Op* op = mbarrier.defining_op();
-  while (op->is<ir::ViewOp>()) op = op->in<ir::ViewOp>("source")->defining_op();
-  return *op;
 }
 
 bool is_empty(Op const& op) {
@@ -134,9 +123,9 @@ std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
-        !sends_to_peers(*op.parent_op()) && op.parent_op()->as<ir::ElectOp>().ring != 0 &&
+        !sends_to_peers(*op.parent_op()) && filled_ring(*op.parent_op()).ring != 0 &&
         !holds_a_loop(*op.parent_op()->parent()))
-      empties.insert(&array_of(*op.in("mbarrier")));
+      empties.insert(ir::viewed(*op.in("mbarrier")).defining_op());
   });
   return empties;
 }
@@ -147,7 +136,7 @@ void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) 
   std::vector<Op*> uses;
   ir::walk(function, [&](Op& op) {
     bool const use = op.is<ir::MbarrierInitOp>() || op.is<ir::MbarrierArriveOp>() || op.is<ir::MbarrierWaitOp>();
-    if (use && empties.count(&array_of(*op.in("mbarrier"))) != 0) uses.push_back(&op);
+    if (use && empties.count(ir::viewed(*op.in("mbarrier")).defining_op()) != 0) uses.push_back(&op);
   });
   for (Op* use : uses) use->is<ir::MbarrierArriveOp>() ? erase_release(*use) : ir::erase_with_operands(*use);
   for (Op* empty : empties)

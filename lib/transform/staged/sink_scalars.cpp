@@ -52,6 +52,21 @@ std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
   return found;
 }
 
+/// Finds the op that sunk scalars stand before: the wait, so that they run beside the last products, if the results go
+/// through shared memory. Threads that store results from registers need these in other registers: ptxas 13.0 copies
+/// them ahead of a wait that does not stand first behind the loop, and serialises the products (C7514).
+Op& place_of(Op& wait) {
+  Op* place = nullptr;
+  bool behind = false, staged = false;
+  ir::walk_pre_order(*wait.parent(), [&](Op& op) {
+    behind = behind || &op == &wait;
+    if (behind && place == nullptr && !op.is<ir::WgmmaWaitOp>()) place = &op;
+    staged = staged || (behind && op.is<ir::BufferStoreOp>());
+    return ir::Walk::advance;
+  });
+  return staged ? wait : *place;
+}
+
 }  // namespace
 
 PassResult sink_scalars(ir::Function& function, AnalysisCache&, PassContext&) {
@@ -61,11 +76,13 @@ PassResult sink_scalars(ir::Function& function, AnalysisCache&, PassContext&) {
     if (op.is<ir::WgmmaWaitOp>() && loop_of(op) != nullptr) waits.push_back(&op);
   });
   bool changed = false;
-  for (Op* wait : waits)
+  for (Op* wait : waits) {
+    Op& place = place_of(*wait);
     for (Op* op : needed_behind(*loop_of(*wait), *wait)) {
-      op->move_before(*wait);
+      op->move_before(place);
       changed = true;
     }
+  }
   return result_of(changed);
 }
 

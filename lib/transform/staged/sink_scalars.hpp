@@ -5,13 +5,16 @@
 
 namespace tegula::transform {
 
-/// Moves scalar ops that stand before a loop of products, and are only used behind its last wait, to right before that
-/// wait. They run beside the last products, and their registers are free in the loop.
+/// Moves scalar ops that stand before a loop of products, and are only used behind its last wait, behind the loop.
+/// Their registers are free in the loop. Where results go through shared memory, they stand before the wait and run
+/// beside the last products; where threads store results from registers, behind it, as ptxas serialises the products
+/// otherwise.
 ///
 ///   before: %row = mul %tile, %m : i64             after: %p = for ... { ... wgmma ... }
 ///           %p = for ... { ... wgmma ... }                %row = mul %tile, %m : i64
 ///           %acc = wgmma_wait %p : tile<...>              %acc = wgmma_wait %p : tile<...>
-///           store %C, %acc, %row, %column                 store %C, %acc, %row, %column
+///           %s = view %staging, %row, ...                 %s = view %staging, %row, ...
+///           buffer_store %s, %acc                         buffer_store %s, %acc
 ///
 /// Runs behind specialize-warps, which gives producers and consumers each their own copies of these ops. Needs:
 /// no-dots. Leaves: no promise.

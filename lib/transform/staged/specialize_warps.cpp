@@ -12,6 +12,7 @@
 #include "ir/exchange.hpp"
 #include "ir/families.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/viewed.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/dead_code.hpp"
 #include "transform/common/fills.hpp"
@@ -72,8 +73,9 @@ class Specialization {
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr || lacks_threads() || meets_at_cta_barrier()) return false;
+    if (last == nullptr || lacks_threads() || meets_at_cta_barrier(*last)) return false;
     hoist_launch_statements(*last);
+    lower_rows(*last);
     std::vector<Op*> region;
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
     Ops consumed;             // the same
@@ -102,26 +104,88 @@ class Specialization {
     }
     moving.insert(moving.end(), region.begin(), region.end());
     make_consumer(split.add_block(), moving);
-    if (std::int64_t const asked = registers_of_copies(split.block(0)); asked != 0) {
-      Extents const registers = registers_of_roles(function_.warps, context_.target, asked);
-      if (analysis::register_pressure(split.block(1)) + spare_registers <= registers[1])
-        split.as<ir::WarpSpecializeOp>().registers = registers;
-    }
+    count_arrivals(split.block(0));
+    if (std::int64_t const asked = registers_of_copies(split.block(0)); asked != 0) give_registers(split, asked);
     for (Op* op : end) op->move_before(function_.body().back());
     function_.warps += producer_warps;
     return true;
   }
 
  private:
+  /// Gives the producer so many registers if the consumers can spare them. Threads that copy rows take fewer, too.
+  void give_registers(Op& split, std::int64_t asked) const {
+    int const needed = analysis::register_pressure(split.block(1)) + spare_registers;
+    bool const rows = copies_rows(split.block(0));
+    for (; asked > 0; asked -= context_.target.register_step) {
+      Extents const registers = registers_of_roles(function_.warps, context_.target, asked);
+      bool const fits = needed <= registers[1];
+      if (fits) split.as<ir::WarpSpecializeOp>().registers = registers;
+      if (fits || !rows) return;
+    }
+  }
+
+  static bool copies_rows(Block& producer) {
+    bool found = false;
+    ir::walk(producer, [&](Op const& op) { found = found || op.is<ir::CpAsyncGatherOp>(); });
+    return found;
+  }
+
+  /// Gives the registers for so many rows of a thread: an index, and a few addresses that code generation keeps.
+  static std::int64_t of_rows(std::int64_t count) {
+    constexpr std::int64_t max_kept = 8, of_address = 2;
+    return count + (count <= max_kept ? of_address * count : 0);
+  }
+
   /// Gives the registers that a producer needs for the places of its copies; 0: few.
   static std::int64_t registers_of_copies(Block& producer) {
     constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
-    std::map<Block const*, std::int64_t> copies;
-    std::int64_t most = 0;
+    std::map<Block const*, std::int64_t> copies, rows_of_block;
+    std::int64_t most = 0, rows = 0;
     ir::walk(producer, [&](Op& op) {
       if (ir::copies_in(op)) most = std::max(most, ++copies[op.parent()]);
+      if (!op.is<ir::CpAsyncGatherOp>()) return;
+      for (Value const* index : op.all<ir::CpAsyncGatherOp>("indices"))
+        if (index->type().is_tile())
+          rows = std::max(rows, rows_of_block[op.parent()] += of_rows(index->type().layout()->registers()));
     });
+    if (rows > 0) return std::min((2 * of_loop + of_copy * most + rows + 7) / 8 * 8, max);
     return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
+  }
+
+  /// Moves tiles from which rows that threads copy follow behind the header, where both sides begin. Nothing but fills
+  /// needs them.
+  void lower_rows(Op& header_end) {
+    Ops needed;
+    auto const need = [&](auto const& self, Op const& op) -> void {
+      for (Value const* operand : op.operands())
+        if (Op const* const from = operand->defining_op(); from != nullptr && needed.insert(from).second)
+          self(self, *from);
+    };
+    for (Op* fill : fills_in(function_.body()))
+      if (fill->is<ir::FillOp>())
+        for (Op const& op : fill->block()) need(need, op);
+    std::vector<Op*> moving;
+    for (Op& op : function_.body()) {
+      if (makes_tile(op) && needed.count(&op) != 0) moving.push_back(&op);
+      if (&op == &header_end) break;
+    }
+    auto behind = function_.body().begin();
+    while (&*behind != &header_end) ++behind;
+    Op& next = *++behind;
+    for (Op* op : moving) op->move_before(next);
+  }
+
+  /// Lets mbarriers at which threads arrive expect those of the producer, instead of all of the CTA.
+  void count_arrivals(Block& producer) const {
+    Ops done;
+    ir::walk(producer, [&](Op& op) {
+      if (!op.is<ir::CpAsyncArriveOp>()) return;
+      Value const& all = ir::viewed(*op.in<ir::CpAsyncArriveOp>("mbarrier"));
+      if (!done.insert(all.defining_op()).second) return;
+      for (ir::Use const& use : all.uses())
+        if (auto* const init = use.user->dyn<ir::MbarrierInitOp>())
+          init->arrivals += context_.target.lanes * (producer_warps - function_.warps);
+    });
   }
 
   /// Tells whether the op begins the meeting of the cluster at the end of the kernel.
@@ -156,13 +220,20 @@ class Specialization {
     return true;
   }
 
-  /// Tells whether warps exchange. An exchange between warps takes the barrier of the whole CTA, at which producers do
-  /// not arrive.
-  bool meets_at_cta_barrier() {
+  /// Tells whether all warps of the CTA meet behind the header: at a barrier of the kernel's text, or where they
+  /// exchange. Producers do not arrive there.
+  bool meets_at_cta_barrier(Op const& header_end) {
     Op const* found = nullptr;
-    ir::walk(function_, [&](Op& op) {
-      if (found == nullptr && ir::scratch_bytes(op) > 0) found = &op;
-    });
+    bool behind = false;
+    for (Op& outer : function_.body()) {
+      auto const look = [&](Op& op) {
+        bool const meets = ir::scratch_bytes(op) > 0 || (behind && op.is<ir::BarrierOp>() && op.operand_count() == 0);
+        if (found == nullptr && meets) found = &op;
+      };
+      look(outer);
+      for (int i = 0; i < outer.block_count(); ++i) ir::walk(outer.block(i), look);
+      behind = behind || &outer == &header_end;
+    }
     if (found != nullptr)
       context_.diagnostics.remark("specialize-warps: copies do not get separate warps: all warps of the CTA meet in " +
                                       std::string(found->info().mnemonic),
@@ -192,25 +263,35 @@ class Specialization {
   }
 
   /// False where copies depend on an op of the consumers: one of a collective, a tile, a warp's number, or of
-  /// `consumed`.
+  /// `consumed`. Tiles are the producer's own where its threads copy rows.
   bool make_producer(Block& block, std::vector<Op*> const& region, Ops const& consumed) {
     block.add_argument(ir::Type::index(), "producer");
     ir::Builder builder(block);
-    Op& elect = builder.op(ir::ElectOp{}, {}, {});
-    builder.op(ir::YieldOp{}, {}, {});
-    Block& lane = elect.add_block();
-    ir::Builder inside(lane);
+    bool by_threads = false;
+    for (Op* fill : fills_in(function_.body())) by_threads = by_threads || fill->is<ir::FillOp>();
+    Block* lane = &block;
+    if (!by_threads) {
+      Op& elect = builder.op(ir::ElectOp{}, {}, {});
+      builder.op(ir::YieldOp{}, {}, {});
+      lane = &elect.add_block();
+    }
+    ir::Builder inside(*lane);
     ir::ValueMap map;
     for (Op const* op : region) inside.clone(*op, map);
     inside.op(ir::YieldOp{}, {}, {});
-    keep_only(lane, in_fill);
-    for (Op* fill : fills_in(lane)) {
+    keep_only(*lane, in_fill);
+    for (Op* fill : fills_in(*lane)) {
+      if (by_threads && fill->is<ir::ElectOp>()) {
+        unmark(*fill);
+        continue;
+      }
       ir::splice_before(*fill, fill->block());
       fill->erase();
     }
     bool good = true;
-    ir::walk_pre_order(lane, [&](Op& op) {
-      bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective) ||
+    ir::walk_pre_order(*lane, [&](Op& op) {
+      bool const of_consumers = (makes_tile(op) && !by_threads) || op.is<ir::WarpIndexOp>() ||
+                                op.info().has(ir::collective) || ir::scratch_bytes(op) > 0 ||
                                 (analysis::is_global_read(op) && !analysis::reads_constant_memory(op));
       if (good && (of_consumers || takes_any_of(op, consumed))) {
         good = false;
@@ -229,7 +310,12 @@ class Specialization {
     ir::Builder builder(block);
     Op& yield = builder.op(ir::YieldOp{}, {}, {});
     for (Op* op : ops) op->move_before(yield);
-    for (Op* fill : fills_in(block)) fill->erase();
+    bool by_threads = false;
+    for (Op* fill : fills_in(block)) {
+      by_threads = by_threads || fill->is<ir::FillOp>();
+      fill->erase();
+    }
+    if (by_threads) keep_only(block, runs_by_itself);  // without the rows that threads copied
   }
 
   ir::Function& function_;

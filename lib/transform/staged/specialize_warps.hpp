@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Splits a kernel whose rings are filled in regions of role `producer`. It gets four more warps, of which one lane
-/// fills, while the others run the rest.
+/// Splits a kernel whose rings are filled in regions of role `producer`, or by all threads. It gets four more warps, of
+/// which one lane fills, while the others run the rest.
 ///
 ///   before: elect {region = pre_prologue} ...      after: elect {region = pre_prologue} ...
 ///           for %k = ... {                                warp_specialize {warps = [4, 8], replicas = [1, 1], ...} {
@@ -14,6 +14,9 @@ namespace tegula::transform {
 ///             mbarrier_wait %full                         } and {
 ///             ... readers ...                               for %k = ... { mbarrier_wait %full ... readers ... }
 ///           }                                             }
+///
+/// Where threads copy rows (`fill`), all lanes of the four warps run the producer's side, and arrive at the mbarrier of
+/// the filled stage; one of them elects itself for other copies.
 ///
 /// Both sides are clones of the ops behind the region that makes the mbarriers. The producer's side keeps its fills and
 /// the control flow and arithmetic that they need, the consumers' side everything but the fills. Tiles made before it

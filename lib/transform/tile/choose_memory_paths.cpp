@@ -9,6 +9,7 @@
 #include "analysis/tma_tensor.hpp"
 #include "ir/accesses.hpp"
 #include "ir/builder.hpp"
+#include "ir/families.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
@@ -17,9 +18,11 @@
 #include "layout/shared_layouts.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/tma_rules.hpp"
+#include "transform/common/dead_code.hpp"
 #include "transform/common/dot_paths.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/tensor_maps.hpp"
+#include "transform/tile/gathered_rows.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -71,6 +74,12 @@ bool is_view(ir::ExtractOp const& box, ir::Type const& part, Layout const& layou
   return true;
 }
 
+bool is_repeated(Op const& op) {
+  for (Op const* around = op.parent_op(); around != nullptr; around = around->parent_op())
+    if (around->is<ir::RepeatOp>()) return true;
+  return false;
+}
+
 /// Bytes of a tile that is copied into a ring though neither a product nor stages<n> ask for it.
 constexpr std::int64_t max_bytes_beside_products = 16 << 10;
 
@@ -101,18 +110,50 @@ class Paths {
   Paths(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
 
   bool run() {
-    std::vector<Op*> loads;
-    ir::walk_pre_order(function_, [&](Op& op) {
-      if (op.is<ir::LoadOp>() && op.result()->type().is_tile() && (feeds_product(*op.result()) || in_staged_loop(op)))
-        loads.push_back(&op);
-      return ir::Walk::advance;
-    });
     bool changed = false;
-    for (Op* load : loads) changed = decide(*load) || changed;
+    for (Op* gather : collect([](Op const& op) { return op.is<ir::GatherOp>() && feeds_product(*op.result()); }))
+      changed = fetch_rows(*gather) || changed;
+    for (Op* load : collect([](Op const& op) {
+           return op.is<ir::LoadOp>() && op.result()->type().is_tile() &&
+                  (feeds_product(*op.result()) || (in_staged_loop(op) && !leads_to_rows(*op.result())));
+         }))
+      changed = decide(*load) || changed;
     return changed;
   }
 
  private:
+  template <class Wanted>
+  std::vector<Op*> collect(Wanted const& wanted) {
+    std::vector<Op*> found;
+    ir::walk_pre_order(function_, [&](Op& op) {
+      if (wanted(op)) found.push_back(&op);
+      return ir::Walk::advance;
+    });
+    return found;
+  }
+
+  /// Makes a copy of rows at indices, in a loop.
+  bool fetch_rows(Op& gather) {
+    if (ir::loop_around(*gather.parent()) == nullptr || is_repeated(gather)) return false;
+    ir::Type const& tile = gather.result()->type();
+    Finding ignored;
+    Layout const* const layout = layout_of(tile, feeds_tensor_cores(*gather.result()), ignored);
+    if (layout == nullptr) return false;
+    auto const rows = gathered_rows(gather, facts_);
+    if (!rows) return false;
+    ir::Builder builder = ir::Builder::before(gather);
+    builder.set_where(gather.where());
+    std::vector<Value*> operands = {gather.in<ir::GatherOp>("tensor")};
+    operands.insert(operands.end(), rows->starts.begin(), rows->starts.end());
+    Value* const fetched =
+        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
+    fetched->set_name(gather.result()->name());
+    view_boxes(gather, *fetched);
+    gather.result()->replace_all_uses_with(*builder.value(ir::BufferLoadOp{}, {fetched}, tile));
+    erase_unused({gather.result()});
+    return true;
+  }
+
   bool decide(Op& load) {
     Op* const rows = rows_of(load);
     if (rows != nullptr && feeds_product(*rows->result()) && fetch(load, rows)) return true;
@@ -189,6 +230,7 @@ class Paths {
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     std::vector<Value const*> open(offsets.begin(), offsets.end());
     auto const run = [&](Op const& region) {  // what says how often it runs
+      if (region.is<ir::RepeatOp>()) open.push_back(ir::Loop(const_cast<Op&>(region)).condition());
       if (!region.is<ir::ForOp>()) return open.insert(open.end(), region.operands().begin(), region.operands().end());
       ir::Loop const loop(const_cast<Op&>(region));
       return open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
@@ -208,7 +250,7 @@ class Paths {
           (analysis::is_global_read(*from) && !analysis::reads_constant_memory(*from)))
         return false;
       run(*from);
-      if (from->is<ir::ForOp>()) {
+      if (ir::is_loop(*from)) {
         ir::Loop const loop(const_cast<Op&>(*from));
         int const carry = next->defining_op() != nullptr ? next->index() : loop.carry_of(*next);
         if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
@@ -248,8 +290,7 @@ class Paths {
     if (ir::parameter_of(tensor).direction != Direction::in)
       return Finding(finding::direction, ir::to_string(ir::parameter_behind(tensor)));
     if (!known_at_start(tensor)) return Finding(finding::slice);
-    for (Op const* around = load.parent_op(); around != nullptr; around = around->parent_op())
-      if (around->is<ir::RepeatOp>()) return Finding(finding::repeated);
+    if (is_repeated(load)) return Finding(finding::repeated);
     if (!load.as<ir::LoadOp>().part.empty()) return Finding(finding::part);
     if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result())) return Finding(finding::pad);
     if (tensor.type().element() == Element::boolean) return Finding(finding::no_bool);

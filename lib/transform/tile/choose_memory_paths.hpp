@@ -1,4 +1,4 @@
-// Chooses the loads that go through TMA.
+// Chooses the loads that go through TMA, and the gathers that threads copy.
 #pragma once
 
 #include "transform/common/pass.hpp"
@@ -16,8 +16,16 @@ namespace tegula::transform {
 /// A pad other than 0 is put in by a select behind the copy, which makes zeros, except for operands of products. Those
 /// of tensor cores are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load
 /// that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. The rules ask
-/// for facts of the tensor's parameter (unit_inner, aligned_16) and for axis facts. Needs: no-calls. Leaves: tensor
-/// maps, fetches, and no promise about the loads that are left.
+/// for facts of the tensor's parameter (unit_inner, aligned_16) and for axis facts. Needs: whole-kernels. Leaves:
+/// tensor maps, fetches, and no promise about the loads that are left.
+///
+/// A gather of rows that feeds a product in a loop becomes a fetch from its tensor, too, if 16 bytes are aligned and
+/// adjacent (gathered_rows.hpp). Threads copy the rows, with zeros for those outside of the tensor:
+///
+///   before: %a = gather %A, %rows, %columns : tile<128x64xbf16>
+///   after:  %f = fetch %A, %one_column_of_rows, %k : shared<128x64xbf16, swizzled(128)>
+///
+/// Order: free behind hoist-loop-invariants.
 PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

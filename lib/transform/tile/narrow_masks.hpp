@@ -15,7 +15,8 @@ namespace tegula::transform {
 ///
 /// The scalar is clamped to the range in which it can change the result. Both sides may have coordinates (a causal
 /// mask). Only comparisons are rewritten whose sides facts show not to wrap. If facts do not show that their difference
-/// fits (a limit of 2^63 - 1, say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
+/// fits (a limit of 2^63 - 1, say), sums of different signs are clamped first. Needs: whole-kernels. Leaves: no
+/// promise.
 ///
 /// Order: free behind pad-tiles, whose masks compare 32-bit coordinates.
 PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);

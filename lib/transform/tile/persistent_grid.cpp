@@ -200,14 +200,7 @@ class Persistence {
   Persistence(ir::Function& function, Op& grid, Stay stay) : function_(function), grid_(grid), stay_(stay) {}
 
   void run() {
-    // Ops that the launch evaluates stay outside; the rest runs once per tile.
-    std::unordered_set<Op*> launch;
-    for (Op& op : function_.body())
-      if (op.is(ir::Family::launch)) collect_launch(op, launch);
-    std::vector<Op*> body;
-    for (Op& op : function_.body())
-      if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);
-
+    std::vector<Op*> const body = ops_of_tile();
     ir::Builder builder = ir::Builder::before(function_.body().back());
     builder.set_where(grid_.where());
     std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
@@ -219,42 +212,19 @@ class Persistence {
     for (std::size_t i = 1; i < places.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, places[i]});
     launch_grid(builder, tiles, !uneven);
 
-    // A launch may state another grid, of up to three axes: CTAs count over all of them.
-    Value* cta = index_of(builder, 2);
-    Value* ctas = extent_of(builder, 2);
-    for (int axis = 1; axis >= 0; --axis) {
-      Value* const extent = extent_of(builder, axis);
-      cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
-      ctas = builder.same(ir::MulOp{}, {ctas, extent});
-    }
-    // None is negative, but the products above might wrap.
-    cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
-    Value* rank = nullptr;
-    if (stay_.share != 1) {
-      function_.cluster = static_cast<int>(stay_.share);
-      rank = builder.op(ir::ClusterRankOp{}, {}, {ir::Type::index()}).result();
-      rank->set_name("rank");
-      cta = builder.same(ir::DivOp{}, {cta, share});
-      ctas = builder.same(ir::DivOp{}, {ctas, share});
-    }
-    // Inside of a tile no extent is below 1. This statement shows axis facts the range of the indices and of the rest
-    // behind them.
-    bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
-    std::vector<Value*> inner;
-    for (Value* extent : extents)
-      inner.push_back(counts || ir::constant_int(*extent) ? extent
-                                                          : builder.same(ir::MaxOp{}, {extent, builder.index(1)}));
+    Takers const takers = takers_of_tiles(builder, share);
+    std::vector<Value*> const inner = extents_in_tile(builder, extents);
     std::optional<Turns> turns;
-    if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, ctas);
-    Op& loop = builder.op(of_tiles(stay_.stages), {cta, turns ? turns->end : tiles, ctas}, {});
+    if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, takers.count);
+    Op& loop = builder.op(of_tiles(stay_.stages), {takers.number, turns ? turns->end : tiles, takers.count}, {});
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
     Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
     std::vector<Value*> place =
         turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, places);
     Value* is_tile = nullptr;
-    if (rank != nullptr) {
-      place[1] = inside.same(ir::AddOp{}, {inside.same(ir::MulOp{}, {place[1], share}), rank});
+    if (takers.rank != nullptr) {
+      place[1] = inside.same(ir::AddOp{}, {inside.same(ir::MulOp{}, {place[1], share}), takers.rank});
       is_tile = is(inside, ir::Predicate::lt, {place[1], extents[1]});
     }
     // There are fewer than 2^31 tiles with loops.
@@ -268,20 +238,77 @@ class Persistence {
       name_again(*op, extents, inner);
       op->move_before(is_tile != nullptr && analysis::runs_once(*op) ? only_if(is_tile, yield) : yield);
     }
-    ir::walk(block, [&](Op& op) {
-      auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
-      if (op.is<ir::BlockIndexOp>()) {
-        std::size_t const axis = at(op.as<ir::BlockIndexOp>().axis);
-        replace(op, axis < place.size() ? place[axis] : nullptr, 0);
-      } else if (op.is<ir::GridExtentOp>()) {
-        std::size_t const axis = at(op.as<ir::GridExtentOp>().axis);
-        replace(op, axis < extents.size() ? inner[axis] : nullptr, 1);
-      }
-    });
+    replace_block_indices(block, place, inner);
     grid_.erase();
   }
 
  private:
+  /// Finds the ops that run once per tile. Those that the launch evaluates stay outside.
+  std::vector<Op*> ops_of_tile() {
+    std::unordered_set<Op*> launch;
+    for (Op& op : function_.body())
+      if (op.is(ir::Family::launch)) collect_launch(op, launch);
+    std::vector<Op*> body;
+    for (Op& op : function_.body())
+      if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);
+    return body;
+  }
+
+  /// Holds which of the takers of tiles a CTA belongs to, and how many there are: CTAs, or clusters.
+  struct Takers {
+    Value* number;
+    Value* count;
+    Value* rank;  ///< of the CTA in its cluster; null: there are no clusters
+  };
+
+  /// Counts the CTAs, or the clusters of those that share fetches. A launch may state another grid, of up to three
+  /// axes: CTAs count over all of them.
+  Takers takers_of_tiles(ir::Builder& builder, Value* share) {
+    Value* cta = index_of(builder, 2);
+    Value* ctas = extent_of(builder, 2);
+    for (int axis = 1; axis >= 0; --axis) {
+      Value* const extent = extent_of(builder, axis);
+      cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
+      ctas = builder.same(ir::MulOp{}, {ctas, extent});
+    }
+    // None is negative, but the products above might wrap.
+    cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
+    if (stay_.share == 1) return {cta, ctas, nullptr};
+    function_.cluster = static_cast<int>(stay_.share);
+    Value* const rank = builder.op(ir::ClusterRankOp{}, {}, {ir::Type::index()}).result();
+    rank->set_name("rank");
+    cta = builder.same(ir::DivOp{}, {cta, share});
+    ctas = builder.same(ir::DivOp{}, {ctas, share});
+    return {cta, ctas, rank};
+  }
+
+  /// Gives the grid's extents as a tile sees them. Inside of a tile none is below 1. This statement shows axis facts
+  /// the range of the indices and of the rest behind them.
+  static std::vector<Value*> extents_in_tile(ir::Builder& builder, std::vector<Value*> const& extents) {
+    bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
+    std::vector<Value*> inner;
+    for (Value* extent : extents)
+      inner.push_back(counts || ir::constant_int(*extent) ? extent
+                                                          : builder.same(ir::MaxOp{}, {extent, builder.index(1)}));
+    return inner;
+  }
+
+  /// Replaces the ops that ask for the CTA's place in the grid and for the grid's extents.
+  static void replace_block_indices(ir::Block& block, std::vector<Value*> const& place,
+                                    std::vector<Value*> const& extents) {
+    auto const along = [](std::vector<Value*> const& values, std::int64_t axis) {
+      auto const at = static_cast<std::size_t>(axis);
+      return at < values.size() ? values[at] : nullptr;
+    };
+    ir::walk(block, [&](Op& op) {
+      if (op.is<ir::BlockIndexOp>()) {
+        replace(op, along(place, op.as<ir::BlockIndexOp>().axis), 0);
+      } else if (op.is<ir::GridExtentOp>()) {
+        replace(op, along(extents, op.as<ir::GridExtentOp>().axis), 1);
+      }
+    });
+  }
+
   /// States as many CTAs as run at once. With `even`, only as many as take the same number of rounds: the others' power
   /// raises the clock.
   void launch_grid(ir::Builder& builder, Value* tiles, bool even) {
@@ -510,16 +537,20 @@ class Persistence {
   Stay stay_;
 };
 
-}  // namespace
+/// Tells whether functions stand beside the kernel, which may ask for the block's index.
+bool holds_a_call(ir::Function& function) {
+  bool found = false;
+  ir::walk(function, [&](Op const& op) { found = found || op.is<ir::CallOp>(); });
+  return found;
+}
 
+/// Tells whether a kernel is persistent.
 bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   if (options.persistence == Choice::on) return true;
   std::vector<ir::Loop> const loops = product_loops(function);
   return !loops.empty() && !slices_at_start(function) && !work_from_memory(loops);
 }
-
-namespace {
 
 /// Gives the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
@@ -536,6 +567,13 @@ std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext&
 
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!is_persistent(function, context.options)) return PassResult::unchanged;
+  if (holds_a_call(function)) {
+    context.diagnostics.error("persistent-grid: @" + function.name() +
+                                  " calls functions, which may ask for the block's index; "
+                                  "inline-device-functions must come before it",
+                              function.where);
+    return PassResult::unchanged;
+  }
   Op* grid = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::GridOp>()) grid = &op;

@@ -5,14 +5,13 @@
 
 namespace tegula::transform {
 
-/// Tells whether a kernel is persistent. It is if the options say so. By itself it is if it has products in loops, but
-/// not if one of these holds:
+/// Makes kernels persistent that the options name, and by itself those that have products in loops, but not if one of
+/// these holds:
 /// - CTAs build descriptors of slices when they begin;
 /// - memory says how long a tile's loop with products is (lengths of sequences). No order of tiles is known then to
 ///   deal the work evenly. The GPU gives a multiprocessor its next CTA when it is free.
-bool is_persistent(ir::Function& function, CompileOptions const& options);
-
-/// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
+///
+/// Their CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
 /// copies for the next tile run while this one is stored.
 ///
 ///   before: grid %g0, %g1                          after: grid as many of min(%g0 * %g1, multiprocessors) CTAs
@@ -38,7 +37,7 @@ bool is_persistent(ir::Function& function, CompileOptions const& options);
 /// The grid of a launch stands in the text by now; run on another one, the kernel computes every tile once with that
 /// many CTAs. A kernel without loops, with one row per tile, gets two CTAs on a multiprocessor. Its loop has the
 /// option's `stages`, 4 by default, so that rows can be on their way. Kernels without a grid of their own stay as they
-/// are. Needs: no-calls. Leaves: no promise.
+/// are. Needs: whole-kernels. Leaves: no promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

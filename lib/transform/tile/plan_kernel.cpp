@@ -17,6 +17,9 @@ PassResult plan_kernel(ir::Function& function, AnalysisCache&, PassContext& cont
     ProductPlan const& product = plan.products[i];
     auto& dot = dots[i]->as<ir::DotOp>();
     dot.path = product.path;
+    dot.swapped = product.swapped;
+    dot.start = product.start;
+    dot.late = product.late;
     dot.left = product.left;
     dot.right = product.right;
     dot.step = product.step;

@@ -15,8 +15,8 @@ namespace tegula::transform {
 ///               %next = dot %a, %b, %sum                                     ...
 ///
 /// For loops with one product each, whose sum is all that they carry, and that only load. The terms of a sum come in
-/// another order in every second tile of a CTA, so `exact` keeps the loops as they are. Needs: no-calls. Leaves: no
-/// promise.
+/// another order in every second tile of a CTA, so `exact` keeps the loops as they are. Needs: whole-kernels. Leaves:
+/// no promise.
 PassResult serpentine_loops(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -13,7 +13,7 @@ namespace {
 constexpr char own[] = "tile<64xi32, [lane (1) (2) (4) (8) (16), warp (32)]>";
 constexpr char other[] = "tile<64xi32, [lane (32) (2) (4) (8) (16), warp (1)]>";
 
-/// Prints "later after earlier, at level, before op" of the first hazard; "none".
+/// Prints "kind: later after earlier, at level, before op" of the first hazard; "none".
 std::string hazard(std::string const& body, std::string const& parameters = "") {
   auto const module = module_of("kernel @k(" + parameters +
                                 ") warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n"
@@ -25,8 +25,9 @@ std::string hazard(std::string const& body, std::string const& parameters = "") 
   analysis::Hazards hazards(module.kernel(), uniformity, replicas);
   auto const found = hazards.first();
   if (!found) return "none";
-  return std::string(found->later->op->info().mnemonic) + " after " + std::string(found->earlier->op->info().mnemonic) +
-         ", " + std::string(name(found->level)) + ", before " + std::string(found->before->info().mnemonic);
+  return std::string(name(found->kind())) + ": " + std::string(found->later->op->info().mnemonic) + " after " +
+         std::string(found->earlier->op->info().mnemonic) + ", " + std::string(name(found->level)) + ", before " +
+         std::string(found->before->info().mnemonic);
 }
 
 std::string load(char const* layout) { return std::string("  %y = buffer_load %s : ") + layout + "\n"; }
@@ -36,9 +37,9 @@ constexpr char store[] = "  buffer_store %s, %x\n";
 
 TEST_CASE("hazards: the order that an access needs depends on the holder of the bytes") {
   CHECK(hazard(store + load(own)) == "none");
-  CHECK(hazard(store + load(other)) == "buffer_load after buffer_store, group, before buffer_load");
+  CHECK(hazard(store + load(other)) == "RAW: buffer_load after buffer_store, group, before buffer_load");
   CHECK(hazard(load(own) + load(other).replace(2, 2, "%z")) == "none");
-  CHECK(hazard(load(other) + store) == "buffer_store after buffer_load, group, before buffer_store");
+  CHECK(hazard(load(other) + store) == "WAR: buffer_store after buffer_load, group, before buffer_store");
 }
 
 TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its group") {
@@ -51,7 +52,7 @@ TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its gro
   // Under way, no barrier helps; over, the others have to hear of it.
   CHECK(hazard(map + copy("bulk_wait {pending = 1, read = true}") + store, parameters) == "none");
   CHECK(hazard(map + copy("bulk_wait {read = true}") + store, parameters) ==
-        "buffer_store after tma_store, group, before buffer_store");
+        "WAR: buffer_store after tma_store, group, before buffer_store");
   CHECK(hazard(map + copy("bulk_wait {read = true}") + "  barrier\n" + store, parameters) == "none");
 }
 
@@ -66,7 +67,7 @@ TEST_CASE("hazards: iterations of a loop are followed to a fixed point") {
   // A store of one lane so many iterations ago is over for that lane alone.
   for (int const open : {0, 1, 6, 7})
     CHECK(hazard(copies(open), "%o: out tensor<?xi32> {unit_inner, aligned_16}, %n: i64") ==
-          "buffer_store after tma_store, group, before buffer_store");
+          "WAR: buffer_store after tma_store, group, before buffer_store");
 }
 
 TEST_CASE("hazards: a summary holds the open accesses of a call") {

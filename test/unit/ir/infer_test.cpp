@@ -52,6 +52,12 @@ TEST_CASE("infer: results that operands leave open must be stated") {
         "power of two");
   CHECK(infer(make_op<FlipOp>(std::int64_t{1}), {row}).types == std::vector{row});
   CHECK(!infer(make_op<FlipOp>(std::int64_t{2}), {row}).ok());
+  CHECK(infer(ItemOp{}, {tile(Element::e4m3, {1, 1})}).types == std::vector{Type::scalar(Element::e4m3)});
+  CHECK(infer(ItemOp{}, {row}).error == "item: tile is tile<1x16xf32> but must have one element");
+  CHECK(infer(ItemAtOp{}, {row, Type::index(), Type::index()}).types == std::vector{Type::scalar(Element::f32)});
+  CHECK(infer(ItemAtOp{}, {row, Type::index()}).error == "item_at: 1 place, but tile is tile<1x16xf32> with 2 axes");
+  CHECK(infer(ItemAtOp{}, {row, Type::index(), Type::scalar(Element::i32)}).error ==
+        "item_at: places[1] is i32 but must be i64");
   CHECK(infer(make_op<ConcatenateOp>(std::int64_t{0}), {row, tile(Element::f32, {1, 8})}).error ==
         "concatenate: lhs is tile<1x16xf32> and rhs is tile<1x8xf32>: they may differ along axis 0 alone");
   CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {1, 16})}).types == std::vector{tile(Element::f16, {1, 16})});

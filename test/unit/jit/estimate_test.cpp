@@ -81,9 +81,12 @@ TEST_CASE("estimates prefer large tiles for large products, and full multiproces
         of_product(product<64, 64, 64>, 128, 128, 16384).seconds);
   CHECK(of_product(product<64, 64, 64>, 8192, 8192, 1024, split).seconds >
         of_product(product<64, 64, 64>, 8192, 8192, 1024).seconds);
-  // Parts of 64 KB from each of three CTAs have no room: the product is not split.
-  CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds ==
+  // Parts of 64 KB from each of three CTAs have no room in one, but shares of them in each.
+  CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds <
         of_product(product<128, 128, 64>, 128, 128, 16384).seconds);
+  // Sums of 128 KB have none beside the stages: the product is not split.
+  CHECK(of_product(product<128, 256, 64>, 128, 128, 16384, split).seconds ==
+        of_product(product<128, 256, 64>, 128, 128, 16384).seconds);
 }
 
 TEST_CASE("estimates share fetches where rows of the right operand lie across lines", "[N15]") {

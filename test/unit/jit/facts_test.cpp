@@ -1,7 +1,9 @@
 // Tests facts(kernel) of kernels as users write them.
 #include <limits>
+#include <optional>
 #include <string>
 
+#include "runtime/cache/serialize.hpp"
 #include "support/catch.hpp"
 #include "support/count_allocations.hpp"
 #include "tegula/dsl/dsl.hpp"
@@ -60,6 +62,12 @@ TEST_CASE("facts: dense vectors move 16 bytes a thread in whole sectors", "[N14]
   CHECK(tegula::facts(vadd, strided).wasted_sectors() != 0);
 }
 
+TEST_CASE("facts: one warp is written as one") {
+  CompileOptions one;
+  one.warps = 1;
+  CHECK_THAT(tegula::facts(vadd, one).str(), test::ContainsSubstring("\n1 warp, "));
+}
+
 TEST_CASE("facts: a row kernel's registers follow its warps, estimated and assembled", "[N14]") {
   CompileOptions few, many;
   few.warps = 4;
@@ -76,6 +84,27 @@ TEST_CASE("facts: a row kernel's registers follow its warps, estimated and assem
     CHECK(wide.registers > narrow.registers);
     CHECK(wide.spill_bytes == 0);
   }
+}
+
+TEST_CASE("facts are those of what compile makes, with the tile that takes most registers", "[N14]") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  CompiledKernel const compiled = compile(softmax, options);
+  KernelFacts const found = tegula::facts(softmax);
+  CHECK(compiled.largest.tile == found.largest.tile);
+  CHECK(compiled.largest.line == found.largest.line);
+  CHECK(compiled.largest.tile == "1x4096xf32");
+  CHECK(compiled.largest.op >= 0);
+  CHECK_THAT(compiled.largest.file, test::ContainsSubstring("facts_test.cpp"));
+  REQUIRE(compiled.parameters.size() == found.plan.arguments.size());
+  for (std::size_t i = 0; i < compiled.parameters.size(); ++i) {
+    CHECK(compiled.parameters[i] == found.plan.arguments[i].type);
+    CHECK(compiled.parameters[i].facts == TensorFacts{true, true});
+  }
+  std::optional<CompiledKernel> const read = runtime::deserialize(runtime::serialize(compiled));
+  REQUIRE(read);
+  CHECK(read->largest == compiled.largest);
+  CHECK(*read == compiled);
 }
 
 TEST_CASE("facts: transpositions access 16 bytes and exchange words without bank conflicts", "[N14]") {

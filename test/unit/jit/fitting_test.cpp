@@ -5,7 +5,7 @@
 #include "compiler/compile.hpp"
 #include "support/catch.hpp"
 #include "support/diagnostics.hpp"
-#include "support/gemm_kernel.hpp"
+#include "kernels/gemm_kernel.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"

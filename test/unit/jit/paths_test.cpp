@@ -114,6 +114,7 @@ TEST_CASE("paths: a product that wgmma does not take says why, and what helps", 
     CHECK(found.dots[0].path == Path::lanes);
     CHECK(found.dots[0].tiles == "32x32x32xf32");
     CHECK_THAT(found.dots[0].reason, ContainsSubstring("precision tf32"));
+    CHECK_THAT(found.dots[0].fix, ContainsSubstring("dot(a, b, tf32)"));
   }
 }
 
@@ -125,6 +126,23 @@ TEST_CASE("paths: a ring shows the stages that were written and those that fit",
   CHECK(found.rings[0].used >= 3);
   CHECK_THAT(found.rings[0].reason, ContainsSubstring("does not fit"));
   CHECK_THAT(found.str(), ContainsSubstring("12 stages written"));
+}
+
+TEST_CASE("paths: a ring that needs more stages than are written says why; exactly one is one", "[N14]") {
+  KernelFacts const found = facts(gemm<bf16, 128, 128, 64, 1>);
+  REQUIRE(found.rings.size() == 1);
+  CHECK(found.rings[0].written == 1);
+  CHECK(found.rings[0].used == 2);
+  CHECK_THAT(found.rings[0].reason, ContainsSubstring("products end in the next iteration"));
+  CHECK_THAT(found.str(), ContainsSubstring("1 stage written, 2 used"));
+
+  CompileOptions options;
+  options.stages = 1;
+  options.exactly = true;
+  KernelFacts const exact = facts(gemm<bf16, 128, 128, 64, 1>, options);
+  REQUIRE(exact.rings.size() == 1);
+  CHECK(exact.rings[0].used == 1);
+  CHECK(exact.rings[0].reason.empty());
 }
 
 TEST_CASE("paths: padded extents are shown as written and as used", "[N14]") {

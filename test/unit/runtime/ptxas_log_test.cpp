@@ -4,6 +4,7 @@
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/catch.hpp"
+#include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
@@ -115,7 +116,12 @@ TEST_CASE("notes of serialised wgmma are errors, spills are errors on request") 
                     ContainsSubstring("kernel gemm: the assembler reports: (C7511) Potential") &&
                         ContainsSubstring("; (C7519) warpgroup.arrive is injected") &&
                         ContainsSubstring("TEGULA_PTXAS_NOTES=warn"));
-  CHECK_NOTHROW(enforce(options, "spill", spilling_log));
+  static std::string warned;
+  support::WarningHandler const former = support::set_warning_handler([](std::string_view text) { warned = text; });
+  CHECK_NOTHROW(enforce(options, "spill", spilling_log, LargestTile{"128x256xf32", 3, "attention.cpp", 41}));
+  CHECK_THAT(warned, ContainsSubstring("716 of spill stores and 712 of spill loads; most registers hold 128x256xf32 "
+                                       "(attention.cpp:41)"));
+  support::set_warning_handler(former);
   options.ptxas_spills = NotePolicy::error;
   CHECK_THROWS_WITH(enforce(options, "spill", spilling_log),
                     "kernel spill: with 64 registers the code has 728 bytes of stack frames, 716 of spill stores and "

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "block_support.hpp"
-#include "support/simulated.hpp"
+#include "kernels/simulated.hpp"
 #include "support/sanitized.hpp"
 
 using namespace tegula;

@@ -53,6 +53,7 @@ TEST_CASE("hazards of clusters are found from ir", "[sim][block][N1]") {
                     {"mbarrier_wait %used, %0 {scope = cluster}", "mbarrier_wait %used, %0", ReportKind::wrong_scope},
                     {"{bytes = 256}", "{bytes = 128}", ReportKind::wrong_byte_count},
                     {"multicast = 3", "multicast = 1", ReportKind::wrong_byte_count},
+                    {"  cluster_wait\n  return", "  return", ReportKind::barrier_misuse},
                 },
                 {&x, &y});
 }

@@ -181,6 +181,47 @@ WAIT
   }
 }
 
+void gathered_rows() {
+  // Row r is row 3 r - 5, whose chunks eight lanes copy; four of eight warps have rows.
+  HostTensor x = small_tensor(Element::f32, {30, 28}, 13), y(Element::f32, {64, 32});
+  std::string const chunks =
+      "tile<64x8xi32, [register (1,0) (2,0), lane (0,1) (0,2) (0,4) (4,0) (8,0), warp (16,0) (32,0)]>";
+  std::string const text = R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 8 {
+  %0 = constant {value = 0 : i64} : i64
+  %s = buffer_alloc {align = 1024} : shared<64x32xf32, swizzled(128)>
+  %b = buffer_alloc {align = 8} : mbarrier
+  elect {
+    mbarrier_init %b {arrivals = 256}
+    fence_mbarrier_init
+    yield
+  }
+  barrier
+  %n = iota : CHUNKS
+  %three = constant {value = 3 : i32} : CHUNKS
+  %five = constant {value = 5 : i32} : CHUNKS
+  %m = mul %n, %three : CHUNKS
+  %r = sub %m, %five : CHUNKS
+  fill {
+    cp_async_gather %x, %s, %r, %0 {vector = 4}
+    cp_async_arrive %b
+    yield
+  }
+  mbarrier_wait %b, %0
+  %a = buffer_load %s : tile<64x32xf32, MATRIX>
+  store %y, %a, %0, %0
+  return
+}
+)";
+  std::string all =
+      with(with(text, "MATRIX", matrix), "warp (16,0) (32,0)]>\n  store", "warp (16,0) (32,0) (0,0)]>\n  store");
+  while (all.find("CHUNKS") != std::string::npos) all = with(all, "CHUNKS", chunks);
+  run_clean(all, {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          std::int64_t const row = i / 32 * 3 - 5, column = i % 32;
+          return row >= 0 && row < 30 && column < 28 ? x.number(row * 28 + column) : 0.0;
+        }) == "");
+}
+
 void named_barriers() {
   // Two groups hand a number back and forth: arrive by one, sync by the other.
   HostTensor y(Element::f32, {1});
@@ -485,8 +526,8 @@ void indices() {
 }  // namespace
 
 void tegula::test::check_exchange() {
-  for (auto const check : {shared_tiles, logs, bulk_copies, tma_copies, old_copies, named_barriers, clusters, peers,
-                           atomics, indices, products})
+  for (auto const check : {shared_tiles, logs, bulk_copies, tma_copies, old_copies, gathered_rows, named_barriers,
+                           clusters, peers, atomics, indices, products})
     check();
 }
 

@@ -128,6 +128,13 @@ void reductions() {
       CHECK(y.number(0) == expected);
     }
   }
+  // An element as a scalar, spread over a tile again.
+  run_clean(map_line("  %m = reduce %a {axis = 0, combine = max} : " + one +
+                     "\n  %s = item %m : f32\n  %r = splat %s : " + one + "\n"),
+            {&x, &y});
+  double most = x.number(0);
+  for (std::int64_t i = 1; i < 256; ++i) most = std::max(most, x.number(i));
+  CHECK(y.number(0) == most);
 }
 
 void scans() {

@@ -155,6 +155,39 @@ TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the a
        }});
 }
 
+TEST_CASE("cp.async fills a ring: each full mbarrier speaks for its own copies, however they end", "[machine]") {
+  check_pair({.kind = ReportKind::race_war, .sentence = "", .build = [](Machine& m, bool planted) {
+                Space const in = add_input(m);
+                auto const barrier = [](std::uint32_t number) { return MbarrierAddress{0, 64 + 8 * number}; };
+                for (int k = 0; k < 2; ++k) {
+                  m.add_warp(0, [=](Warp w) -> Task {
+                    if (w.number() == 0) {
+                      for (std::uint32_t b = 0; b < 4; ++b)
+                        co_await w.mbarrier_init(leader, barrier(b), b < 2 ? 32 : 1, at("mbarrier_init"));
+                      w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
+                    }
+                    co_await w.barrier(0, 0, all_lanes, at("barrier"));
+                    for (std::uint32_t i = 0; i < 5; ++i) {
+                      std::uint32_t const stage = i % 2, turn = i / 2;
+                      PerLane const place(w.shared(), kib * (1 + stage), 16);
+                      if (w.number() == 0) {
+                        if (!planted || i < 2)
+                          co_await w.wait_parity(all_lanes, barrier(2 + stage), (turn & 1) ^ 1u, at("mbarrier_wait"));
+                        co_await w.cp_async(all_lanes, {.source = PerLane(in, 0, 16), .destination = place},
+                                            at("cp_async"));
+                        co_await w.cp_async_arrive(all_lanes, barrier(stage), true, at("cp_async_arrive"));
+                        continue;
+                      }
+                      co_await w.wait_parity(all_lanes, barrier(stage), turn & 1, at("mbarrier_wait"));
+                      w.read(all_lanes, place, at("buffer_load"));
+                      w.warp_sync(all_lanes, at("warp_sync"));
+                      co_await w.arrive(leader, barrier(2 + stage), 1, at("arrive"));
+                    }
+                  });
+                }
+              }});
+}
+
 namespace {
 
 /// Lets warp 0 fill and warp 1 read; one lane waits, fences and releases for its warp as far as asked.

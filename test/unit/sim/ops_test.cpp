@@ -122,6 +122,37 @@ void butterflies() {
   }
 }
 
+void items() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %i: i64, %j: i64, %y: out tensor<?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %a = load %x, %0, %0 : tile<12x5xi32>
+  %s = item_at %a, %i, %j : i32
+  %b = splat %s : tile<1xi32>
+  store %y, %b, %0
+  %r = reduce %a {axis = 0} : tile<1x5xi32>
+  %t = reduce %r {axis = 1} : tile<1x1xi32>
+  %u = item %t : i32
+  %c = splat %u : tile<1xi32>
+  store %y, %c, %1
+  return
+})");
+  std::mt19937_64 random(25);
+  HostTensor x(Element::i32, {12, 5}), y(Element::i32, {2});
+  x.fill(random, -1000, 1000);
+  std::int64_t sum = 0;
+  for (int i = 0; i < 12; ++i)
+    for (int k = 0; k < 5; ++k) sum += x.integer(i * 5 + k);
+  for (auto const& [i, j] : {std::pair{0, 0}, {11, 4}, {7, 2}, {-1, 0}, {12, 0}, {3, 5}, {3, -1}}) {
+    auto const at = [](std::int64_t place) { return ir::make_constant(Element::i64, place); };
+    REQUIRE(simulate(module, {x.view(), at(i), at(j), y.view()}).clean());
+    bool const inside = i >= 0 && i < 12 && j >= 0 && j < 5;
+    CHECK(y.integer(0) == (inside ? x.integer(i * 5 + j) : 0));
+    CHECK(y.integer(1) == sum);
+  }
+}
+
 void flips() {
   auto const module = module_of(
       R"(kernel @k(%x: in tensor<?x?xi32>, %y: out tensor<?x?xi32>, %z: out tensor<?x?xi32>) {
@@ -716,9 +747,9 @@ TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for e
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check : {shapes, regrouped,    butterflies, flips,      layout_conversion, reductions, scans,
-                           dots,   control_flow, borders,     launch,     staying_grid,      constants,  indices,
-                           slices, permutations, tables,      repetition, messages,          logs})
+  for (auto const check : {shapes,  regrouped, butterflies,  flips,   items,      layout_conversion, reductions,
+                           scans,   dots,      control_flow, borders, launch,     staying_grid,      constants,
+                           indices, slices,    permutations, tables,  repetition, messages,          logs})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).is_block_op()) continue;  // block_ops_test.cpp

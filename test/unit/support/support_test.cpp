@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/diagnostics.hpp"
 #include "support/dump.hpp"
+#include "support/environment.hpp"
+#include "support/option_values.hpp"
 #include "support/options.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
@@ -83,7 +85,9 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable h("TEGULA_HOST_CPU", "x86-64-v3");
     ScopedVariable i("TEGULA_CACHE_LIMIT", "3M");
     ScopedVariable j("TEGULA_PROFILE", "on:compiler,slots=512,circular,warpgroup");
+    ScopedVariable k("TEGULA_ADVICE", "on");
     Options const parsed = read_options();
+    CHECK(parsed.advice);
     CHECK(parsed.cache_limit == 3 << 20);
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::Kind::ir_after, "insert-barriers"});
@@ -118,7 +122,8 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
       {"TEGULA_ASSERTS", "0"},      {"TEGULA_PROFILE", "yes"},
       {"TEGULA_PROFILE", "on:"},    {"TEGULA_PROFILE", "on:slots=0"},
       {"TEGULA_PROFILE", "on:all"}, {"TEGULA_CACHE_LIMIT", "-1"},
-      {"TEGULA_CACHE_LIMIT", "1T"}, {"TEGULA_CACHE_LIMIT", "99999999999G"}};
+      {"TEGULA_CACHE_LIMIT", "1T"}, {"TEGULA_CACHE_LIMIT", "99999999999G"},
+      {"TEGULA_ADVICE", "1"},       {"TEGULA_ADVICE", "all"}};
   for (auto const& [name, value] : wrong) {
     ScopedVariable scoped(name, value);
     std::string const text = message_of([] { read_options(); });

@@ -60,9 +60,7 @@ ir::Module after(char const* text, std::string const& pipeline) {
   return module;
 }
 
-std::vector<Pipeline> default_pipelines() {
-  return {host_pipeline(), cuda_pipeline(), cuda_block_pipeline(), block_pipeline()};
-}
+std::vector<Pipeline> default_pipelines() { return {host_pipeline(), cuda_pipeline(), block_pipeline()}; }
 
 /// Gives a module on which a default pipeline starts.
 ir::Module start_of(Pipeline pipeline) {

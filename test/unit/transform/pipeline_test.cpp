@@ -91,12 +91,13 @@ TEST_CASE("pipeline: text is read and unknown names are refused with the known o
 }
 
 TEST_CASE("pipeline: a wrong order is refused and the missing property named", "[B23]") {
-  auto module =
-      module_of("tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
-  CHECK_THROWS_WITH(
-      run_pipeline(module, "canonicalize,persistent-grid", for_cuda()),
-      "pipeline: persistent-grid needs no-calls, but call of @f in @k; inline-all-functions must come before it");
-  CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,persistent-grid", for_cuda()));
+  auto module = module_of(
+      "tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k(%n: i64) {\n  call {callee = @f}\n"
+      "  for %i = %n to %n step %n {stages = 2} {\n    yield\n  }\n  return\n}\n");
+  CHECK_THROWS_WITH(run_pipeline(module, "canonicalize,persistent-grid", for_cuda()),
+                    "pipeline: persistent-grid needs whole-kernels, but call of @f in @k; inline-device-functions must "
+                    "come before it");
+  CHECK_NOTHROW(run_pipeline(module, "inline-device-functions,persistent-grid", for_cuda()));
 }
 
 TEST_CASE("pipeline: allocation, reuse and pipelining each name the op that must come before them", "[B23]") {
@@ -150,18 +151,18 @@ TEST_CASE("pipeline: a pass that breaks a property is distinguished from a pipel
                                    .works_on = all_levels,
                                    .needs = {},
                                    .leaves = {},
-                                   .breaks = {Property::no_calls}};
+                                   .breaks = {Property::whole_kernels}};
   static constexpr PassInfo needs{.name = "needs",
                                   .summary = "s",
                                   .function = nothing,
                                   .works_on = all_levels,
-                                  .needs = {Property::no_calls},
+                                  .needs = {Property::whole_kernels},
                                   .leaves = {},
                                   .breaks = {}};
   auto const module = module_of(text);
   PassInfo const* wrong[] = {&spoils, &needs};
   CHECK(why_not_in_this_order(wrong, module) ==
-        "pipeline: needs needs no-calls, but spoils comes before it; inline-all-functions must come before it");
+        "pipeline: needs needs whole-kernels, but spoils comes before it; inline-device-functions must come before it");
   PassInfo const* right[] = {&needs, &spoils};
   CHECK(why_not_in_this_order(right, module).empty());
 }

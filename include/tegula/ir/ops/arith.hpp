@@ -137,11 +137,13 @@ struct AndOp : CommutativeDefaults {
   static constexpr Takes takes = Takes::logical;
   static constexpr LaunchOp launch = LaunchOp::bit_and;
 };
+/// Computes the bitwise or of integers, the logical or of booleans.
 struct OrOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "or";
   static constexpr Takes takes = Takes::logical;
   static constexpr LaunchOp launch = LaunchOp::bit_or;
 };
+/// Computes the bitwise exclusive or of integers, the logical one of booleans.
 struct XorOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "xor";
   static constexpr Takes takes = Takes::logical;
@@ -210,6 +212,7 @@ struct NotOp : UnaryDefaults {
   static constexpr unsigned traits = launchable;
   static constexpr Takes takes = Takes::logical;
 };
+/// Gives the absolute value. Integers: that of the minimum value wraps and stays the minimum value.
 struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
   static constexpr unsigned traits = launchable | via_f32;

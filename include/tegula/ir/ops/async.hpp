@@ -73,6 +73,10 @@ struct FreeTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
 /// outside the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places, before a
 /// loop and in it. They take turns with one ring. `share`: so many CTAs of the cluster fetch a part each and send it to
 /// all; 0: this CTA fetches for itself.
+///
+/// Instead of a map it takes a tensor with rows at indices: `%a = fetch %tensor, %rows, %k : shared<128x64xbf16, ...>`
+/// with `%rows : tile<128x1xi32>`. Row r of the result begins at element (rows[r], k). Along each axis but the last one
+/// stands such a tile or a scalar. Threads copy these rows (cp_async_gather).
 struct FetchOp : OpDefaults<Family::memory, nowhere> {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr std::string_view replaced_by = "circular-buffer";
@@ -202,6 +206,22 @@ struct CpAsyncOp : OpDefaults<Family::memory, on_warps> {
       (reads(Space::global, 0) | writes(Space::shared, 1).by(Sharing::chunks)).completed_by(Completion::cp_async);
   std::int64_t vector = 1;
   static constexpr auto attributes() { return fields(field("vector", &CpAsyncOp::vector, {1, 16})); }
+};
+
+/// Copies chunks from rows at indices: `cp_async_gather %tensor, %destination, %rows, %k {vector = 8}`. The destination
+/// is a matrix of chunks of `vector` elements (4, 8 or 16 bytes), and `%rows : tile<128x8xi32>` has an element for each
+/// of them. Chunk (r, c) begins at element (rows[r, c], k + c * vector). Along each axis but the last one stands such a
+/// tile or a scalar, at least one tile. Whoever owns an element of the first tile copies its chunk; warps that the
+/// layout does not name copy none. k is a multiple of `vector`. Elements outside the tensor become zero. Joins the
+/// thread's cp.async group.
+struct CpAsyncGatherOp : OpDefaults<Family::memory, on_warps> {
+  static constexpr std::string_view mnemonic = "cp_async_gather";
+  static constexpr auto operands = names("tensor", "destination", "indices");
+  static constexpr unsigned traits = variadic;
+  static constexpr Effects effects =
+      (reads(Space::global, 0) | writes(Space::shared, 1)).completed_by(Completion::cp_async);
+  std::int64_t vector = 1;
+  static constexpr auto attributes() { return fields(field("vector", &CpAsyncGatherOp::vector, {1, 16})); }
 };
 
 /// Closes each executing thread's group: `cp_async_commit`.

@@ -148,6 +148,7 @@ struct ClusterArriveOp : OpDefaults<Family::synchronisation, on_warps> {
   bool relaxed = false;
   static constexpr auto attributes() { return fields(field("relaxed", &ClusterArriveOp::relaxed)); }
 };
+/// Waits until all threads of the cluster have arrived: `cluster_wait`.
 struct ClusterWaitOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "cluster_wait";
   static constexpr auto operands = names();

@@ -209,5 +209,20 @@ struct ConvertLayoutOp : OpDefaults<Family::shape> {
   }
   static constexpr Source source(SourceShapes const& of) { return source_of(same_place(of.result.size())); }
 };
+/// Gives the only element of a tile as a scalar: `%s = item %t : f32` of a `tile<1x1xf32>`. Every thread of the group
+/// that runs the op has the same scalar. All threads hold the element of such a tile, so nothing is exchanged.
+struct ItemOp : OpDefaults<Family::shape> {
+  static constexpr std::string_view mnemonic = "item";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = collective;
+};
+/// Gives the element of a tile at a place, one i64 for each axis, as a scalar: `%s = item_at %t, %i, %j : f32`. A place
+/// outside the tile gives 0, and checks of bounds report it.
+struct ItemAtOp : OpDefaults<Family::shape, on_host | on_tile_simulator> {
+  static constexpr std::string_view mnemonic = "item_at";
+  static constexpr auto operands = names("tile", "places");
+  static constexpr unsigned traits = variadic | collective;
+  static constexpr std::string_view replaced_by = "expand-items";
+};
 
 }  // namespace tegula::ir

@@ -57,6 +57,22 @@ struct ElectOp : OpDefaults<Family::control, on_host | on_warps> {
   }
 };
 
+/// Fills a stage of ring `ring`, which has `stages` of them, with all executing threads: `fill {ring = 1, stages = 4} {
+/// ... yield }`. They run the block once; nothing is synchronised. circular-buffer makes it for rings into which
+/// threads copy rows, and specialize-warps gives it to warps of their own. Without `ring` it has its place.
+struct FillOp : OpDefaults<Family::control, on_warps> {
+  static constexpr std::string_view mnemonic = "fill";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = has_regions;
+  LoopRegion region = LoopRegion::none;
+  std::int64_t ring = 0;
+  std::int64_t stages = 0;
+  static constexpr auto attributes() {
+    return fields(field("region", &FillOp::region), field("ring", &FillOp::ring, {0, 1 << 20}),
+                  field("stages", &FillOp::stages, {0, 1 << 20}));
+  }
+};
+
 /// Gives the number of this warp in the executing group: `%w = warp_index : i64`.
 struct WarpIndexOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "warp_index";

@@ -20,6 +20,5 @@ void cp_async_commit(Builder& b) { Assembly(b).call("cp.async.commit_group;", As
 void cp_async_wait(Builder& b, int pending) {
   Assembly(b).call("cp.async.wait_group " + std::to_string(pending) + ";", AsmEffect::convergent);
 }
-void cp_async_wait_all(Builder& b) { Assembly(b).call("cp.async.wait_all;", AsmEffect::convergent); }
 
 }  // namespace tegula::codegen::nvptx::ptx

@@ -11,6 +11,5 @@ void cp_async(Builder& b, llvm::Value* destination, llvm::Value* global, int siz
 void cp_async_commit(Builder& b);
 /// Waits until at most `pending` groups of this thread are open. Only this thread sees the data; a barrier follows.
 void cp_async_wait(Builder& b, int pending);
-void cp_async_wait_all(Builder& b);
 
 }  // namespace tegula::codegen::nvptx::ptx

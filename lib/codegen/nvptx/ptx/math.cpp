@@ -16,8 +16,6 @@ llvm::Value* function(Builder& b, std::string const& opcode, llvm::Type* result,
 
 }  // namespace
 
-llvm::Value* ex2_approx(Builder& b, llvm::Value* x) { return function(b, "ex2.approx.ftz.f32", b.getFloatTy(), {x}); }
-llvm::Value* lg2_approx(Builder& b, llvm::Value* x) { return function(b, "lg2.approx.ftz.f32", b.getFloatTy(), {x}); }
 llvm::Value* rcp_approx(Builder& b, llvm::Value* x) { return function(b, "rcp.approx.ftz.f32", b.getFloatTy(), {x}); }
 
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high) {
@@ -48,6 +46,5 @@ llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits) {
            : b.CreateShl(wide, std::uint64_t{8});
   return b.CreateFPExt(b.CreateBitCast(half, b.getHalfTy()), b.getFloatTy());
 }
-llvm::Value* round_tf32(Builder& b, llvm::Value* x) { return function(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x}); }
 
 }  // namespace tegula::codegen::nvptx::ptx

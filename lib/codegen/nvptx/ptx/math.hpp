@@ -1,14 +1,11 @@
-// Emits approximate functions and packed conversions of one thread.
+// Emits approximate reciprocals and packed conversions of one thread.
 #pragma once
 
 #include "codegen/nvptx/ptx/assembly.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 
-/// Compute 2^x, log2 x and 1 / x of f32; subnormals count as zero. Errors: about 2^-22 relative (2^-22 absolute for lg2
-/// near 1).
-llvm::Value* ex2_approx(Builder& b, llvm::Value* x);
-llvm::Value* lg2_approx(Builder& b, llvm::Value* x);
+/// Computes 1 / x of f32; subnormals count as zero. The error is about 2^-22.
 llvm::Value* rcp_approx(Builder& b, llvm::Value* x);
 
 /// Packs two f32, each rounded once, as one i32: `low` in bits 0..15.
@@ -21,7 +18,5 @@ llvm::Value* narrowed_f8(llvm::Value* value);
 llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high);
 /// Gives the exact f32 of a float of 8 bits (i8).
 llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits);
-/// Gives the nearest tf32 of an f32, ties away from zero, as an i32 fragment register.
-llvm::Value* round_tf32(Builder& b, llvm::Value* x);
 
 }  // namespace tegula::codegen::nvptx::ptx

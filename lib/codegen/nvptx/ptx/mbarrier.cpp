@@ -37,10 +37,6 @@ void mbarrier_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes) {
   arrival(b, "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", barrier, bytes, false);
 }
 
-void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier) {
-  arrival(b, "mbarrier.arrive_drop.shared::cta.b64", barrier, nullptr);
-}
-
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank) {
   Assembly assembly(b);
   std::string text = "mapa.shared::cluster.u32 " + assembly.out(b.getInt32Ty());
@@ -54,10 +50,6 @@ void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count,
           count_operand(b, count));
 }
 
-void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes) {
-  arrival(b, "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64", remote, bytes);
-}
-
 void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
                  llvm::Value* barrier, llvm::Value* predicate) {
   Assembly assembly(b);
@@ -69,13 +61,6 @@ void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vec
   for (llvm::Value* word : words) names.push_back(assembly.in(word));
   text += names.size() == 1 ? names[0] : braces(names);
   assembly.call(text + ", [" + assembly.in(barrier) + "];", AsmEffect::convergent);
-}
-
-llvm::Value* mbarrier_test_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity) {
-  Assembly assembly(b);
-  std::string text = "mbarrier.test_wait.parity.shared::cta.b64 " + assembly.out(b.getInt1Ty());
-  text += ", [" + assembly.in(barrier) + "], ";
-  return assembly.call(text + assembly.number(parity) + ";", AsmEffect::convergent)[0];
 }
 
 void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope) {

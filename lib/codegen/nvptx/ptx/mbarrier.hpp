@@ -20,8 +20,6 @@ void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count = 1);
 void mbarrier_arrive_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
 /// Expects `bytes` more and does not arrive.
 void mbarrier_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
-/// Arrives and lowers the count of all later phases by one.
-void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier);
 
 /// Gives the address of the same offset in another CTA of the cluster.
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
@@ -32,12 +30,9 @@ void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count 
 /// barrier of that CTA counts their bytes. PTX 8.1.
 void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
                  llvm::Value* barrier, llvm::Value* predicate);
-void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes);
 
-/// True (i1) when the phase of this parity (i32, 0 or 1) is complete. Does not block.
-llvm::Value* mbarrier_test_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity);
-/// Waits for the phase of this parity: a loop of two blocks around try_wait, which may return early. The builder goes
-/// on after the loop.
+/// Waits for the phase of this parity (i32, 0 or 1): a loop of two blocks around try_wait, which may return early. The
+/// builder goes on after the loop.
 void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope = Scope::cta);
 
 /// Arrives when this thread's earlier cp.async are done; `counted` when the barrier's count includes this arrival.

@@ -97,76 +97,97 @@ Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values c
 
 int wgmma_registers(WgmmaForm const& form) { return form.d == MmaResult::f16 ? form.n / 4 : form.n / 2; }
 
-std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group) {
-  WgmmaForm const& form = group.form;
-  bool const a_in_registers = group.a_descriptor == nullptr;
-  if (std::string const why = error(form, a_in_registers); !why.empty())
-    throw InternalError("nvptx: no wgmma." + text_of(form) + ": " + why);
-  std::size_t const count = static_cast<std::size_t>(wgmma_registers(form));
-  Assembly assembly(b);
-  llvm::Type* const type = form.d == MmaResult::f32 ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt32Ty());
-  std::vector<std::string> results;
-  for (Values const& registers : group.results) {
-    if (!registers.empty() && registers.size() != count)
-      throw InternalError("nvptx: wgmma." + text_of(form) + " has " + std::to_string(count) + " accumulators, not " +
-                          std::to_string(registers.size()));
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < count; ++i)
-      names.push_back(registers.empty() ? assembly.early_out(type) : assembly.inout(registers[i]));
-    results.push_back(braces(names));
-  }
-  // scale-d of a first step: a literal where it is known, so that ptxas does not have to keep a predicate.
-  std::string scale = "1";
-  if (auto const* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(group.accumulate))
-    scale = known->isZero() ? "0" : "1";
-  else if (group.accumulate != nullptr)
-    scale = assembly.in(group.accumulate);
-  std::string const a_base = a_in_registers ? "" : assembly.in(group.a_descriptor);
-  std::string const b_base = assembly.in(group.b_descriptor);
+namespace {
 
-  std::string text = "{";
-  auto const line = [&](std::string const& instruction) { text += "\n\t" + instruction + ";"; };
-  line(".reg .b64 %da, %db");
-  auto const advanced = [&](std::string const& base, char const* name, std::int64_t bytes) {
+/// Writes the text of a group of wgmma, and gathers its operands.
+class WgmmaText {
+ public:
+  WgmmaText(Builder& b, WgmmaGroup const& group)
+      : group_(group), form_(group.form), a_in_registers_(group.a_descriptor == nullptr), assembly_(b) {
+    add_results(b);
+    add_scale();
+    if (!a_in_registers_) a_base_ = assembly_.in(group.a_descriptor);
+    b_base_ = assembly_.in(group.b_descriptor);
+    line(".reg .b64 %da, %db");
+    if (group.fence) line(fence_text);
+    for (WgmmaStep const& step : group.steps) add(step);
+  }
+  Values call() { return assembly_.call(text_ + "\n\t}", AsmEffect::convergent); }
+
+ private:
+  void line(std::string const& instruction) { text_ += "\n\t" + instruction + ";"; }
+  void add_results(Builder& b) {
+    auto const count = static_cast<std::size_t>(wgmma_registers(form_));
+    llvm::Type* const type = form_.d == MmaResult::f32 ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt32Ty());
+    for (Values const& registers : group_.results) {
+      if (!registers.empty() && registers.size() != count)
+        throw InternalError("nvptx: wgmma." + text_of(form_) + " has " + std::to_string(count) + " accumulators, not " +
+                            std::to_string(registers.size()));
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < count; ++i)
+        names.push_back(registers.empty() ? assembly_.early_out(type) : assembly_.inout(registers[i]));
+      results_.push_back(braces(names));
+      written_.push_back(false);
+    }
+  }
+  /// Sets scale-d of a first step: a literal where it is known, so that ptxas does not have to keep a predicate.
+  void add_scale() {
+    if (auto const* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(group_.accumulate))
+      scale_ = known->isZero() ? "0" : "1";
+    else if (group_.accumulate != nullptr)
+      scale_ = assembly_.in(group_.accumulate);
+  }
+  std::string advanced(std::string const& base, char const* name, std::int64_t bytes) {
     if (bytes == 0) return base;
     if (bytes % 16 != 0)
       throw InternalError("nvptx: a matrix descriptor moves by multiples of 16 bytes, not " + std::to_string(bytes));
     line("add.s64 " + std::string(name) + ", " + base + ", " + std::to_string(bytes / 16));
     return std::string(name);
-  };
-  if (group.fence) line(fence_text);
-  std::vector<bool> written(results.size(), false);
-  for (WgmmaStep const& step : group.steps) {
-    std::string a;
-    if (a_in_registers) {
-      if (step.a.size() != 4) throw InternalError("nvptx: A of wgmma is a descriptor or four registers");
-      std::vector<std::string> names;
-      for (llvm::Value* value : step.a) names.push_back(assembly.in(value));
-      a = braces(names);
-    } else {
-      a = advanced(a_base, "%da", step.a_bytes);
-    }
-    std::string const b_name = advanced(b_base, "%db", step.b_bytes);
-    std::string wgmma = "wgmma.mma_async.sync.aligned." + text_of(form) + " " + results[step.result];
-    for (std::string const& operand : {a, b_name}) wgmma.append(", ").append(operand);
-    wgmma += ", ";
-    wgmma += written[step.result] ? "1" : group.results[step.result].empty() ? "0" : scale;
-    written[step.result] = true;
+  }
+  std::string a_of(WgmmaStep const& step) {
+    if (!a_in_registers_) return advanced(a_base_, "%da", step.a_bytes);
+    if (step.a.size() != 4) throw InternalError("nvptx: A of wgmma is a descriptor or four registers");
+    std::vector<std::string> names;
+    for (llvm::Value* value : step.a) names.push_back(assembly_.in(value));
+    return braces(names);
+  }
+  void add(WgmmaStep const& step) {
+    std::string const a = a_of(step);
+    std::string const b = advanced(b_base_, "%db", step.b_bytes);
+    std::string const first = group_.results[step.result].empty() ? "0" : scale_;
+    std::string wgmma = "wgmma.mma_async.sync.aligned." + text_of(form_) + " " + results_[step.result] + ", " + a +
+                        ", " + b + ", " + (written_[step.result] ? "1" : first);
+    written_[step.result] = true;
     auto const append = [&](int value) { wgmma += ", " + std::to_string(value); };
-    if (form.d != MmaResult::s32) {
-      append(form.scale_a);
-      append(form.scale_b);
+    if (form_.d != MmaResult::s32) {
+      append(form_.scale_a);
+      append(form_.scale_b);
     }
-    if (is_16_bit(form.a)) {
-      if (!a_in_registers) append(form.a_transposed ? 1 : 0);
-      append(form.b_transposed ? 1 : 0);
+    if (is_16_bit(form_.a)) {
+      if (!a_in_registers_) append(form_.a_transposed ? 1 : 0);
+      append(form_.b_transposed ? 1 : 0);
     }
     line(wgmma);
   }
-  Values const registers = assembly.call(text + "\n\t}", AsmEffect::convergent);
+
+  WgmmaGroup const& group_;
+  WgmmaForm const& form_;
+  bool a_in_registers_;
+  Assembly assembly_;
+  std::vector<std::string> results_;
+  std::vector<bool> written_;
+  std::string scale_ = "1", a_base_, b_base_, text_ = "{";
+};
+
+}  // namespace
+
+std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group) {
+  if (std::string const why = error(group.form, group.a_descriptor == nullptr); !why.empty())
+    throw InternalError("nvptx: no wgmma." + text_of(group.form) + ": " + why);
+  Values const registers = WgmmaText(b, group).call();
   std::vector<Values> after;
-  for (auto from = registers.begin(); from != registers.end(); from += static_cast<std::ptrdiff_t>(count))
-    after.emplace_back(from, from + static_cast<std::ptrdiff_t>(count));
+  auto const count = static_cast<std::ptrdiff_t>(wgmma_registers(group.form));
+  for (auto from = registers.begin(); from != registers.end(); from += count) after.emplace_back(from, from + count);
   return after;
 }
 

@@ -26,17 +26,6 @@ void fence_proxy_async(Builder& b, ProxySpace space) {
   }
 }
 
-void fence_acq_rel(Builder& b, FenceScope scope) {
-  switch (scope) {
-    case FenceScope::cta:
-      return plain(b, "fence.acq_rel.cta;");
-    case FenceScope::cluster:
-      return plain(b, "fence.acq_rel.cluster;");
-    case FenceScope::gpu:
-      return plain(b, "fence.acq_rel.gpu;");
-  }
-}
-
 void barrier_cta(Builder& b) { plain(b, "bar.sync 0;"); }
 void barrier_sync(Builder& b, llvm::Value* id, std::int64_t threads) { named(b, "bar.sync", id, threads); }
 void barrier_arrive(Builder& b, llvm::Value* id, std::int64_t threads) { named(b, "bar.arrive", id, threads); }

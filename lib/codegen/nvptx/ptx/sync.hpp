@@ -12,9 +12,6 @@ enum class ProxySpace : std::uint8_t { shared, shared_cluster, global, all };
 
 /// Orders this thread's earlier generic accesses before later async ones of a thread that synchronises with it.
 void fence_proxy_async(Builder& b, ProxySpace space);
-/// Names the scope of a fence of the generic proxy: CTA, cluster or GPU.
-enum class FenceScope : std::uint8_t { cta, cluster, gpu };
-void fence_acq_rel(Builder& b, FenceScope scope);
 
 /// Synchronises all threads of the CTA.
 void barrier_cta(Builder& b);

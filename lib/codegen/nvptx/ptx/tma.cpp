@@ -130,34 +130,6 @@ void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Valu
   issue(assembly, text + assembly.number(bytes));
 }
 
-void bulk_reduce(Builder& b, BulkReduce operation, std::string const& type, llvm::Value* global, llvm::Value* source,
-                 llvm::Value* bytes) {
-  // The sum of f16 and bf16 exists without flushing subnormals only; that of f32 flushes them.
-  bool const half = operation == BulkReduce::add && (type == "f16" || type == "bf16");
-  Assembly assembly(b);
-  std::string text = std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group") + name_of(operation) +
-                     (half ? ".noftz." : ".") + type + " ";
-  text += at(assembly, global) + ", ";
-  text += at(assembly, source) + ", ";
-  issue(assembly, text + assembly.number(bytes));
-}
-
-void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes) {
-  Assembly assembly(b);
-  std::string const text = "cp.async.bulk.prefetch.L2.global " + at(assembly, global) + ", ";
-  issue(assembly, text + assembly.number(bytes));
-}
-
-void bulk_copy_remote(Builder& b, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes,
-                      llvm::Value* barrier) {
-  Assembly assembly(b);
-  std::string text = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
-  text += at(assembly, destination) + ", ";
-  text += at(assembly, source) + ", ";
-  text += assembly.number(bytes) + ", ";
-  issue(assembly, text + at(assembly, barrier));
-}
-
 void bulk_commit(Builder& b) { Assembly(b).call("cp.async.bulk.commit_group;", AsmEffect::convergent); }
 
 void bulk_wait(Builder& b, int pending, bool read) {

@@ -37,13 +37,6 @@ void prefetch_tensor_map(Builder& b, llvm::Value* map);
 void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
                LoadOptions options = {});
 void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Value* bytes);
-/// Reduces into global memory. `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
-void bulk_reduce(Builder& b, BulkReduce operation, std::string const& type, llvm::Value* global, llvm::Value* source,
-                 llvm::Value* bytes);
-void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes);
-/// Copies shared to shared of another CTA; destination and barrier are remote addresses in the same CTA.
-void bulk_copy_remote(Builder& b, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes,
-                      llvm::Value* barrier);
 
 /// Closes this thread's bulk group of stores and reductions.
 void bulk_commit(Builder& b);

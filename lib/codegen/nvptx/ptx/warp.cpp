@@ -21,9 +21,9 @@ llvm::Value* shuffle(Builder& b, char const* mode, llvm::Value* value, llvm::Val
   return assembly.call(text, AsmEffect::together)[0];
 }
 
-llvm::Value* vote(Builder& b, char const* mode, llvm::Type* type, llvm::Value* predicate) {
+llvm::Value* vote(Builder& b, char const* mode, llvm::Value* predicate) {
   Assembly assembly(b);
-  std::string text = std::string("vote.sync.") + mode + " " + assembly.out(type);
+  std::string text = std::string("vote.sync.") + mode + ".pred " + assembly.out(b.getInt1Ty());
   text += ", " + assembly.in(predicate) + ", -1;";
   return assembly.call(text, AsmEffect::together)[0];
 }
@@ -54,11 +54,8 @@ llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask) {
   return shuffle(b, "bfly", value, b.getInt32(mask));
 }
 
-llvm::Value* vote_any(Builder& b, llvm::Value* predicate) { return vote(b, "any.pred", b.getInt1Ty(), predicate); }
-llvm::Value* vote_all(Builder& b, llvm::Value* predicate) { return vote(b, "all.pred", b.getInt1Ty(), predicate); }
-llvm::Value* vote_ballot(Builder& b, llvm::Value* predicate) {
-  return vote(b, "ballot.b32", b.getInt32Ty(), predicate);
-}
+llvm::Value* vote_any(Builder& b, llvm::Value* predicate) { return vote(b, "any", predicate); }
+llvm::Value* vote_all(Builder& b, llvm::Value* predicate) { return vote(b, "all", predicate); }
 
 Values ldmatrix(Builder& b, llvm::Value* address, int matrices, bool transposed) {
   std::string const opcode = matrix_form("ldmatrix", static_cast<std::size_t>(matrices), transposed);

@@ -25,8 +25,6 @@ llvm::Value* cluster_rank(Builder& b);
 
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate);
 llvm::Value* vote_all(Builder& b, llvm::Value* predicate);
-/// Gives the predicates of all lanes: bit l (i32) is lane l's.
-llvm::Value* vote_ballot(Builder& b, llvm::Value* predicate);
 
 /// Loads 1, 2 or 4 matrices of 8 rows of 16 bytes. Lane 8 j + i gives the address of row i of matrix j, and each lane
 /// receives one i32 of each matrix. `transposed` swaps rows and columns of 16-bit elements.

@@ -1,0 +1,13 @@
+// Computes steps of launch programs.
+#pragma once
+
+#include <cstdint>
+
+#include "tegula/abi/launch_op.hpp"
+
+namespace tegula::ir {
+
+/// Gives the value of a step that is no leaf, from those that its operands name. `c`: of a select alone.
+std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c = 0);
+
+}  // namespace tegula::ir

@@ -1,0 +1,17 @@
+// States the facts of tensors for code that no launch asks for, and reads the ways of its tensors.
+#pragma once
+
+#include "jit/traced.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
+
+namespace tegula::jit {
+
+/// Gives options that state facts of the tensors: those that they state, else dense and aligned tensors. facts, budget,
+/// host_paths and compile take the same ones.
+CompileOptions with_facts(Traced const& source, CompileOptions options);
+
+/// Gives the way of each tensor to the kernel's code, as far as no launch decides it.
+HostPlan plan_of(Traced const& traced, CompiledKernel const& compiled, KernelPaths const& paths);
+
+}  // namespace tegula::jit

@@ -1,0 +1,26 @@
+// Tells which products of a loop wait for others, and for arithmetic, and starts them early.
+#pragma once
+
+#include <map>
+
+#include "ir/op.hpp"
+
+namespace tegula::transform {
+
+/// Tells whether an op is no work of its own: a load or copy, a conversion or another form of a factor, a number of an
+/// address.
+bool serves_factors(ir::Op const& op);
+
+/// Tells whether a factor follows from arithmetic of tiles in this block.
+bool is_computed(ir::Value const& factor, ir::Block const& block);
+
+/// Gives the turn of each product of a block: how many others have to be done before it, one behind the other.
+using Turns = std::map<ir::Op const*, int>;
+Turns turns_of(ir::Block const& block);
+
+/// Moves the products of a block, in their order, to where their `start` says, with the ops that only give their
+/// factors. One stays behind the arithmetic of tiles that it needs, and behind those before it that could start no
+/// later.
+void raise_products(ir::Block& block);
+
+}  // namespace tegula::transform

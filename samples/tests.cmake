@@ -1,0 +1,15 @@
+# Every sample checks itself; here on the host, in a folder of its own, since some write files.
+get_property(sample_programs GLOBAL PROPERTY TEGULA_SAMPLES)
+foreach(program IN LISTS sample_programs)
+  tegula_command_test("${program}" LABELS host FOLDER "${PROJECT_BINARY_DIR}/samples"
+    COMMAND ${program} ENVIRONMENT "TEGULA_DEVICE=host")
+endforeach()
+tegula_command_test("sample_17_attention_family: checks of bounds and NaN find nothing" LABELS host L7
+  FOLDER "${PROJECT_BINARY_DIR}/samples"
+  COMMAND sample_17_attention_family ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_CHECKS=bounds,nan")
+get_property(python GLOBAL PROPERTY TEGULA_PYTHON_SAMPLE)
+if(python)
+  tegula_command_test("sample: kernels take arrays of NumPy and tensors of PyTorch" LABELS host
+    COMMAND "${python}" "${PROJECT_SOURCE_DIR}/samples/python/check.py" "$<TARGET_FILE_DIR:tegula_sample>")
+endif()
+

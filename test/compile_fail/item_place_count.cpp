@@ -1,0 +1,11 @@
+// expect: item: item(x) is of a tile of one element; of others name the place by one index for each axis
+// rows: L1
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile a = load(x, shape<64>, g[0]);
+  store(y, shape<1>, item(a, g[0], 0), g[0]);
+});

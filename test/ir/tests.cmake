@@ -1,0 +1,18 @@
+# Golden texts: one program, and one CTest entry a file. Then the commands of tegula_opt.
+tegula_test_folder(ir LABEL ir LINKS tegula_inside)
+add_subdirectory(ir/cross_compiler)
+file(GLOB_RECURSE golden CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/ir" "ir/*.tir")
+list(FILTER golden EXCLUDE REGEX "^(roundtrip|invalid|dsl|target|tiles)/")
+if(NOT TEGULA_PROFILER)
+  list(FILTER golden EXCLUDE REGEX "^lower-profiling/")
+endif()
+if(TARGET tegula_test_ir)
+  foreach(file IN LISTS golden)
+    tegula_row_labels(rows "${CMAKE_CURRENT_SOURCE_DIR}/ir/${file}")
+    tegula_command_test("ir: ${file}" LABELS ir ${rows} COMMAND tegula_test_ir "golden file"
+      ENVIRONMENT "TEGULA_GOLDEN_FILE=${CMAKE_CURRENT_SOURCE_DIR}/ir/${file}")
+  endforeach()
+endif()
+if(TARGET tegula_opt)
+  include(ir/tegula_opt.cmake)
+endif()

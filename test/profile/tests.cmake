@@ -1,0 +1,3 @@
+if(TEGULA_PROFILER)
+  tegula_test_folder(profile LABEL host LINKS tegula_inside)
+endif()

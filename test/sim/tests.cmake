@@ -1,0 +1,1 @@
+tegula_test_folder(sim LABEL sim LINKS tegula_fuzzing tegula_inside)

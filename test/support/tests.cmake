@@ -1,0 +1,11 @@
+# The library of tools that every test program links.
+file(GLOB support_sources CONFIGURE_DEPENDS "support/*.cpp")
+add_library(tegula_test_support STATIC ${support_sources})
+target_link_libraries(tegula_test_support PUBLIC Catch2::Catch2 PRIVATE tegula_warnings)
+target_compile_definitions(tegula_test_support PRIVATE TEGULA_SOURCE_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+target_include_directories(tegula_test_support PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+if(Catch2_VERSION VERSION_LESS 3)
+  target_compile_definitions(tegula_test_support PUBLIC TEGULA_CATCH2_MAJOR=2)
+else()
+  target_compile_definitions(tegula_test_support PUBLIC TEGULA_CATCH2_MAJOR=3)
+endif()

@@ -1,0 +1,6 @@
+tegula_unit_folder(math)
+if(TEGULA_MPFR_INCLUDE_DIR AND TEGULA_MPFR_LIBRARY AND TEGULA_GMP_LIBRARY)
+  target_compile_definitions(tegula_unit_math PRIVATE TEGULA_HAS_MPFR=1)
+  target_include_directories(tegula_unit_math SYSTEM PRIVATE "${TEGULA_MPFR_INCLUDE_DIR}")
+  target_link_libraries(tegula_unit_math PRIVATE "${TEGULA_MPFR_LIBRARY}" "${TEGULA_GMP_LIBRARY}")
+endif()

@@ -1,0 +1,7 @@
+if(TEGULA_PROFILER)
+  tegula_unit_folder(profile)
+  target_compile_definitions(tegula_unit_profile PRIVATE TEGULA_HAS_PROFILER=1)
+  target_link_libraries(tegula_unit_profile PRIVATE nlohmann_json::nlohmann_json)
+else()
+  tegula_unit_folder(profile ONLY "no_profiler_test")
+endif()
