@@ -7,7 +7,7 @@
 #include <boost/hana/transform.hpp>
 #include <boost/hana/unpack.hpp>
 
-#include "support/indexed_kernels.hpp"
+#include "kernels/indexed_kernels.hpp"
 #include "tegula/dsl/hana.hpp"
 
 namespace tegula::test {
