@@ -315,7 +315,8 @@ double bytes_of(std::vector<TensorSize> const& tensors) {
 }  // namespace
 
 int ctas_in_clusters(Executor const& executor, int cluster) {
-  constexpr std::array active{0, 132, 132, 117, 120, 110, 102, 105, 120};  // of 132 multiprocessors
+  constexpr std::array active{0,   132, 132, 117, 120, 110, 102, 105, 120,  // of 132 multiprocessors
+                              112, 112, 112, 112, 112, 112, 112, 112};
   if (executor.target == nullptr || cluster >= static_cast<int>(active.size())) return executor.processors;
   return std::max(executor.processors * active[static_cast<std::size_t>(cluster)] / active[1] / cluster * cluster,
                   cluster);

@@ -31,7 +31,7 @@ struct Rule {
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_slots = std::int64_t{1} << 20;
 constexpr std::array warps{0, 1, 2, 4, 8, 16, 32};
-constexpr std::array split{0, 1, 2, 3, 4, 5, 6, 7, 8};
+constexpr std::array split{0, 1, 2, 3, 4, 5, 6, 7, 8, 16};
 constexpr std::array share{0, 1, 2, 4};
 
 constexpr Rule rules[] = {

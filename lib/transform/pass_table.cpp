@@ -56,10 +56,12 @@
 #include "transform/staged/sink_scalars.hpp"
 #include "transform/staged/specialize_warps.hpp"
 #include "transform/tile/choose_memory_paths.hpp"
+#include "transform/tile/divide_blocks.hpp"
 #include "transform/tile/expand_dots.hpp"
 #include "transform/tile/expand_items.hpp"
 #include "transform/tile/fold_boxes.hpp"
 #include "transform/tile/fold_tables.hpp"
+#include "transform/tile/forward_stores.hpp"
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
@@ -157,6 +159,11 @@ constexpr PassInfo table[] = {
      .function = expand_dots,
      .works_on = only(Level::tile),
      .after = {{"eliminate-dead-code", "dead products are not expanded"}}},
+    {.name = "forward-stores",
+     .summary = "reads an element that was just stored from its tile",
+     .function = forward_stores,
+     .works_on = only(Level::tile),
+     .after = {{"hoist-loop-invariants", "equal offsets are one value"}}},
     {.name = "expand-items",
      .summary = "finds elements of tiles at run-time places by reductions",
      .function = expand_items,
@@ -179,12 +186,19 @@ constexpr PassInfo table[] = {
      .works_on = only(Level::tile),
      .after = {{"eliminate-dead-code", "a dead op might fix the extent of an axis"},
                {"expand-items", "places are compared with the extents as written"}}},
+    {.name = "divide-blocks",
+     .summary = "halves blocks whose sums of products no warps hold",
+     .function = divide_blocks,
+     .works_on = only(Level::tile),
+     .needs = {Property::whole_kernels},
+     .after = {{"pad-tiles", "padded extents are divided"}}},
     {.name = "persistent-grid",
      .summary = "makes CTAs persistent that have products in loops",
      .function = persistent_grid,
      .works_on = only(Level::tile),
      .needs = {Property::whole_kernels},
-     .after = {{"pad-tiles", "groups of rows follow from the bytes of padded tiles"}}},
+     .after = {{"pad-tiles", "groups of rows follow from the bytes of padded tiles"},
+               {"divide-blocks", "halves are blocks of their own"}}},
     {.name = "serpentine-loops",
      .summary = "runs loops of products backwards in every second tile of a CTA",
      .function = serpentine_loops,
@@ -437,20 +451,20 @@ constexpr auto for_host =
          "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
          "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "expand-math", "canonicalize",
          "eliminate-common-subexpressions", "eliminate-dead-code", "lower-profiling");
-constexpr auto for_cuda =
-    list("eliminate-common-subexpressions", "contract-products", "specialize", "inline-device-functions", "bound-loops",
-         "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "relax-arithmetic", "expand-dots",
-         "expand-items", "pad-tiles", "persistent-grid", "serpentine-loops", "hoist-loop-invariants",
-         "choose-memory-paths", "share-rings", "plan-kernel", "swap-operands", "raise-dots", "lag-references",
-         "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "relax-arithmetic",
-         "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
-         "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers",
-         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-         "share-items", "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps",
-         "load-ahead", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
-         "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
+constexpr auto for_cuda = list(
+    "eliminate-common-subexpressions", "contract-products", "specialize", "inline-device-functions", "bound-loops",
+    "remove-idle-bounds", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+    "eliminate-dead-code", "fold-tables", "fold-boxes", "eliminate-dead-code", "forward-stores", "relax-arithmetic",
+    "expand-dots", "expand-items", "pad-tiles", "divide-blocks", "persistent-grid", "serpentine-loops",
+    "hoist-loop-invariants", "choose-memory-paths", "share-rings", "plan-kernel", "swap-operands", "raise-dots",
+    "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math",
+    "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers", "share-atomic-results",
+    "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "share-items", "split-products",
+    "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead", "run-ahead",
+    "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
+    "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =
     list("eliminate-common-subexpressions", "contract-products", "specialize", "bound-loops", "relax-arithmetic",
          "expand-device-math", "relax-arithmetic", "build-tensor-maps", "canonicalize",

@@ -23,7 +23,7 @@ CompileOptions split_options(int split) {
 }  // namespace
 
 TEST_CASE("CTAs share a product at every trip count, with warps for copies and without", "[sim][split]") {
-  for (int const split : {2, 3, 4, 8}) {
+  for (int const split : {2, 3, 4, 8, 16}) {
     for (Choice const specialization : {Choice::on, Choice::off}) {
       CompileOptions options = split_options(split);
       options.specialization = specialization;

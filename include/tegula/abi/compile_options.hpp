@@ -45,7 +45,7 @@ struct CompileOptions {
   Choice contraction = Choice::automatic;
   int distance = 0;  ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
   int unroll = 0;    ///< overrides unroll<n> of every loop; 0: as written
-  int split = 0;     ///< cuda: CTAs of a cluster that share a product's loop: 2 to 8; 1: not split; 0: launches choose
+  int split = 0;     ///< cuda: CTAs of a cluster that share a product's loop: 2-8, 16; 1: not split; 0: launches choose
   /// cuda: CTAs of a cluster, with tiles one above the other, that share what they fetch: 2 or 4; 0 or 1: not shared
   int share = 0;
   /// Says where the last iterations of a loop run whose reading warps prefetch. They run in a separate loop (automatic,

@@ -40,31 +40,6 @@ constexpr int max_warps = 16;
 constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
 constexpr int row_registers = 32;      ///< the same, with maxima, sums and scales of rows, in a loop with late products
 
-/// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
-/// one.
-std::int64_t accumulators(std::vector<Op*> const& dots) {
-  std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
-  std::int64_t max = 0;
-  for (Op const* dot : dots) {
-    auto& [carried, other] = blocks[dot->parent()];
-    auto const& uses = dot->result()->uses();
-    auto const adds_on = [&](ir::Use const& use) {  // the next product of a chain, in place
-      return use.user->is<ir::DotOp>() && use.user->parent() == dot->parent() &&
-             use.user->in<ir::DotOp>("accumulator") == dot->result();
-    };
-    if (uses.size() == 1 && adds_on(uses.front())) continue;
-    bool const is_carried =
-        std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return use.user == &dot->parent()->back(); });
-    std::int64_t const elements = dot->result()->type().elements();
-    if (is_carried)
-      carried += elements;
-    else
-      other = std::max(other, elements);
-    max = std::max(max, carried + other);
-  }
-  return max;
-}
-
 /// Tells whether products alone, also behind a transposition, take a tile.
 bool only_products_take(Value const& tile) {
   return std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
@@ -663,6 +638,34 @@ int KernelPlan::count(ir::ProductPath path) const {
 KernelPlan plan_of(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options,
                    TargetInfo const& target) {
   return Search(kernel, dots, options, target).run();
+}
+
+std::int64_t accumulators(std::vector<Op*> const& dots) {
+  std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
+  std::int64_t max = 0;
+  for (Op const* dot : dots) {
+    auto& [carried, other] = blocks[dot->parent()];
+    auto const& uses = dot->result()->uses();
+    auto const adds_on = [&](ir::Use const& use) {  // the next product of a chain, in place
+      return use.user->is<ir::DotOp>() && use.user->parent() == dot->parent() &&
+             use.user->in<ir::DotOp>("accumulator") == dot->result();
+    };
+    if (uses.size() == 1 && adds_on(uses.front())) continue;
+    bool const is_carried =
+        std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return use.user == &dot->parent()->back(); });
+    std::int64_t const elements = dot->result()->type().elements();
+    if (is_carried)
+      carried += elements;
+    else
+      other = std::max(other, elements);
+    max = std::max(max, carried + other);
+  }
+  return max;
+}
+
+std::int64_t max_accumulators(TargetInfo const& target) {
+  std::int64_t const registers = registers_of_roles(max_warps, target)[1] - target.wgmma.extra_registers;
+  return registers * max_warps * target.lanes;
 }
 
 std::string to_string(KernelPlan const& plan) {

@@ -43,6 +43,12 @@ struct KernelPlan {
   [[nodiscard]] int count(ir::ProductPath path) const;
 };
 
+/// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
+/// one.
+std::int64_t accumulators(std::vector<ir::Op*> const& dots);
+/// Counts the elements that the most warps of a CTA hold beside the registers that the assembler needs.
+std::int64_t max_accumulators(TargetInfo const& target);
+
 /// Searches the plan of a kernel with these products, in the order of the text.
 ///
 /// First each product gets its form. It is swapped where tensor cores then take it by the better path: wgmma, with its

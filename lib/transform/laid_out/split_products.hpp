@@ -5,10 +5,11 @@
 
 namespace tegula::transform {
 
-/// Shares each tile among CompileOptions::split CTAs (2 to 8) of a cluster, for kernels with few tiles. Every CTA
-/// runs its part of the loop. The partial sums meet in the first CTA's shared memory, and only that CTA goes on: the
-/// others run ahead with their next tiles. Where all parts take more than 64 KiB, each CTA adds and stores its share of
-/// the columns instead (column_shares.hpp): it hands each other one its share of them, as below, and keeps its own.
+/// Shares each tile among CompileOptions::split CTAs (2 to 8, or 16) of a cluster, for kernels with few tiles. Every
+/// CTA runs its part of the loop. The partial sums meet in the first CTA's shared memory, and only that CTA goes on:
+/// the others run ahead with their next tiles. Where all parts take more than 64 KiB, each CTA adds and stores its
+/// share of the columns instead (column_shares.hpp): it hands each other one its share of them, as below, and keeps its
+/// own.
 ///
 ///   before: %acc = for %k = 0 to %n { ... product ... }
 ///           store %C, %acc, %i, %j

@@ -32,7 +32,7 @@ TEST_CASE("compile options: the defaults and the documented values are sound", "
   sound(&CompileOptions::stages, {0, 1, 64});
   sound(&CompileOptions::distance, {0, 1, 63});
   sound(&CompileOptions::unroll, {0, 1, 64});
-  sound(&CompileOptions::split, {0, 1, 2, 4, 8});
+  sound(&CompileOptions::split, {0, 1, 2, 4, 8, 16});
   sound(&CompileOptions::share, {0, 1, 2, 4});
 }
 
