@@ -7,6 +7,7 @@
 #include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
 #include "codegen/nvptx/words.hpp"
+#include "ir/source.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
@@ -34,15 +35,21 @@ Registers operand_words(Emitter& e, Element element, Registers const& registers)
   return words;
 }
 
+/// Joins words with a 0 that the assembler cannot know: the upper half of the number of multiprocessors.
+void join_unknown_zero(Emitter& e, Registers& words) {
+  llvm::Value* const zero = e.b.CreateTrunc(e.b.CreateLShr(e.launch_slot(3), 32), e.b.getInt32Ty());
+  for (llvm::Value*& word : words) {
+    llvm::Type* const type = word->getType();
+    word = e.b.CreateBitCast(e.b.CreateOr(e.b.CreateBitCast(word, e.b.getInt32Ty()), zero), type);
+  }
+}
+
 /// Gives the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper half
-/// of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot know:
-/// the upper half of the number of multiprocessors.
+/// of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot know.
 Registers mma_words(Emitter& e, ir::Value const& operand) {
   Element const element = operand.type().element();
   Registers words = operand_words(e, element, e.get(operand));
-  if (!is_f8(element)) return words;
-  llvm::Value* const zero = e.b.CreateTrunc(e.b.CreateLShr(e.launch_slot(3), 32), e.b.getInt32Ty());
-  for (llvm::Value*& word : words) word = e.b.CreateOr(word, zero);
+  if (is_f8(element)) join_unknown_zero(e, words);
   return words;
 }
 
@@ -55,6 +62,16 @@ void check_layout(ir::Op const& op, Emitter& e, char const* subject, ir::Type co
 
 ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
+}
+
+/// Tells whether threads load a tile, so that an access to memory is the last to define its registers.
+bool is_loaded(ir::Value const& tile) {
+  ir::Op const* const op = tile.defining_op();
+  if (op == nullptr) return false;
+  ir::Effects const& effects = op->info().effects;
+  if (op->is<ir::ConvertLayoutOp>() || effects.reads(ir::Space::global) || effects.reads(ir::Space::shared))
+    return true;
+  return ir::moves_elements(*op) && is_loaded(*op->operand(0));
 }
 
 /// Divides N into equal parts, each with as many columns as one instruction can have here.
@@ -84,7 +101,9 @@ class Through {
  public:
   Through(ir::Op const& op, Emitter& e) : op_(op), e_(e) {
     for (ir::Value const* value : op.operands()) {
-      Registers const words = pack_words(e, value->type().element(), e.get(*value));
+      Registers words = pack_words(e, value->type().element(), e.get(*value));
+      // ptxas serialises wgmma whose accumulators an access to memory defines (C7515, seen with 13.0).
+      if (op.is<ir::WgmmaFenceOp>() && is_loaded(*value)) join_unknown_zero(e, words);
       counts_.push_back(words.size());
       words_.insert(words_.end(), words.begin(), words.end());
     }
