@@ -55,7 +55,14 @@ inline auto const product_variants = variants(
     variant("192x128, split 2", with({.split = 2}), product<192, 128, 64>),
     variant("16x64, split 3", with({.stages = 6, .split = 3}), product<16, 64, 128>),
     variant("32x64, split 3", with({.stages = 6, .split = 3}), product<32, 64, 128>),
-    variant("192x160, serpentine", with({.serpentine = Choice::on}), product<192, 160, 64>));
+    variant("192x160, serpentine", with({.serpentine = Choice::on}), product<192, 160, 64>),
+    variant("16x64, split 16", with({.stages = 6, .split = 16}), product<16, 64, 128>),
+    variant("32x64, split 16", with({.stages = 6, .split = 16}), product<32, 64, 128>),
+    variant("64x32, split 16", with({.stages = 6, .split = 16}), product<64, 32, 128>),
+    variant("64x64, split 8", with({.split = 8}), product<64, 64, 128>),
+    variant("64x64, split 16", with({.split = 16}), product<64, 64, 128>),
+    variant("64x128, split 8", with({.split = 8}), product<64, 128, 128>),
+    variant("128x128, split 8", with({.split = 8}), product<128, 128, 64>));
 
 inline auto const products = product_variants.tuned(product_h200).tuned(product_h100);
 
