@@ -664,8 +664,12 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
 }
 
 std::int64_t max_accumulators(TargetInfo const& target) {
-  std::int64_t const registers = registers_of_roles(max_warps, target)[1] - target.wgmma.extra_registers;
-  return registers * max_warps * target.lanes;
+  std::int64_t max = 0;
+  for (int warps = target.warps_per_group; warps <= max_warps; warps += target.warps_per_group) {
+    std::int64_t const registers = registers_of_roles(warps, target)[1] - target.wgmma.extra_registers;
+    max = std::max(max, registers * warps * target.lanes);
+  }
+  return max;
 }
 
 std::string to_string(KernelPlan const& plan) {

@@ -46,7 +46,7 @@ struct KernelPlan {
 /// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
 /// one.
 std::int64_t accumulators(std::vector<ir::Op*> const& dots);
-/// Counts the elements that the most warps of a CTA hold beside the registers that the assembler needs.
+/// Counts the elements of sums that the warps of a CTA hold at most, beside the registers that the assembler needs.
 std::int64_t max_accumulators(TargetInfo const& target);
 
 /// Searches the plan of a kernel with these products, in the order of the text.

@@ -27,8 +27,6 @@ namespace tegula::transform {
 /// - it reads what it may write, other than the box of a store at the same offsets.
 ///
 /// Leaves: no promise.
-///
-/// Order: behind pad-tiles, whose extents are divided; ahead of persistent-grid, which orders the new blocks.
 PassResult divide_blocks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

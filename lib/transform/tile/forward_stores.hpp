@@ -18,7 +18,7 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 ///
-/// Order: behind hoist-loop-invariants and CSE, which make equal offsets one value.
+/// Order: free behind eliminate-dead-code, as a dead load is no hindrance.
 PassResult forward_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

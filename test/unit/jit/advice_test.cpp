@@ -77,6 +77,18 @@ constexpr auto product = kernel("product", [](in<T, 2> A, in<T, 2> B, out<R, 2> 
   store(C, shape<BM, BN>, cast<R>(acc), g[0], g[1]);
 });
 
+/// Sums a whole block, so that nothing can be divided.
+constexpr std::uint32_t line_of_total = __LINE__ + 4;
+template <int BM, int BN, int BK>
+constexpr auto total = kernel("total", [](in<bf16, 2> A, in<bf16, 2> B, out<float, 2> C) {
+  auto g = grid(C.extent(0), C.extent(1));
+  tile acc = loop(
+      ceil_div(A.extent(1), BK), zeros<float>(shape<BM, BN>),
+      [&](auto k, auto sum) { return dot(load(A, shape<BM, BK>, g[0], k), load(B, shape<BK, BN>, k, g[1]), sum); },
+      stages<4>);
+  store(C, shape<1, 1>, sum(sum(acc, axis<0>), axis<1>), g[0], g[1]);
+});
+
 template <int BM, int BN, int BK>
 constexpr auto product_f8 = kernel("product_f8", [](in<e4m3, 2> A, in<e4m3, 2> B, out<bf16, 2> C) {
   auto g = grid_over(C, shape<BM, BN>);
@@ -318,10 +330,10 @@ TEST_CASE("advice: slow products name the rule, the tile and what to take", "[N1
             "tiles of 32 x 32 fetch 4.0 times the bytes", "take tiles of 128 x 128");
   check_bad(of_product<128, 128, 64>(136, 65536, large), Kind::empty_tile, line_of_dot, "",
             "136 rows use 53 % of the tensor cores in tiles of 128", "take tiles of fewer rows");
-  Advice const spilled = of_product<256, 512, 64>(large, large, large);
-  check_bad(spilled, Kind::spills, line_of_product, "", "the most registers, 256, take a tile of 256x512",
+  Advice const spilled = advice(sm_90a, total<256, 512, 64>, dense<bf16>(0, large, large), dense<bf16>(1, large, large),
+                                dense<float>(2, large / 256, large / 512));
+  check_bad(spilled, Kind::spills, line_of_total, "", "the most registers, 256, take a tile of 256x512",
             "take fewer rows or columns");
-  check_bad(spilled, Kind::product, line_of_dot, "", "wgmma keeps sums in registers", "take fewer columns");
   check_bad(of_product<128, 256, 64>(512, 2048, large), Kind::grid, line_of_product, "",
             "64 blocks leave 68 of 132 multiprocessors idle", "take smaller tiles, or let CTAs share");
 }

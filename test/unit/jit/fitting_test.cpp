@@ -22,6 +22,16 @@ inline constexpr auto rows = kernel("rows", [](in<float, 2> x, out<float, 2> y) 
   store(y, shape<1, 32768>, v / sum(v, axis<1>), g[0], 0);
 });
 
+/// Sums whole blocks, so that nothing can be divided.
+inline constexpr auto total = kernel("total", [](in<bf16, 2> A, in<bf16, 2> B, out<float, 2> C) {
+  auto g = grid(C.extent(0), C.extent(1));
+  tile acc = loop(
+      ceil_div(A.extent(1), 64), zeros<float>(shape<256, 256>),
+      [&](auto k, auto sum) { return dot(load(A, shape<256, 64>, g[0], k), load(B, shape<64, 256>, k, g[1]), sum); },
+      stages<3>);
+  store(C, shape<1, 1>, sum(sum(acc, axis<0>), axis<1>), g[0], g[1]);
+});
+
 /// Gives why the compiler refuses a kernel before it makes code; empty: it does not.
 std::string refusal(ir::Module const& module, CompileOptions const& options) {
   try {
@@ -108,19 +118,28 @@ TEST_CASE("a kernel whose registers no number of warps has is compiled with a wa
 }
 
 TEST_CASE("accumulators that wgmma cannot keep take another path, which facts name") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  KernelFacts const found = facts(total, options);
+  INFO(found.str());
+  REQUIRE(found.dots.size() == 1);
+  CHECK(found.dots[0].path == Path::mma);
+  CHECK_THAT(found.dots[0].reason, ContainsSubstring("wgmma"));
+  options.facts.assign(3, TensorFacts{true, true});
+  options.exactly = true;
+  CHECK_THROWS_WITH(compile(total, options), ContainsSubstring("accumulators of open products"));
+}
+
+TEST_CASE("blocks whose sums no warps hold become blocks that keep wgmma") {
   GemmShape shape;
   shape.m = 256, shape.n = 256, shape.k = 64, shape.stages = 3;
   ir::Module const module = gemm_module(shape);
-  CompileOptions options = gemm_options();
-  CHECK(refusal(module, options).empty());
-  ir::Module const lowered = compiler::lower(module, options);
+  ir::Module const lowered = compiler::lower(module, gemm_options());
   KernelPaths const paths = analysis::kernel_paths(lowered, sm_90a, module);
   INFO(paths.paths_text());
   REQUIRE(paths.dots.size() == 1);
-  CHECK(paths.dots[0].path == Path::mma);
-  CHECK_THAT(paths.dots[0].reason, ContainsSubstring("wgmma"));
-  options.exactly = true;
-  CHECK_THAT(refusal(module, options), ContainsSubstring("accumulators of open products"));
+  CHECK(paths.dots[0].path == Path::wgmma);
+  CHECK_THAT(paths.dots[0].tiles, ContainsSubstring("128x256x64"));
 }
 
 TEST_CASE("stages of an option are a wish, unless they are exact") {
