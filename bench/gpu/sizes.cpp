@@ -370,6 +370,7 @@ void fit(std::vector<Measured> const& all, Settings const& settings) {
                                                                 {"start", &Costs::start},
                                                                 {"wave", &Costs::wave},
                                                                 {"exchange", &Costs::exchange},
+                                                                {"exchange_cta", &Costs::exchange_cta},
                                                                 {"exchange_bytes", &Costs::exchange_bytes},
                                                                 {"products", &Costs::products},
                                                                 {"narrow", &Costs::narrow},

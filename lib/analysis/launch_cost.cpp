@@ -333,7 +333,8 @@ double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts co
   double block = clocks_of(work, rates);
   if (on_gpu)
     for (Ring const& ring : work.rings) block += clocks_waited(ring, rates, work.resident);
-  if (work.split > 1) block += costs.exchange + work.part_bytes / costs.exchange_bytes;
+  if (work.split > 1)
+    block += costs.exchange + costs.exchange_cta * (work.split - 2) + work.part_bytes / costs.exchange_bytes;
   double const waves = std::max(std::ceil(blocks / ctas_in_clusters(executor, work.cluster)), 1.0);
   // The next block of a processor hides most of a block's start and end.
   double const fixed =

@@ -54,6 +54,7 @@ struct LaunchCosts {
   double start = 0;           ///< of a launch's first blocks, with their end
   double wave = 0;            ///< of each further wave of blocks, as far as it is not hidden
   double exchange = 0;        ///< for CTAs that hand on their parts of a sum
+  double exchange_cta = 0;    ///< for each more of them
   double exchange_bytes = 1;  ///< of these parts, a clock
   double products = 1;        ///< share of the tensor cores' rate that a loop of products reaches
   double narrow = 0;          ///< of an access of a warp to elements whose rows are not multiples of 16 bytes
@@ -62,18 +63,19 @@ struct LaunchCosts {
 };
 
 /// Fitted to products of sizes drawn by a seed on an H200: `bench_gpu_sizes --fit`.
-inline constexpr LaunchCosts hopper_costs{.line = 0.72,
-                                          .outside_line = 2.3,
-                                          .pair = 3,
-                                          .latency = 1400,
-                                          .start = 2500,
-                                          .wave = 700,
-                                          .exchange = 1000,
-                                          .exchange_bytes = 34,
-                                          .products = 0.9,
-                                          .narrow = 0.55,
-                                          .narrow_wait = 1800,
-                                          .hindrance = 0.4};
+inline constexpr LaunchCosts hopper_costs{.line = 0.6,
+                                          .outside_line = 3.5,
+                                          .pair = 2.8,
+                                          .latency = 1200,
+                                          .start = 2150,
+                                          .wave = 900,
+                                          .exchange = 1600,
+                                          .exchange_cta = 220,
+                                          .exchange_bytes = 100,
+                                          .products = 0.95,
+                                          .narrow = 0.7,
+                                          .narrow_wait = 2000,
+                                          .hindrance = 0.33};
 
 /// Counts what a block does.
 struct Work {

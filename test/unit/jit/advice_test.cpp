@@ -355,7 +355,7 @@ TEST_CASE("advice: loops, functions, options and launches", "[N17]") {
   Advice const small = advice(sm_90a, vadd<1024>, vector(0, large), vector(1, large), vector(2, large));
   check_bad(small, Kind::launch, line_of_vadd, "", "before its first block works", "in a graph");
   CHECK(small.limit == Limit::latency);
-  CHECK_THAT(small.str(), ContainsSubstring("limit: latency, 2.4 of 2.5 us expected\n"));
+  CHECK_THAT(small.str(), ContainsSubstring("limit: latency, 2.2 of 2.3 us expected\n"));
   check_bad(advice(sm_90a, vadd<64>, vector(0, 64 * mi), vector(1, 64 * mi), vector(2, 64 * mi)), Kind::small_blocks,
             line_of_vadd, "", "1048576 blocks move 0.8 KB each", "take larger tiles");
 }
