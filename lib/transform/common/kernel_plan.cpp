@@ -128,10 +128,12 @@ class Search {
 
   /// Decides which products are swapped.
   void choose_forms() {
+    // Rings give up stages for a result that is turned: two are enough.
+    std::int64_t room = room_;
+    if (!dots_.empty() && !options_.exactly) room += min_bytes_of_rings(kernel_) - bytes_of_two_stages(kernel_);
     for (ProductForm& form : forms_) {
       ProductForm const swapped(*form.dot, true);
-      bool const has_room =
-          form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room_;
+      bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
       bool const takes_swapped = takes_in_place(swapped) || takes_loaded(swapped);
       form.swapped = (takes_swapped && !takes_wgmma(form) && has_room) ||
                      (takes_mma(swapped) && !takes_mma(form) && !takes_in_place(form));

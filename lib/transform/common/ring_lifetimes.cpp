@@ -115,14 +115,19 @@ std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
   return total;
 }
 
+/// Gives the stages that a fetch asks for or needs.
+std::int64_t stages_of(Op& fetch) {
+  Op const* const loop = ir::loop_around(*fetch.parent());
+  std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
+  return std::max(asked, min_stages(stage_lifetime(fetch)));
+}
+
 }  // namespace
 
-std::int64_t min_bytes_of_rings(ir::Function& function) {
-  return bytes_of_rings(function, [](Op& fetch) {
-    Op const* const loop = ir::loop_around(*fetch.parent());
-    std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
-    return std::max(asked, min_stages(stage_lifetime(fetch)));
-  });
+std::int64_t min_bytes_of_rings(ir::Function& function) { return bytes_of_rings(function, stages_of); }
+
+std::int64_t bytes_of_two_stages(ir::Function& function) {
+  return bytes_of_rings(function, [](Op& fetch) { return std::min<std::int64_t>(stages_of(fetch), 2); });
 }
 
 std::int64_t bytes_of_single_stages(ir::Function& function) {

@@ -142,6 +142,22 @@ TEST_CASE("blocks whose sums no warps hold become blocks that keep wgmma") {
   CHECK_THAT(paths.dots[0].tiles, ContainsSubstring("128x256x64"));
 }
 
+TEST_CASE("a ring gives up stages for a product that is turned to keep wgmma") {
+  GemmShape shape;
+  shape.m = 80, shape.n = 128, shape.k = 128, shape.stages = 4;
+  ir::Module const module = gemm_module(shape);
+  CompileOptions options = gemm_options();
+  ir::Module const lowered = compiler::lower(module, options);
+  KernelPaths const paths = analysis::kernel_paths(lowered, sm_90a, module);
+  INFO(paths.paths_text());
+  REQUIRE(paths.dots.size() == 1);
+  CHECK(paths.dots[0].path == Path::wgmma);
+  CHECK_THAT(paths.paths_text(), ContainsSubstring("4 stages written, 3 used"));
+  options.exactly = true;  // four stages leave no room
+  KernelPaths const exact = analysis::kernel_paths(compiler::lower(module, options), sm_90a, module);
+  CHECK(exact.dots[0].path == Path::mma);
+}
+
 TEST_CASE("stages of an option are a wish, unless they are exact") {
   GemmShape shape;
   shape.m = 128, shape.n = 256, shape.k = 64, shape.stages = 2;
