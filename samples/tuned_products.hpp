@@ -62,7 +62,11 @@ inline auto const product_variants = variants(
     variant("64x64, split 8", with({.split = 8}), product<64, 64, 128>),
     variant("64x64, split 16", with({.split = 16}), product<64, 64, 128>),
     variant("64x128, split 8", with({.split = 8}), product<64, 128, 128>),
-    variant("128x128, split 8", with({.split = 8}), product<128, 128, 64>));
+    variant("128x128, split 8", with({.split = 8}), product<128, 128, 64>),
+    variant("80x64, 5 stages", with({.stages = 5}), product<80, 64, 128>),
+    variant("80x128, 6 stages", with({.stages = 6}), product<80, 128, 64>),
+    variant("80x128, split 2", with({.stages = 6, .split = 2}), product<80, 128, 64>),
+    variant("96x192", product<96, 192, 64>));
 
 inline auto const products = product_variants.tuned(product_h200).tuned(product_h100);
 
