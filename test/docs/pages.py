@@ -5,8 +5,9 @@
 A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `printer.cpp` after
 `lib/ir/builder.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for any
 part, and `analysis/liveness` for its header. In the sections "Add ..." of CONTRIBUTING.md
-the other words in backticks are names that the sources hold.
+the other words in backticks are names that the sources hold. Blocks of Python are Python.
 """
+import ast
 import re
 import sys
 from pathlib import Path
@@ -57,6 +58,12 @@ def main():
     words = set(re.findall(r"\w+", sources))
     wrong = []
     for page in pages:
+        for block in re.finditer(r"(?ms)^```python\n(.*?)^```", page.read_text()):
+            try:
+                ast.parse(block[1])
+            except SyntaxError as error:
+                line = page.read_text()[:block.start(1)].count("\n") + (error.lineno or 1)
+                wrong.append(f"{page.relative_to(root)}:{line}: {error.msg}")
         for heading, line, text in items(page.read_text()):
             folders = [root, root / "lib", page.parent]
             for span in SPAN.findall(text):
