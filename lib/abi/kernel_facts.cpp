@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/counted.hpp"
+
 namespace tegula {
 namespace {
 
@@ -38,9 +40,8 @@ std::string KernelFacts::str() const {
                         access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.min,
                         access.where.known() ? fmt::format(" ({}:{})", access.where.file(), access.where.line()) : "");
   text += fmt::format(
-      "{} warp{}, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of "
-      "spills\n",
-      warps, warps == 1 ? "" : "s", shared_bytes, exposed_waits, registers_estimated, known(registers),
+      "{}, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of spills\n",
+      support::counted(warps, "warp"), shared_bytes, exposed_waits, registers_estimated, known(registers),
       known(spill_bytes));
   if (spill_bytes > 0 && !largest.tile.empty())
     text += fmt::format("most registers hold {}{}\n", largest.tile,

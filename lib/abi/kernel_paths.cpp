@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "support/counted.hpp"
+
 namespace tegula {
 namespace {
 
@@ -39,11 +41,10 @@ std::string KernelPaths::paths_text(int indent) const {
     text += fmt::format("{}dot {}{}: {}{}\n", begin, dot.tiles, place(dot.where), name(dot.path),
                         because(dot.reason, dot.fix));
   for (RingDepth const& ring : rings)
-    text +=
-        fmt::format("{}ring of {}{}: {}, {} used, {} bytes each{}\n", begin, ring.memory, place(ring.where),
-                    ring.written == 0 ? std::string("no stages written")
-                                      : fmt::format("{} stage{} written", ring.written, ring.written == 1 ? "" : "s"),
-                    ring.used, ring.stage_bytes, because(ring.reason, ""));
+    text += fmt::format(
+        "{}ring of {}{}: {}, {} used, {} bytes each{}\n", begin, ring.memory, place(ring.where),
+        ring.written == 0 ? std::string("no stages written") : support::counted(ring.written, "stage") + " written",
+        ring.used, ring.stage_bytes, because(ring.reason, ""));
   for (PaddedTile const& tile : padded)
     text += fmt::format("{}padded {}{}: {} written, {} used\n", begin, tile.tile, place(tile.where), tile.written,
                         tile.used);

@@ -21,6 +21,7 @@
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "layout/element_offsets.hpp"
+#include "support/counted.hpp"
 #include "target/finding.hpp"
 
 namespace tegula::analysis {
@@ -47,10 +48,6 @@ constexpr double advised_stages = 4;       ///< of a loop that has as many as it
 
 /// Gives the number of processors' turns that blocks take.
 double turns(double blocks, double processors) { return std::max(std::ceil(blocks / processors), 1.0); }
-
-std::string times_text(double count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
 
 /// Describes one thing that is slow: what it adds to the estimate of the launch without it.
 struct Loss {
@@ -306,7 +303,7 @@ class Advisor {
                 fmt::format("begin `{}` at a multiple of 16 bytes", tensor.name)};
       case Narrow::layout:
         if (last * size >= widest_bytes) return {};
-        return {fmt::format("rows of {}", times_text(static_cast<double>(last), "element")),
+        return {fmt::format("rows of {}", support::counted(last, "element")),
                 fmt::format("take tiles of {} or more columns of `{}`", together, tensor.name)};
       case Narrow::start:
         return {fmt::format("tiles of {} columns at places of any alignment", last),
@@ -372,8 +369,8 @@ class Advisor {
     auto [why, remedy] = why_and_remedy(op, access);
     if (remedy.empty()) return;
     lose(Kind::narrow_access, op.where, name_of(op),
-         fmt::format("{} `{}` takes {} at once ({})", verb(op.kind), name_of(op), times_text(access.row->bytes, "byte"),
-                     why),
+         fmt::format("{} `{}` takes {} at once ({})", verb(op.kind), name_of(op),
+                     support::counted(access.row->bytes, "byte"), why),
          std::move(remedy), [i, more](Estimate& launch) { add(launch, i, more); });
   }
 
@@ -390,7 +387,7 @@ class Advisor {
     std::string const whole = fmt::format("index rows of {} or more adjacent elements of `{}`", together, name_of(op));
     lose(Kind::indexed, op.where, name_of(op),
          fmt::format("{} `{}` takes {} at once (an index for each element)", verb(op.kind), name_of(op),
-                     times_text(row.bytes, "byte")),
+                     support::counted(row.bytes, "byte")),
          atomic ? "add up in the block before (sum, reduce), or " + whole : whole,
          [i, more, fetched](Estimate& launch) {
            add(launch, i, more);
@@ -413,7 +410,7 @@ class Advisor {
     double const bytes = wasted * (op.work.loaded_bytes + op.work.stored_bytes) * static_cast<double>(best_.blocks);
     lose(Kind::wasted_bytes, op.where, tensor.name,
          fmt::format("{} `{}` takes rows of {}, of sectors of {}", verb(op.kind), tensor.name,
-                     times_text(static_cast<double>(row), "byte"), sector_bytes),
+                     support::counted(row, "byte"), sector_bytes),
          fmt::format("take {} columns", std::max<std::int64_t>(line_bytes / size, 1)),
          [i, more, bytes](Estimate& launch) {
            add(launch, i, more);
@@ -429,7 +426,7 @@ class Advisor {
     if (remedy.empty()) remedy = fmt::format("{} (`{}`)", access.rule->fix, name_of(op));
     lose(Kind::pointer_load, op.where, name_of(op),
          fmt::format("load of `{}` goes through registers, {} at once, not ahead by TMA ({})", name_of(op),
-                     times_text(access.row->bytes, "byte"), why.empty() ? access.sentence : why),
+                     support::counted(access.row->bytes, "byte"), why.empty() ? access.sentence : why),
          std::move(remedy), [ring = static_cast<std::size_t>(op.ring)](Estimate& launch) {
            Ring& loop = launch.rings[ring];
            loop.stages = std::max(loop.stages, advised_stages);

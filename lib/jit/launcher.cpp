@@ -244,3 +244,15 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
 }
 
 }  // namespace tegula::jit
+
+namespace tegula {
+
+std::string executor(device where) {
+  support::Options const& environment = support::options();
+  std::string const& schedule = environment.simulate_schedule;
+  if (environment.simulate && !schedule.empty()) return "simulator of warps, " + schedule;
+  if (environment.simulate) return environment.profile.on ? "simulator of warps, timed" : "simulator of tiles";
+  return environment.debug ? "debug device" : where.str();
+}
+
+}  // namespace tegula

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -35,8 +36,7 @@ Profile decoded(runtime::LoadedKernel const& kernel, std::span<std::byte const> 
 struct Pending {
   support::Mutex mutex;
   std::vector<std::shared_ptr<runtime::LoadedKernel const>> kernels;
-  std::vector<Profile> profiles;
-  std::int64_t left_out = 0;  ///< profiles beyond the limit
+  std::map<std::string, Profile> simulated;  ///< by the key of the kernel
 };
 
 Pending& pending() {
@@ -110,29 +110,25 @@ void save_at_exit(std::shared_ptr<runtime::LoadedKernel const> const& kernel) {
   all.kernels.push_back(kernel);
 }
 
-void save_at_exit(Profile profile) {
-  constexpr std::size_t most = 64;
+void save_at_exit(std::string const& key, Profile profile, std::int64_t rows) {
   Pending& all = pending();
   std::lock_guard const lock(all.mutex);
-  if (all.profiles.size() < most)
-    all.profiles.push_back(std::move(profile));
+  auto const [found, fresh] = all.simulated.try_emplace(key);
+  if (fresh)
+    found->second = std::move(profile);
   else
-    ++all.left_out;
+    profiling::append(found->second, profile, rows);
 }
 
 void save_now() {
   Pending& all = pending();
   std::unique_lock lock(all.mutex);
   auto const kernels = std::exchange(all.kernels, {});
-  auto const profiles = std::exchange(all.profiles, {});
-  std::int64_t const count = std::exchange(all.left_out, 0);
+  auto const simulated = std::exchange(all.simulated, {});
   lock.unlock();
   for (std::shared_ptr<runtime::LoadedKernel const> const& kernel : kernels)
     with_warning([&] { save_one(decoded(*kernel, runtime::read_profile(*kernel))); });
-  for (Profile const& profile : profiles) with_warning([&] { save_one(profile); });
-  if (count > 0)
-    support::report_warning(
-        fmt::format("profile: {} simulated launches are not written, of {} and more", count, count));
+  for (auto const& [key, profile] : simulated) with_warning([&] { save_one(profile); });
 }
 
 }  // namespace tegula::jit

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
@@ -23,8 +24,9 @@ Profile decode_simulated(std::string kernel, ProfileLayout const& layout, std::s
 
 /// Writes the kernel's records at the end of the process, if it makes any.
 void save_at_exit(std::shared_ptr<runtime::LoadedKernel const> const& kernel);
-/// Writes a profile at the end of the process.
-void save_at_exit(Profile profile);
+/// Writes the profile of a simulated launch at the end of the process, together with the other launches of the kernel
+/// with this key: at most `rows` rows of all.
+void save_at_exit(std::string const& key, Profile profile, std::int64_t rows);
 
 /// Writes all that save_at_exit() was given so far; for tests.
 void save_now();

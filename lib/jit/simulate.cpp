@@ -7,6 +7,7 @@
 #include "analysis/profile_layout.hpp"
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
+#include "jit/build.hpp"
 #include "jit/kernel_memo.hpp"
 #include "jit/launch_options.hpp"
 #include "jit/profile.hpp"
@@ -117,7 +118,7 @@ Simulation::Found Simulation::find() const {
   found.result.exact = options_.exact;
   if (!records.empty()) {
     found.result.profile = decode_simulated(traced_->kernel.name(), layout, records);
-    if (support::options().profile.on) save_at_exit(found.result.profile);
+    if (support::options().profile.on) save_at_exit(key_of(*traced_, options_), found.result.profile, layout.rows);
   }
   staging.write_back();
   return found;

@@ -26,4 +26,8 @@ void require_profiler();
 /// are fewer bytes than the layout describes, or if the layout is not one.
 Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, Source const& source);
 
+/// Adds a further launch of the same kernel, behind those that `all` has: its launches get the next numbers, its times
+/// begin where theirs end. Rows beyond `rows` are dropped and counted, as a buffer of so many rows does.
+void append(Profile& all, Profile const& launch, std::int64_t rows);
+
 }  // namespace tegula::profiling

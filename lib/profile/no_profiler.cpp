@@ -28,6 +28,7 @@ namespace profiling {
 
 void require_profiler() { refuse(); }
 Profile decode(ProfileLayout const&, std::span<std::byte const>, Source const&) { refuse(); }
+void append(Profile&, Profile const&, std::int64_t) { refuse(); }
 
 }  // namespace profiling
 }  // namespace tegula

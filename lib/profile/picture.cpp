@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profile/summary.hpp"
+#include "support/counted.hpp"
 
 namespace tegula {
 namespace profiling {
@@ -193,7 +194,8 @@ std::string Profile::svg(ProfileView const& view) const {
     y += height + track_gap;
   }
   if (shown < rows.size()) {
-    body += fmt::format("<text x=\"4\" y=\"{:.0f}\">and {} more warps</text>\n", y + bar, rows.size() - shown);
+    body += fmt::format("<text x=\"4\" y=\"{:.0f}\">and {}</text>\n", y + bar,
+                        support::counted(static_cast<std::int64_t>(rows.size() - shown), "more warp"));
     y += bar + track_gap;
   }
   std::string axis;

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "support/counted.hpp"
+
 namespace tegula {
 namespace profiling {
+
+using support::counted;
 
 std::string time_text(double ns) {
   if (ns < 1000) return fmt::format("{:.1f} ns", ns);
@@ -24,29 +28,25 @@ char const* verdict(ProfileWait const& wait) {
 
 std::vector<std::string> notes(Profile const& profile) {
   std::vector<std::string> lines;
-  if (profile.dropped_rows > 0)
-    lines.push_back(fmt::format("{} warps found no row in the buffer; give it more rows, or select fewer CTAs or warps",
-                                profile.dropped_rows));
-  if (profile.unwritten_rows > 0)
-    lines.push_back(
-        fmt::format("{} rows were claimed but not written: the kernel ended early", profile.unwritten_rows));
-  if (profile.dropped_slots > 0)
-    lines.push_back(fmt::format("{} slots did not fit their rows; give rows more slots", profile.dropped_slots));
-  if (profile.malformed_slots > 0)
-    lines.push_back(
-        fmt::format("{} slots hold no record: something else wrote to the buffer", profile.malformed_slots));
-  if (profile.uncertain_rows > 0)
-    lines.push_back(fmt::format("{} warps made no record for 2^32 clocks or more; their events may be out of place",
-                                profile.uncertain_rows));
+  auto const add = [&](std::int64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+    if (count > 0) lines.push_back(counted(count, one, many).append(rest));
+  };
   std::int64_t no_start = 0, no_stop = 0;
   for (ProfileEvent const& event : profile.events) {
     no_start += event.state == ProfileEvent::State::no_start;
     no_stop += event.state == ProfileEvent::State::no_stop;
   }
-  if (no_start > 0) lines.push_back(fmt::format("{} stops have no start", no_start));
-  if (no_stop > 0) lines.push_back(fmt::format("{} starts have no stop", no_stop));
   std::int64_t const open = std::ranges::count_if(profile.rows, [](ProfileRow const& row) { return !row.ended; });
-  if (open > 0) lines.push_back(fmt::format("{} warps did not reach their end", open));
+  add(profile.dropped_rows, "warp", "warps",
+      " found no row in the buffer; give it more rows, or select fewer CTAs or warps");
+  add(profile.unwritten_rows, "row was", "rows were", " claimed but not written: the kernel ended early");
+  add(profile.dropped_slots, "slot", "slots", " did not fit; give each row more slots");
+  add(profile.malformed_slots, "slot holds", "slots hold", " no record: something else wrote to the buffer");
+  add(profile.uncertain_rows, "warp", "warps",
+      " made no record for 2^32 clocks or more; some events may be out of place");
+  add(no_start, "stop has", "stops have", " no start");
+  add(no_stop, "start has", "starts have", " no stop");
+  add(open, "warp", "warps", " did not reach the end");
   return lines;
 }
 
@@ -57,18 +57,21 @@ std::string headline(Profile const& profile) {
     ctas.emplace(row.launch, row.cta);
     launches.insert(row.launch);
   }
+  auto const size = [](auto const& list) { return static_cast<std::int64_t>(list.size()); };
   return fmt::format(
-      "kernel {} on {}: {} launch{}, {} CTAs, {} warps, {} events in {}; {:.3f} clocks per ns, a record "
-      "costs {:.0f}; {} bytes of shared memory per CTA, {} of device memory",
-      profile.kernel, profile.device, launches.size(), launches.size() == 1 ? "" : "es", ctas.size(),
-      profile.rows.size(), profile.events.size(), time_text(profile.duration()), profile.clocks_per_ns,
-      profile.record_clocks, profile.shared_bytes, profile.buffer_bytes);
+      "kernel {} on {}: {}, {}, {}, {} in {}; {:.3f} clocks per ns, a record costs {:.0f}; {} of shared memory per "
+      "CTA, "
+      "{} of device memory",
+      profile.kernel, profile.device, counted(size(launches), "launch", "launches"), counted(size(ctas), "CTA"),
+      counted(size(profile.rows), "warp"), counted(size(profile.events), "event"), time_text(profile.duration()),
+      profile.clocks_per_ns, profile.record_clocks, counted(profile.shared_bytes, "byte"), profile.buffer_bytes);
 }
 
 }  // namespace profiling
 
 std::string Profile::str() const {
   using profiling::time_text;
+  using support::counted;
   std::string text = profiling::headline(*this) + "\n";
   std::vector<ProfileStatistic> const all = statistics();
   std::size_t width = 4;
@@ -84,7 +87,7 @@ std::string Profile::str() const {
     text += fmt::format("  {:<{}}  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}  {:>6.1f}%{}\n", label(s.name),
                         std::max(width, std::size_t{12}), s.count, time_text(s.min), time_text(s.median),
                         time_text(s.max), time_text(s.sum), 100 * s.share,
-                        s.halves > 0 ? fmt::format("  and {} halves", s.halves) : std::string());
+                        s.halves > 0 ? "  and " + counted(s.halves, "half", "halves") : std::string());
   }
   for (ProfileWait const& wait : waits())
     text += fmt::format("  ring {}: consumers waited {:.1f} % of their time, producers {:.1f} %: {}\n", wait.ring,

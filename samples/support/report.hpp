@@ -70,7 +70,7 @@ double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10)
 inline int report(char const* name, std::string const& size, tegula::device where, double seconds, double rate,
                   char const* unit, Comparison const& results) {
   std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, size.c_str(),
-              where.str().c_str(), seconds * 1e3, rate, unit, results.error(), results.bound(),
+              tegula::executor(where).c_str(), seconds * 1e3, rate, unit, results.error(), results.bound(),
               results.right() ? "ok" : ("WRONG: " + results.str()).c_str());
   return results.right() ? 0 : 1;
 }

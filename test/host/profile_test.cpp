@@ -117,6 +117,50 @@ TEST_CASE("TEGULA_PROFILE keeps the records of every launch and writes them", "[
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("TEGULA_PROFILE merges the launches of a kernel in the simulator", "[profile]") {
+  if (!has_profiler()) TEGULA_SKIP("built without the profiler");
+  FreshCaches const fresh(support::CacheMode::off);
+  std::filesystem::path const folder = std::filesystem::temp_directory_path() / "tegula_profile_simulated";
+  std::filesystem::remove_all(folder);
+  support::Options options = support::options();
+  options.simulate = true;
+  options.profile.on = true;
+  options.profile.rows = 1024;
+  options.profile_dir = folder.string();
+  support::ScopedOptions const scope(options);
+  CHECK(executor(device::host()) == "simulator of warps, timed");
+  std::vector<float> const x(5 * 256, 1);
+  std::vector<float> y(x.size());
+  view<float const, 2> const in(x.data(), 5, 256);
+  view<float, 2> const out(y.data(), 5, 256);
+  for (int times = 0; times < 3; ++times) launch(host_stream(), marked_softmax, in, out);
+  prepare(marked_softmax, in, out)(host_stream());
+  CHECK(simulate(marked_softmax, in, out).clean);
+  jit::save_now();
+  std::ifstream summary(folder / "marked_softmax.txt");
+  std::string const text((std::istreambuf_iterator<char>(summary)), {});
+  CHECK_THAT(text, ContainsSubstring("5 launches, 25 CTAs"));
+  CHECK_FALSE(std::filesystem::exists(folder / "marked_softmax.2.txt"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("executor names what runs the launches for a device") {
+  support::Options options = support::options();
+  options.simulate = options.debug = options.profile.on = false;
+  options.simulate_schedule.clear();
+  auto const named = [](support::Options const& set) {
+    support::ScopedOptions const scope(set);
+    return executor(device::host());
+  };
+  CHECK(named(options) == "host");
+  options.debug = true;
+  CHECK(named(options) == "debug device");
+  options.simulate = true;
+  CHECK(named(options) == "simulator of tiles");
+  options.simulate_schedule = "seed:7";
+  CHECK(named(options) == "simulator of warps, seed:7");
+}
+
 TEST_CASE("the debug device refuses to profile", "[profile]") {
   if (!has_profiler()) TEGULA_SKIP("built without the profiler");
   support::Options options = support::options();

@@ -107,6 +107,10 @@ template <Launchable K, class... X>
       arguments...));
 }
 
+/// Names the executor of launches for a device: "host", "cuda:0", or what the environment puts in their place:
+/// "simulator of tiles", "simulator of warps, seed:7" under TEGULA_SIMULATE, "debug device" under TEGULA_DEVICE=debug.
+[[nodiscard]] std::string executor(device where);
+
 /// Runs a kernel in the simulator: slow and exact; it reports races and other errors of any order. With arguments alone
 /// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps,
 /// `simulate(k, a, b, schedule::seed(7))`, it runs the kernel as the passes transform it for the GPU: every warp, copy

@@ -177,7 +177,7 @@ TEST_CASE("a circular row keeps the last slots, and its oldest may be half a pai
     std::int64_t halves = 0;
     for (ProfileStatistic const& s : all) halves += s.halves;
     CHECK(halves == 2);
-    CHECK_THAT(profile.str(), ContainsSubstring("1 stops have no start") && ContainsSubstring("1 starts have no stop"));
+    CHECK_THAT(profile.str(), ContainsSubstring("1 stop has no start") && ContainsSubstring("1 start has no stop"));
   }
   SECTION("the oldest slot is the value of a record that was written over") {
     buffer.start(0, 1000);
@@ -353,8 +353,8 @@ TEST_CASE("a warp that trapped has its records, and a claimed row without any is
   CHECK_FALSE(profile.rows[0].ended);
   REQUIRE(profile.events.size() == 2);
   CHECK(event(profile, 1).state == State::no_stop);
-  CHECK_THAT(profile.str(), ContainsSubstring("1 warps did not reach their end") &&
-                                ContainsSubstring("1 rows were claimed but not written"));
+  CHECK_THAT(profile.str(), ContainsSubstring("1 warp did not reach the end") &&
+                                ContainsSubstring("1 row was claimed but not written"));
 }
 
 TEST_CASE("two launches in one buffer stay apart", "[profile]") {
@@ -372,6 +372,41 @@ TEST_CASE("two launches in one buffer stay apart", "[profile]") {
   CHECK(profile.rows[2].launch == 21);
   CHECK(profile.rows[2].start - profile.rows[0].start == Approx(1000));
   CHECK_THAT(profile.str(), ContainsSubstring("2 launches, 4 CTAs"));
+}
+
+TEST_CASE("profiles of launches join: numbers and times go on, rows beyond the limit are counted", "[profile]") {
+  auto const launched = [](std::uint32_t ctas) {
+    ProfileBuffer buffer(layout_of(8, 4));
+    for (std::uint32_t cta = 0; cta < ctas; ++cta) {
+      buffer.begin({0, cta, 0, cta}, 1000, 0);
+      buffer.start(0, 10);
+      buffer.value(cta);
+      buffer.stop(0, 20);
+      buffer.end(1100, 200);
+    }
+    return decoded(buffer);
+  };
+  Profile all = launched(2);
+  profiling::append(all, launched(3), 8);
+  profiling::append(all, launched(0), 8);
+  REQUIRE(all.rows.size() == 5);
+  CHECK(all.rows[1].launch == 0);
+  CHECK(all.rows[2].launch == 1);
+  CHECK(all.rows[4].cta == 2);
+  CHECK(all.rows[2].start == Approx(100));
+  CHECK(all.duration() == Approx(200));
+  REQUIRE(all.events.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(event(all, i).row == static_cast<std::int32_t>(i));
+    CHECK(all.rows[i].first_event == static_cast<std::int32_t>(i));
+    CHECK(event(all, i).start == Approx(all.rows[i].start + 5));
+  }
+  CHECK_THAT(all.str(), ContainsSubstring("2 launches, 5 CTAs, 5 warps, 5 events"));
+  profiling::append(all, launched(4), 8);
+  CHECK(all.rows.size() == 8);
+  CHECK(all.dropped_rows == 1);
+  CHECK_THAT(all.str(), ContainsSubstring("1 warp found no row"));
+  CHECK_THAT(launched(1).str(), ContainsSubstring("1 launch, 1 CTA, 1 warp, 1 event in"));
 }
 
 TEST_CASE("decode refuses a buffer that does not fit its layout", "[profile]") {

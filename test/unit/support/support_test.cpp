@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/counted.hpp"
 #include "support/diagnostics.hpp"
 #include "support/dump.hpp"
 #include "support/environment.hpp"
@@ -50,6 +51,9 @@ TEST_CASE("string buffer indents lines that are not empty") {
   text.dedent();
   text << "}\n";
   CHECK(text.str() == "a {\n  b\n\n  c 12 true\n}\n");
+  CHECK(counted(1, "warp") == "1 warp");
+  CHECK(counted(0, "warp") == "0 warps");
+  CHECK(counted(2, "launch", "launches") == "2 launches");
   CHECK(quoted("a\"b\\\n\x01") == "\"a\\\"b\\\\\\n\\x01\"");
 }
 
