@@ -255,10 +255,13 @@ def plot(machine, families):
     return "\n".join(out + ["</svg>", ""])
 
 
-def first_page(lines):
-    """The table of figures between the marks in README.md."""
+def first_page(lines, products):
+    """The table of figures between the marks in README.md. `products`: the family of its first row."""
     by_key = {key(line): line for line in lines}
-    out = ["| work | compared with | ratio | date |", "|---|---|---|---|"]
+    group = products.groups[0]
+    out = ["| work | compared with | ratio | date |", "|---|---|---|---|",
+           f"| bf16 products, geometric mean of {len(products.ratios(group))} sizes, H200 | {products.rival} | "
+           f"{products.mean(group):.3f} | {products.date} |"]
     for text, rival_text, *wanted in FIRST_PAGE:
         line = by_key.get(tuple(wanted))
         if line is None:
@@ -269,17 +272,18 @@ def first_page(lines):
 
 def main():
     every = read_lines()
-    pages = {}
+    pages, products = {}, None
     for name, machine, in_data, families, plot_name in PAGES:
         lines = [line for line in every if (line["machine"] or "").startswith(in_data)]
         made = [Family(*family, lines) for family in families]
+        products = made[0] if name == "RESULTS.md" else products
         pages[BENCH / name] = page(machine, made, plot_name, lines)
         pages[RESULTS / plot_name] = plot(machine, made)
     readme = (ROOT / "README.md").read_text()
     begin, end = "<!-- bench/report.py writes this table -->\n", "<!-- end -->"
     before, rest = readme.split(begin)
     of_first_page = [line for line in every if "H100" not in (line["machine"] or "")]
-    pages[ROOT / "README.md"] = before + begin + first_page(of_first_page) + end + rest.split(end, 1)[1]
+    pages[ROOT / "README.md"] = before + begin + first_page(of_first_page, products) + end + rest.split(end, 1)[1]
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
