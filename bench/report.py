@@ -225,7 +225,7 @@ def page(machine, families, plot_name, lines):
 def plot(machine, families):
     """One SVG: a line for each group of columns, a dot for each size, a bar for the geometric mean."""
     groups = [(family, group) for family in families for group in family.groups]
-    width, left, right, top, step, bottom = 900, 250, 20, 44, 22, 30
+    width, left, right, top, step, bottom = 940, 290, 20, 44, 22, 30
     height = top + step * len(groups) + bottom
     every = [ratio for family, group in groups for _, ratio in family.ratios(group)]
     low, high = math.log(min(every + [0.95])) - 0.02, math.log(max(every + [1.05])) + 0.02
