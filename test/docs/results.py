@@ -18,7 +18,6 @@ PAGES = {"RESULTS.md": "NVIDIA H200", "RESULTS_H100.md": "NVIDIA H100", "RESULTS
 MAX_LINES = 110
 
 
-
 def tables(text):
     """The lines of each table, by the heading above it; "" for the summary."""
     found, heading = {}, ""
