@@ -262,6 +262,19 @@ SumsOfLoop sums_of_loop(ir::Block& block) {
     }
     return ir::Walk::advance;
   });
+  if (found.bytes > 0) return found;
+  // With these extents the loop runs once at most, and is gone. The kernel has it, and its CTAs share it.
+  ir::walk_pre_order(block, [&](Op& op) {
+    bool const is_last =
+        op.is<ir::DotOp>() && std::none_of(op.result()->uses().begin(), op.result()->uses().end(),
+                                           [](ir::Use const& use) { return use.user->is<ir::DotOp>(); });
+    if (!is_last) return ir::Walk::advance;
+    ir::Type const& type = op.result()->type();
+    found.columns = found.alone ? std::min(found.columns, type.shape().back()) : type.shape().back();
+    found.alone = true;
+    found.bytes += bytes_of(type);
+    return ir::Walk::advance;
+  });
   return found;
 }
 

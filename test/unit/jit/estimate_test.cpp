@@ -84,6 +84,9 @@ TEST_CASE("estimates prefer large tiles for large products, and full multiproces
   // Parts of 64 KB from each of three CTAs have no room in one, but shares of them in each.
   CHECK(of_product(product<128, 128, 64>, 128, 128, 16384, split).seconds <
         of_product(product<128, 128, 64>, 128, 128, 16384).seconds);
+  // A depth of one iteration leaves nothing to share, and the CTAs meet all the same.
+  CHECK(of_product(product<64, 64, 64>, 128, 2560, 32, split).seconds >
+        1.2 * of_product(product<64, 64, 64>, 128, 2560, 32).seconds);
   // Sums of 128 KB have none beside the stages: the product is not split.
   CHECK(of_product(product<128, 256, 64>, 128, 128, 16384, split).seconds ==
         of_product(product<128, 256, 64>, 128, 128, 16384).seconds);
