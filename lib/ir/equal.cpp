@@ -1,5 +1,6 @@
-#include "ir/link.hpp"
-#include "ir/text.hpp"
+#include "ir/equal.hpp"
+
+#include <unordered_map>
 
 namespace tegula::ir {
 namespace {

@@ -8,15 +8,6 @@
 
 namespace tegula::ir {
 
-/// True for a function without a body. Passes and executors take modules without declarations.
-bool is_declaration(Function const& function);
-
-/// Adds a copy of the function at the end of a module that does not have its name.
-Function& add_copy(Module& module, Function const& function);
-
-/// Compares functions; their names, the names of their values and locations may differ.
-bool equal_but_name(Function const& a, Function const& b);
-
 /// Gives every declaration of the module the body that `library` has for it, with the functions that it calls. With an
 /// error the module is unchanged. Errors:
 /// - a declaration that the library does not define,

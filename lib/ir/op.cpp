@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "ir/builder.hpp"
-#include "ir/link.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::ir {
@@ -223,6 +222,28 @@ Module Module::clone() const {
   Module result;
   for (auto const& function : functions_) add_copy(result, *function);
   return result;
+}
+
+bool is_declaration(Function const& function) { return !function.is_kernel() && function.body().empty(); }
+
+Function& add_copy(Module& module, Function const& function) {
+  Function& copy = module.add_function(function.name(), function.kind());
+  copy.results = function.results;
+  copy.inlining = function.inlining;
+  copy.warps = function.warps;
+  copy.cluster = function.cluster;
+  copy.ctas = function.ctas;
+  copy.plan = function.plan;
+  copy.shared = function.shared;
+  copy.where = function.where;
+  ValueMap map;
+  for (int i = 0; i < function.parameter_count(); ++i)
+    map[function.parameter(i)] =
+        copy.add_parameter(function.parameter(i)->type(), function.parameter_attributes()[static_cast<std::size_t>(i)],
+                           function.parameter(i)->name());
+  Builder builder(copy.body());
+  for (Op const& op : function.body()) builder.clone(op, map);
+  return copy;
 }
 
 }  // namespace tegula::ir

@@ -341,4 +341,10 @@ class Module {
   std::vector<std::unique_ptr<Function>> functions_;
 };
 
+/// True for a function without a body. Passes and executors take modules without declarations.
+bool is_declaration(Function const& function);
+
+/// Adds a copy of the function at the end of a module that does not have its name.
+Function& add_copy(Module& module, Function const& function);
+
 }  // namespace tegula::ir

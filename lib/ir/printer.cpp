@@ -10,7 +10,6 @@
 #include "ir/builder.hpp"
 #include "ir/families.hpp"
 #include "layout/layout_names.hpp"
-#include "ir/link.hpp"
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"

@@ -72,8 +72,4 @@ struct ParseResult {
 /// Reads a module. Checks the text only; `verify` (verifier.hpp) checks its meaning. Does not throw on bad text.
 ParseResult parse(std::string_view text);
 
-/// Compares all but names and locations.
-bool equal(Module const& a, Module const& b);
-bool equal(Function const& a, Function const& b);
-
 }  // namespace tegula::ir

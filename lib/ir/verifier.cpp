@@ -11,7 +11,6 @@
 #include "ir/accesses.hpp"
 #include "ir/families.hpp"
 #include "ir/infer.hpp"
-#include "ir/link.hpp"
 #include "ir/loop.hpp"
 #include "ir/match.hpp"
 #include "ir/verify_block.hpp"

@@ -5,7 +5,7 @@
 
 #include "abi/tensor_facts.hpp"
 #include "ir/builder.hpp"
-#include "ir/link.hpp"
+#include "ir/equal.hpp"
 #include "ir/verifier.hpp"
 #include "trace/recorder_impl.hpp"
 #include "trace/traced_kernel.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/compile.hpp"
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "ir/walk.hpp"

@@ -22,6 +22,7 @@
 #include "fuzz/product_extents.hpp"
 #include "fuzz/random_ir.hpp"
 #include "host/driver.hpp"
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "sim/compare.hpp"

@@ -7,6 +7,7 @@
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "layout/layout.hpp"
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "ir/builder.hpp"
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"

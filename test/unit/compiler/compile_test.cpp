@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,7 @@
 // Tests functions that one module declares and another defines.
 #include "ir/link.hpp"
 
+#include "ir/equal.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"
