@@ -3,14 +3,14 @@
     arrows.py <root>
 
 Fails on an include that the table does not allow, on an arrow that nothing uses, on an arrow of headers that only sources
-use, and on a drawing that does not reach the same folders. Lines such as transform/tile part a folder; the drawing leaves
-them out.
+use, and on a drawing that does not reach the same folders. Lines such as transform/tile part a folder of lib/. The drawing
+leaves them out. All parts may include the public headers of their folder.
 """
 import re
 import sys
 from pathlib import Path
 
-INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:tegula/)?(\w+)/(?:(\w+)/)?[^>"]*[>"]')
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?P<public>tegula/)?(?P<folder>\w+)/(?:(?P<part>\w+)/)?[^>"]*[>"]')
 ROW = re.compile(r"([a-z]+(?:/[a-z_]+)?) *\|([a-z_/ ]*)\|([a-z_/ ]*)$")
 DRAWING = re.compile(r"```arrows\n(.*?)```", re.S)
 # Folders that see a foreign library, and how its includes begin.
@@ -36,11 +36,12 @@ def includes(root, table):
     files = [path for base in ("lib", "include/tegula") for path in sorted((root / base).rglob("*")) if path.suffix in (".hpp", ".cpp", ".def")]
     parted = {folder.split("/")[0] for folder in table if is_part(folder)}
     for path in files:
-        parts = path.relative_to(root / ("lib" if path.is_relative_to(root / "lib") else "include/tegula")).parts
+        inner = path.is_relative_to(root / "lib")
+        parts = path.relative_to(root / ("lib" if inner else "include/tegula")).parts
         folder = parts[0]
         if folder not in table:  # the umbrella header and its like
             continue
-        part = "/".join(parts[:2]) if folder in parted and len(parts) > 2 else folder
+        part = "/".join(parts[:2]) if inner and folder in parted and len(parts) > 2 else folder
         if part not in table:
             raise SystemExit(f"lib/arrows.txt: {part} has no line")
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -49,12 +50,12 @@ def includes(root, table):
                 if re.match(rf'\s*#\s*include\s*[<"]{begin}', line) and (folder != owner or "include" in path.relative_to(root).parts[0]):
                     yield folder, begin, True, place
             found = INCLUDE.match(line)
-            if not found or found[1] not in table:
+            if not found or found["folder"] not in table:
                 continue
-            to = f"{found[1]}/{found[2]}" if found[1] in parted and found[2] else found[1]
-            if found[1] != folder:
-                yield folder, found[1], path.suffix != ".cpp", place
-            elif is_part(part) and to != part:
+            to = f"{found['folder']}/{found['part']}" if found["folder"] in parted and found["part"] else found["folder"]
+            if found["folder"] != folder:
+                yield folder, found["folder"], path.suffix != ".cpp", place
+            elif is_part(part) and to != part and not found["public"]:
                 yield part, to, path.suffix != ".cpp", place
 
 
