@@ -2,13 +2,13 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "codegen/line_table.hpp"
+#include "codegen/nvptx/chain_code.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
@@ -17,9 +17,6 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/words.hpp"
-#include "ir/element_chains.hpp"
-#include "ir/registers.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/visit_op.hpp"
@@ -83,17 +80,6 @@ void lower_op(ir::Op const& op, Emitter& emitter) {
     lower(op.as<OpStruct>(), op, emitter);
 }
 
-/// The number of multiprocessors, behind the grid's extents.
-constexpr int multiprocessors_slot = 3;
-
-/// Lets LLVM compute a value here at the latest.
-void needed_here(llvm::IRBuilder<>& b, llvm::Value* value) {
-  llvm::Type* const type = value->getType();
-  if (type->isIntegerTy(8) || llvm::isa<llvm::Constant>(value)) return;
-  if (type->isHalfTy() || type->isBFloatTy()) value = b.CreateBitCast(value, b.getInt16Ty());
-  inline_ptx(b, b.getVoidTy(), "", std::string(1, constraint_of(value->getType())), {value}, AsmEffect::together);
-}
-
 unsigned slots_of(ir::Type const& parameter) {
   return parameter.is_tensor() ? 1 + 2 * static_cast<unsigned>(parameter.rank()) : 1;
 }
@@ -111,7 +97,8 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
       logs(std::make_unique<ProfileLogs>()),
       module_(module),
       kernel_(kernel),
-      source_(source) {
+      source_(source),
+      chains_(std::make_unique<ChainCode>(*this)) {
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1)
     throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
@@ -185,13 +172,12 @@ void Emitter::emit_block_after_coordinates(ir::Block const& ops) {
 }
 
 void Emitter::emit_block(ir::Block const& ops) {
-  auto const registers = [](ir::Value const& value) { return ir::registers_of(value); };
   auto next = ops.begin();
-  for (ir::ElementChain const& chain : ir::element_chains(ops, registers)) {
+  for (ir::ElementChain const& chain : chains_of(ops)) {
     if (chain.by_elements()) {
       for (std::size_t i = 0; i < chain.all.size(); ++i) ++next;
       next_ = next == ops.end() ? nullptr : &*next;
-      emit_by_elements(chain);
+      chains_->emit(chain);
       continue;
     }
     for (ir::Op const* op : chain.all) {
@@ -200,58 +186,6 @@ void Emitter::emit_block(ir::Block const& ops) {
       emit(*op);
     }
   }
-}
-
-void Emitter::keep_apart(std::vector<ir::Value const*> const& computed) {
-  // LLVM and ptxas would move what only later code needs behind the branch. For few values its condition takes them:
-  // neither knows that the upper half of the number of multiprocessors is 0.
-  llvm::Value* mixed = i32(-1);
-  for (ir::Value const* tile : computed) {
-    if (window().count == 0) {
-      for (llvm::Value* value : get(*tile)) needed_here(b, value);
-      continue;
-    }
-    Element const element = tile->type().element();
-    Registers values = get(*tile);
-    std::erase_if(values, [](llvm::Value* value) { return llvm::isa<llvm::Constant>(value); });
-    // As they are stored, in pairs: rounded one by one for this alone, they would take two instructions more.
-    bool const in_words = bits(element) == 16 || is_f8(element);
-    for (llvm::Value* value : in_words ? pack_words(*this, element, values) : values) {
-      llvm::Value* const word = in_words ? value : to_bits(value, element);
-      mixed = b.CreateXor(mixed, b.CreateZExtOrTrunc(word, b.getInt32Ty()));
-    }
-  }
-  llvm::Value* const zero = b.CreateTrunc(b.CreateLShr(launch_slot(multiprocessors_slot), 32), b.getInt32Ty());
-  llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(mixed, zero), i32(-1 - apart_++));
-  llvm::BasicBlock *const from = b.GetInsertBlock(), *const next = block("elements");
-  if (never_ == nullptr) {
-    // A loop: behind a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
-    never_ = block("never");
-    b.SetInsertPoint(never_);
-    b.CreateBr(never_);
-    b.SetInsertPoint(from);
-  }
-  b.CreateCondBr(holds, next, never_, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
-  b.SetInsertPoint(next);
-}
-
-void Emitter::emit_by_elements(ir::ElementChain const& chain) {
-  for (ir::Op const* op : chain.ahead) emit(*op);
-  int const registers = chain.ops.front()->result()->type().layout()->registers();
-  int const step = std::max((registers + chain.parts - 1) / chain.parts, 1);
-  keep_apart(chain.taken);
-  std::vector<Registers> results(chain.ops.size());
-  for (int first = 0; first < registers; first += step) {
-    values_.move_window({first, std::min(step, registers - first)});
-    for (std::size_t i = 0; i < chain.ops.size(); ++i) {
-      emit(*chain.ops[i]);
-      Registers const& part = get(*chain.ops[i]->result());
-      results[i].insert(results[i].end(), part.begin(), part.end());
-    }
-    keep_apart(chain.given);
-  }
-  values_.move_window({});
-  for (std::size_t i = 0; i < chain.ops.size(); ++i) set(*chain.ops[i]->result(), std::move(results[i]));
 }
 
 void Emitter::emit(ir::Op const& op) {

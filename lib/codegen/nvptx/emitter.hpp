@@ -24,15 +24,13 @@
 #include "ir/op.hpp"
 #include "tegula/target/target_info.hpp"
 
-namespace tegula::ir {
-struct ElementChain;
-}
 namespace tegula::codegen {
 class LineTable;
 }
 
 namespace tegula::codegen::nvptx {
 
+class ChainCode;
 class ProfileLogs;
 
 class Emitter {
@@ -52,7 +50,9 @@ class Emitter {
 
   LineTable* lines = nullptr;  ///< null: nobody asks for lines
 
+  /// Name the registers of a tile that are emitted now: all, but within a chain of elements.
   [[nodiscard]] Window window() const { return values_.window(); }
+  void move_window(Window window) { values_.move_window(window); }
 
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
@@ -134,12 +134,8 @@ class Emitter {
   ir::Function const& source_;  ///< the emitted function: the kernel, or one that it calls
   llvm::Function* function_ = nullptr;
   unsigned first_launch_slot_ = 0;
-  void emit_by_elements(ir::ElementChain const& chain);
-  /// Keeps the assembler from mixing what comes with the code for these tiles: a branch that is never taken.
-  void keep_apart(std::vector<ir::Value const*> const& computed);
   ValueRegisters values_;
-  llvm::BasicBlock* never_ = nullptr;  ///< where that branch would lead
-  std::int64_t apart_ = 0;             ///< counts such branches
+  std::unique_ptr<ChainCode> chains_;
   ir::Op const *current_ = nullptr, *next_ = nullptr;
   bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };
