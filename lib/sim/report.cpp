@@ -1,7 +1,7 @@
 // Texts of schedules, reports and results; launch programs.
 #include <algorithm>
 
-#include "ir/launch_steps.hpp"
+#include "abi/launch_steps.hpp"
 #include "sim/agent.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
@@ -74,7 +74,7 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const
       values.push_back(leaf(step, arguments));
     } else {
       std::int64_t const c = step.op == LaunchOp::select ? at(step.c) : 0;
-      values.push_back(ir::apply(step.op, at(step.a), at(step.b), c));
+      values.push_back(abi::apply(step.op, at(step.a), at(step.b), c));
     }
   }
   return values;

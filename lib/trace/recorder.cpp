@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "ir/launch_steps.hpp"
+#include "abi/launch_steps.hpp"
 #include "support/float_range.hpp"
 #include "support/identifier.hpp"
 #include "support/locks.hpp"
@@ -130,7 +130,7 @@ std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b
   };
   bool const divides = is_one_of({LaunchOp::div, LaunchOp::rem, LaunchOp::ceil_div}) && b > 0 && a >= 0;
   bool const folds = divides || is_one_of({LaunchOp::add, LaunchOp::sub, LaunchOp::mul, LaunchOp::min, LaunchOp::max});
-  return folds ? std::optional(ir::apply(*step, a, b)) : std::nullopt;
+  return folds ? std::optional(abi::apply(*step, a, b)) : std::nullopt;
 }
 
 // Tell whether an op of i64 gives its other operand when this one is the number.

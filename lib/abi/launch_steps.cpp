@@ -1,11 +1,11 @@
-#include "ir/launch_steps.hpp"
+#include "abi/launch_steps.hpp"
 
 #include <algorithm>
 
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
-namespace tegula::ir {
+namespace tegula::abi {
 
 std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) {
   switch (op) {
@@ -54,4 +54,4 @@ std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) 
   throw InternalError("launch program: step " + std::to_string(static_cast<int>(op)) + " has no operands");
 }
 
-}  // namespace tegula::ir
+}  // namespace tegula::abi
