@@ -1,10 +1,11 @@
 """Compares lib/arrows.txt with every include of lib/ and include/tegula/, and with the drawing in CONTRIBUTING.md.
 
-    arrows.py <root>
+    arrows.py <root> [<list>]
 
 Fails on an include that the table does not allow, on an arrow that nothing uses, on an arrow of headers that only sources
 use, and on a drawing that does not reach the same folders. Lines such as transform/tile part a folder of lib/. The drawing
-leaves them out. All parts may include the public headers of their folder.
+leaves them out. All parts may include the public headers of their folder. The list is that of the sources whose hash is
+part of cache keys: it must have those of every folder that the compiler reaches.
 """
 import re
 import sys
@@ -87,6 +88,17 @@ def check_drawing(root, table):
             f"in lib/arrows.txt {' '.join(sorted(wanted[folder])) or 'nothing'}" for folder in table if found[folder] != wanted[folder]]
 
 
+def check_hashed(root, table, path):
+    """A file of a folder that decides what a compilation makes, and that the list lacks; one a folder."""
+    hashed = set(path.read_text().split())
+    reached = closure({folder: headers + sources for folder, (headers, sources) in table.items() if not is_part(folder)})
+    for folder in sorted({"compiler", "dsl"} | reached["compiler"] | reached["dsl"]):
+        sources = sorted(str(file.relative_to(root)) for base in ("lib", "include/tegula")
+                         for file in (root / base / folder).rglob("*.?pp"))
+        if missing := next((source for source in sources if source not in hashed), None):
+            yield f"{missing}: not hashed for the keys of the cache; lib/cmake/TegulaSourceHash.cmake leaves out {folder}"
+
+
 def main():
     root = Path(sys.argv[1])
     table = read_table(root / "lib" / "arrows.txt")
@@ -109,6 +121,8 @@ def main():
             elif to in headers and (folder, to) not in used_by_header:
                 errors.append(f"lib/arrows.txt: only sources of {folder} include {to}; move it to the last column")
     errors += check_drawing(root, table)
+    if len(sys.argv) > 2:
+        errors += check_hashed(root, table, Path(sys.argv[2]))
     print("\n".join(errors))
     sys.exit(1 if errors else 0)
 
