@@ -51,7 +51,7 @@ FieldRef reference(Field<OpStruct, T> const& field, OpStruct& op) {
 template <class OpStruct>
 void list_fields(void* op, [[maybe_unused]] std::vector<FieldRef>& out) {
   [[maybe_unused]] auto& typed = *static_cast<OpStruct*>(op);
-  std::apply([&](auto const&... field) { (out.push_back(reference(field, typed)), ...); }, OpStruct::attributes());
+  detail::each_pack_item(OpStruct::attributes(), [&](auto const& field) { out.push_back(reference(field, typed)); });
 }
 
 template <class OpStruct>

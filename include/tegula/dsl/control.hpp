@@ -6,7 +6,7 @@
 
 #include "tegula/dsl/create.hpp"
 #include "tegula/dsl/members.hpp"
-#include "tegula/dsl/pack.hpp"
+#include "tegula/support/pack.hpp"
 
 namespace tegula {
 
@@ -157,7 +157,7 @@ class Results {
   }
 
  private:
-  PackItems<std::index_sequence_for<Tiles...>, Tiles...> items_;
+  Pack<Tiles...> items_;
 };
 
 /// Holds values to carry; the recipes among them are not recorded yet.
@@ -165,7 +165,7 @@ template <class... X>
 struct Carry {
   static constexpr int size = static_cast<int>(sizeof...(X));
   using results = Results<held_of<X>...>;
-  PackItems<std::index_sequence_for<X...>, X...> items;
+  Pack<X...> items;
 };
 
 /// Accepts several values: of carry(...), or the results of a loop or branch.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tegula/dsl/memory.hpp"
-#include "tegula/dsl/pack.hpp"
+#include "tegula/support/pack.hpp"
 
 namespace tegula {
 
@@ -97,7 +97,7 @@ struct Places {
   using S = places_shape<Rest...>;
   using Sequence = std::index_sequence_for<Rest...>;
   static constexpr int count = (0 + ... + (AnyIndex<Rest> ? 1 : 0));
-  PackItems<Sequence, bare<Rest>...> items;
+  Pack<bare<Rest>...> items;
 
   struct Ids {
     trace::Id list[count == 0 ? 1 : count] = {};

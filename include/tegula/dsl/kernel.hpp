@@ -1,6 +1,7 @@
 // Makes kernels: kernel(name, lambda) is a constexpr value, typed by the lambda's signature.
 #pragma once
 
+#include <tuple>
 #include <utility>
 
 #include "tegula/dsl/members.hpp"

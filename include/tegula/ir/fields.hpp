@@ -5,12 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "tegula/support/element.hpp"
 #include "tegula/support/extents.hpp"
+#include "tegula/support/pack.hpp"
 #include "tegula/support/symbol.hpp"
 
 namespace tegula::ir {
@@ -229,9 +229,10 @@ requires(holds_integers<T>) constexpr Field<OpStruct, T> field(std::string_view 
   return {name, member, range};
 }
 
+/// Lists fields. It is a Pack: std::tuple takes the compiler much longer for all ops.
 template <class... F>
-constexpr std::tuple<F...> fields(F... list) {
-  return {list...};
+constexpr detail::Pack<F...> fields(F... list) {
+  return {{list}...};
 }
 
 /// Gives an op struct its family and its executors. Its lists of effects, traits and attributes are empty unless it
@@ -245,7 +246,7 @@ struct OpDefaults {
   static constexpr unsigned support = by;
   static constexpr Effects effects = {};
   static constexpr unsigned traits = no_traits;
-  static constexpr auto attributes() { return std::tuple<>(); }
+  static constexpr auto attributes() { return fields(); }
 };
 
 /// Makes an op struct with its first fields set, in the order of attributes(): `make_op<ReduceOp>(1, Combine::sum)`.
@@ -253,7 +254,7 @@ template <class OpStruct, class... T>
 constexpr OpStruct make_op(T const&... values) {
   OpStruct op;
   [[maybe_unused]] auto const list = OpStruct::attributes();
-  [&]<std::size_t... at>(std::index_sequence<at...>) { ((op.*std::get<at>(list).member = values), ...); }
+  [&]<std::size_t... at>(std::index_sequence<at...>) { ((op.*detail::pack_item<at>(list).member = values), ...); }
   (std::index_sequence_for<T...>{});
   return op;
 }
