@@ -1,8 +1,5 @@
 #include "ir/builder.hpp"
 
-#include <bit>
-#include <cmath>
-
 #include "tegula/support/half.hpp"
 
 namespace tegula::ir {
@@ -55,33 +52,11 @@ Op& Builder::clone(Op const& op, ValueMap& map) {
 }
 
 Constant make_constant(Element element, double value) {
-  switch (element) {
-    case Element::boolean:
-      return {element, value != 0 ? 1U : 0U};
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-    case Element::u32:
-    case Element::i64:
-    case Element::u64:
-      if (element == Element::u64 && value >= 0) return {element, static_cast<std::uint64_t>(value)};
-      return make_constant(element, static_cast<std::int64_t>(value));
-    case Element::e4m3:
-      return {element, e4m3_bits(value)};
-    case Element::e5m2:
-      return {element, e5m2_bits(value)};
-    case Element::f16:
-      return {element, f16_bits(value)};
-    case Element::bf16:
-      return {element, bf16_bits(value)};
-    case Element::f32:
-      return {element, std::bit_cast<std::uint32_t>(static_cast<float>(value))};
-    case Element::f64:
-      return {element, std::bit_cast<std::uint64_t>(value)};
-  }
-  return {};
+  if (element == Element::boolean) return {element, value != 0 ? 1U : 0U};
+  if (is_float(element)) return {element, float_bits(element, value)};
+  bool const natural = !is_signed(element) && value >= 0;
+  return make_constant(element, natural ? static_cast<std::int64_t>(static_cast<std::uint64_t>(value))
+                                        : static_cast<std::int64_t>(value));
 }
 
 Constant make_constant(Element element, std::int64_t value) {
@@ -91,32 +66,9 @@ Constant make_constant(Element element, std::int64_t value) {
 }
 
 double to_double(Constant constant) {
-  switch (constant.element) {
-    case Element::boolean:
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-    case Element::u32:
-    case Element::i64:
-    case Element::u64:
-      if (constant.element == Element::u64) return static_cast<double>(constant.bits);
-      return static_cast<double>(static_cast<std::int64_t>(constant.bits));
-    case Element::e4m3:
-      return e4m3_value(static_cast<std::uint8_t>(constant.bits));
-    case Element::e5m2:
-      return e5m2_value(static_cast<std::uint8_t>(constant.bits));
-    case Element::f16:
-      return f16_value(static_cast<std::uint16_t>(constant.bits));
-    case Element::bf16:
-      return bf16_value(static_cast<std::uint16_t>(constant.bits));
-    case Element::f32:
-      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(constant.bits)));
-    case Element::f64:
-      return std::bit_cast<double>(constant.bits);
-  }
-  return 0;
+  if (is_float(constant.element)) return float_value(constant.element, constant.bits);
+  return is_signed(constant.element) ? static_cast<double>(static_cast<std::int64_t>(constant.bits))
+                                     : static_cast<double>(constant.bits);
 }
 
 std::int64_t to_int(Constant constant) {

@@ -9,8 +9,8 @@
 #include "ir/builder.hpp"
 #include "layout/layout_names.hpp"
 #include "ir/text.hpp"
+#include "support/float_range.hpp"
 #include "support/string_buffer.hpp"
-#include "tegula/support/half.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -236,7 +236,8 @@ Constant LiteralParser::floating(std::string const& text, Element item, std::siz
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (text == "nan") return make_constant(item, std::numeric_limits<double>::quiet_NaN());
   if (text == "inf" || text == "-inf") {
-    if (is_f8(item)) fail_at(begin, text + " does not fit " + std::string(name(item)) + ", which saturates");
+    if (info(item).overflow != Overflow::infinity)
+      fail_at(begin, text + " does not fit " + std::string(name(item)) + ", which saturates");
     return make_constant(item, text == "inf" ? infinity : -infinity);
   }
   char const* const end = text.data() + text.size();
@@ -255,8 +256,7 @@ Constant LiteralParser::floating(std::string const& text, Element item, std::siz
   if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) fail_at(begin, "expected a number, found " + text);
   Constant const result = make_constant(item, item == Element::f32 ? static_cast<double>(narrow) : wide);
   // As with the other floats, a number that rounds to the maximum fits: up to halfway to where the next one would be.
-  bool const saturated = (item == Element::e4m3 && std::fabs(wide) > e4m3_greatest + 16) ||
-                         (item == Element::e5m2 && std::fabs(wide) >= e5m2_greatest + 4096);
+  bool const saturated = info(item).overflow != Overflow::infinity && !support::fits(item, wide);
   if (parsed.ec != std::errc() || saturated || std::isinf(to_double(result)))
     fail_at(begin, text + " does not fit " + std::string(name(item)));
   return result;

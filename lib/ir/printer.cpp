@@ -29,14 +29,13 @@ std::string shortest(Float value) {
 }
 
 /// Prints the shortest decimal that a narrow format reads back as the same bits.
-template <class Narrow>
-std::string shortest_narrow(double value, std::uint16_t bits, Narrow narrow) {
+std::string shortest_narrow(double value, Constant constant) {
   for (int precision = 1; precision < 12; ++precision) {
     char buffer[64];
     auto const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
     double back = 0;
     std::from_chars(buffer, end.ptr, back);
-    if (narrow(back) == bits) return {buffer, end.ptr};
+    if (float_bits(constant.element, back) == constant.bits) return {buffer, end.ptr};
   }
   return shortest(value);
 }
@@ -55,20 +54,8 @@ std::string float_text(Constant constant) {
     if (constant != make_constant(constant.element, read_back)) return hex(constant.bits);
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }
-  switch (constant.element) {
-    case Element::e4m3:
-      return shortest_narrow(value, static_cast<std::uint8_t>(constant.bits), e4m3_bits);
-    case Element::e5m2:
-      return shortest_narrow(value, static_cast<std::uint8_t>(constant.bits), e5m2_bits);
-    case Element::f16:
-      return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), f16_bits);
-    case Element::bf16:
-      return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), bf16_bits);
-    case Element::f32:
-      return shortest(static_cast<float>(value));
-    default:
-      return shortest(value);
-  }
+  if (is_narrow_float(constant.element)) return shortest_narrow(value, constant);
+  return constant.element == Element::f32 ? shortest(static_cast<float>(value)) : shortest(value);
 }
 
 bool plain_identifier(std::string_view text) {

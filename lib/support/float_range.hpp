@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
-#include "tegula/support/element.hpp"
+#include "tegula/support/half.hpp"
 
 namespace tegula::support {
 
@@ -15,20 +14,17 @@ struct FloatRange {
 };
 
 constexpr FloatRange float_range(Element element) {
-  switch (element) {
-    case Element::e4m3:
-      return {448, 464};
-    case Element::e5m2:
-      return {57344, 61440};
-    case Element::f16:
-      return {65504, 65520};
-    case Element::bf16:
-      return {0x1.fep127, 0x1.ffp127L};
-    case Element::f32:
-      return {std::numeric_limits<float>::max(), 0x1.ffffffp127L};
-    default:
-      return {std::numeric_limits<double>::max(), 0x1.fffffffffffff8p1023L};
-  }
+  double const max = info(element).max;
+  double const spacing = max - float_value(element, float_bits(element, max) - 1);
+  return {max, static_cast<long double>(max) + static_cast<long double>(spacing / 2)};
+}
+
+/// Tells whether a number is rounded to one within the range: the maximum ends it, halfway to the next one.
+constexpr bool fits(Element element, double value) {
+  double const magnitude = value < 0 ? -value : value;
+  long double const beyond = float_range(element).beyond;
+  bool const halfway_stays = (float_bits(element, info(element).max) & 1) == 0;
+  return magnitude < beyond || (magnitude == beyond && halfway_stays);
 }
 
 /// Gives a double that f32 and each narrower float round to the same number as the integer itself.

@@ -1,8 +1,10 @@
-// Converts float formats of 8 and 16 bits to and from double, constexpr, rounded once to nearest even.
+// Converts the floats of element_table to and from double, constexpr, rounded once to nearest even.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+
+#include "tegula/support/element.hpp"
 
 namespace tegula {
 
@@ -54,38 +56,91 @@ constexpr double widen_float(std::uint32_t bits) {
                                mantissa << (52 - mantissa_bits));
 }
 
-constexpr std::uint16_t f16_bits(double value) { return static_cast<std::uint16_t>(narrow_float<5, 10>(value)); }
-constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16_t>(narrow_float<8, 7>(value)); }
-constexpr double f16_value(std::uint16_t bits) { return widen_float<5, 10>(bits); }
-constexpr double bf16_value(std::uint16_t bits) { return widen_float<8, 7>(bits); }
+namespace detail {
 
-// Formats of 8 bits follow the OCP's specification and the conversions of PTX (.satfinite). Values beyond the maximum
-// become the maximum, infinities too; NaN is 0x7F. e4m3 does not have infinities, so its uppermost exponent is an
-// ordinary one.
-inline constexpr double e4m3_greatest = 448, e5m2_greatest = 57344;
-
-constexpr std::uint8_t e4m3_bits(double value) {
-  if (value != value) return 0x7F;
+/// Gives the bits of a float whose conversions saturate.
+template <Element element>
+constexpr std::uint32_t saturated_bits(double value) {
+  constexpr int exponent = exponent_bits(element), mantissa = info(element).mantissa;
+  constexpr std::uint32_t sign_bit = 1U << (exponent + mantissa);
+  if (value != value) return sign_bit - 1;
   double const magnitude = value < 0 ? -value : value;
-  std::uint32_t const sign = narrow_float<4, 3>(value) & 0x80;
-  if (magnitude >= e4m3_greatest) return static_cast<std::uint8_t>(sign | 0x7E);
-  // Above 1 the bits are those of a format with one more bit of exponent, 8 exponents further down.
-  std::uint32_t const bits = magnitude < 1 ? narrow_float<4, 3>(magnitude) : narrow_float<5, 3>(magnitude) - (8 << 3);
-  return static_cast<std::uint8_t>(sign | bits);
+  std::uint32_t const sign = narrow_float<exponent, mantissa>(value) & sign_bit;
+  double const held = magnitude < info(element).max ? magnitude : info(element).max;
+  std::uint32_t bits = narrow_float<exponent, mantissa>(held);
+  if constexpr (info(element).overflow == Overflow::only_a_nan) {
+    // Above 1 the bits are those of a format with one more bit of exponent, so many exponents further down.
+    constexpr std::uint32_t down = 1U << (exponent - 1 + mantissa);
+    if (held >= 1) bits = narrow_float<exponent + 1, mantissa>(held) - down;
+  }
+  return sign | bits;
 }
-constexpr double e4m3_value(std::uint8_t bits) {
-  std::uint32_t const magnitude = bits & 0x7F;
-  if (magnitude < 0x78) return widen_float<4, 3>(bits);
-  if (magnitude == 0x7F) return widen_float<5, 3>(0xFF);
-  double const value = widen_float<5, 3>(magnitude + (8 << 3));
-  return (bits & 0x80) != 0 ? -value : value;
+
+/// Gives the value of a float whose uppermost exponent is an ordinary one, but for one code that is not a number.
+template <Element element>
+constexpr double value_with_a_nan(std::uint32_t bits) {
+  constexpr int exponent = exponent_bits(element), mantissa = info(element).mantissa;
+  constexpr std::uint32_t sign_bit = 1U << (exponent + mantissa);
+  constexpr std::uint32_t uppermost = ((1U << exponent) - 1) << mantissa;
+  std::uint32_t const magnitude = bits & (sign_bit - 1);
+  if (magnitude < uppermost) return widen_float<exponent, mantissa>(bits);
+  if (magnitude == sign_bit - 1) return widen_float<exponent + 1, mantissa>(2 * sign_bit - 1);
+  double const value = widen_float<exponent + 1, mantissa>(magnitude + (1U << (exponent - 1 + mantissa)));
+  return (bits & sign_bit) != 0 ? -value : value;
 }
-constexpr std::uint8_t e5m2_bits(double value) {
-  if (value != value) return 0x7F;
-  std::uint32_t const bits = narrow_float<5, 2>(value);
-  return static_cast<std::uint8_t>((bits & 0x7C) == 0x7C ? (bits & 0x80) | 0x7B : bits);
+
+}  // namespace detail
+
+/// Gives the bits of the float nearest to a number, and the value of a float's bits. Beyond the maximum, infinities
+/// too, a number becomes what the row of the element says; NaN becomes a quiet one, 0x7F of 8 bits. Floats of 8 bits
+/// follow the OCP's specification and the conversions of PTX (.satfinite).
+template <Element element>
+constexpr std::uint64_t float_bits(double value) {
+  static_assert(is_float(element), "float_bits: the element must be a float");
+  if constexpr (element == Element::f64)
+    return std::bit_cast<std::uint64_t>(value);
+  else if constexpr (element == Element::f32)
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  else if constexpr (info(element).overflow != Overflow::infinity)
+    return detail::saturated_bits<element>(value);
+  else
+    return narrow_float<exponent_bits(element), info(element).mantissa>(value);
 }
-constexpr double e5m2_value(std::uint8_t bits) { return widen_float<5, 2>(bits); }
+template <Element element>
+constexpr double float_value(std::uint64_t bits) {
+  static_assert(is_float(element), "float_value: the element must be a float");
+  if constexpr (element == Element::f64)
+    return std::bit_cast<double>(bits);
+  else if constexpr (element == Element::f32)
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  else if constexpr (info(element).overflow == Overflow::only_a_nan)
+    return detail::value_with_a_nan<element>(static_cast<std::uint32_t>(bits));
+  else
+    return widen_float<exponent_bits(element), info(element).mantissa>(static_cast<std::uint32_t>(bits));
+}
+
+/// Do the same for an element known when the program runs; 0 where it is not a float.
+constexpr std::uint64_t float_bits(Element element, double value) {
+  return visit_element(element, [&]<Element at>() -> std::uint64_t {
+    if constexpr (is_float(at)) return float_bits<at>(value);
+    return 0;
+  });
+}
+constexpr double float_value(Element element, std::uint64_t bits) {
+  return visit_element(element, [&]<Element at>() -> double {
+    if constexpr (is_float(at)) return float_value<at>(bits);
+    return 0;
+  });
+}
+
+constexpr std::uint16_t f16_bits(double value) { return static_cast<std::uint16_t>(float_bits<Element::f16>(value)); }
+constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16_t>(float_bits<Element::bf16>(value)); }
+constexpr double f16_value(std::uint16_t bits) { return float_value<Element::f16>(bits); }
+constexpr double bf16_value(std::uint16_t bits) { return float_value<Element::bf16>(bits); }
+constexpr std::uint8_t e4m3_bits(double value) { return static_cast<std::uint8_t>(float_bits<Element::e4m3>(value)); }
+constexpr std::uint8_t e5m2_bits(double value) { return static_cast<std::uint8_t>(float_bits<Element::e5m2>(value)); }
+constexpr double e4m3_value(std::uint8_t bits) { return float_value<Element::e4m3>(bits); }
+constexpr double e5m2_value(std::uint8_t bits) { return float_value<Element::e5m2>(bits); }
 
 static_assert(f16_bits(1.0) == 0x3C00 && f16_bits(65520.0) == 0x7C00 && f16_bits(65519.0) == 0x7BFF &&
               f16_value(0x0001) == 0x1p-24);
