@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tegula/support/element.hpp"
 #include "tegula/support/half.hpp"
@@ -11,20 +12,24 @@ namespace tegula {
 namespace detail {
 
 /// Gives the narrow floats their bits and their conversions.
-template <class Derived, class Bits, Bits (*narrow)(double), double (*widen)(Bits)>
+template <class Derived, Element element>
 class StoredFloat {
+  using Bits = std::conditional_t<bytes(element) == 1, std::uint8_t, std::uint16_t>;
+
  public:
   StoredFloat() = default;
-  constexpr explicit StoredFloat(double value) : bits_(narrow(value)) {}
+  constexpr explicit StoredFloat(double value) : bits_(static_cast<Bits>(float_bits<element>(value))) {}
   static constexpr Derived from_bits(Bits bits) {
     Derived result(0.0);
     result.bits_ = bits;
     return result;
   }
   [[nodiscard]] constexpr Bits bits() const { return bits_; }
-  constexpr explicit operator float() const { return static_cast<float>(widen(bits_)); }
-  constexpr explicit operator double() const { return widen(bits_); }
-  friend constexpr bool operator==(Derived a, Derived b) { return widen(a.bits()) == widen(b.bits()); }
+  constexpr explicit operator float() const { return static_cast<float>(float_value<element>(bits_)); }
+  constexpr explicit operator double() const { return float_value<element>(bits_); }
+  friend constexpr bool operator==(Derived a, Derived b) {
+    return float_value<element>(a.bits()) == float_value<element>(b.bits());
+  }
 
  private:
   Bits bits_;
@@ -34,13 +39,13 @@ class StoredFloat {
 
 /// Stores an IEEE binary16 as in memory. Conversions from wider floats round once to nearest even; conversion to float
 /// is exact. It stores and does not compute: arithmetic on the host goes through float or host<f16>.
-class f16 : public detail::StoredFloat<f16, std::uint16_t, f16_bits, f16_value> {
+class f16 : public detail::StoredFloat<f16, Element::f16> {
  public:
   using StoredFloat::StoredFloat;
 };
 
 /// Stores a bfloat16: the upper half of a binary32. The rules of f16 apply.
-class bf16 : public detail::StoredFloat<bf16, std::uint16_t, bf16_bits, bf16_value> {
+class bf16 : public detail::StoredFloat<bf16, Element::bf16> {
  public:
   using StoredFloat::StoredFloat;
 };
@@ -49,14 +54,14 @@ class bf16 : public detail::StoredFloat<bf16, std::uint16_t, bf16_bits, bf16_val
 /// with two exceptions:
 /// - values beyond the maximum become the maximum, infinities too,
 /// - kernels only store, move, cast and multiply it (dot).
-class e4m3 : public detail::StoredFloat<e4m3, std::uint8_t, e4m3_bits, e4m3_value> {
+class e4m3 : public detail::StoredFloat<e4m3, Element::e4m3> {
  public:
   using StoredFloat::StoredFloat;
 };
 
 /// Stores a float of 8 bits with 5 of exponent and 2 of fraction, to 57344. The rules of e4m3 apply; its infinities
 /// come from bits alone.
-class e5m2 : public detail::StoredFloat<e5m2, std::uint8_t, e5m2_bits, e5m2_value> {
+class e5m2 : public detail::StoredFloat<e5m2, Element::e5m2> {
  public:
   using StoredFloat::StoredFloat;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tegula/math/scalar.hpp"
+#include "tegula/support/half.hpp"
 
 namespace tegula::math {
 
@@ -62,18 +63,18 @@ constexpr auto f32_to_bf16(F x) {
 }
 
 /// Describes a float of 8 bits: `greatest` is the code of its maximum, `special` the first code that is not a number.
-template <int exponent, int mantissa, std::int64_t greatest_code, std::int64_t special_code>
+template <Element element>
 struct FloatOf8 {
-  static constexpr int bias = (1 << (exponent - 1)) - 1;
+  static constexpr int mantissa = info(element).mantissa;
+  static constexpr int bias = (1 << (exponent_bits(element) - 1)) - 1;
   static constexpr int dropped = 23 - mantissa;
-  static constexpr std::int64_t greatest = greatest_code, special = special_code;
+  static constexpr auto greatest = static_cast<std::int64_t>(float_bits<element>(info(element).max));
+  static constexpr std::int64_t special = greatest + 1;
   static constexpr std::int64_t min_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
   static constexpr double up = 0x1p60 * static_cast<double>(std::int64_t{1} << (67 - bias));
   /// Has the spacing of the subnormals.
   static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));
 };
-using E4M3 = FloatOf8<4, 3, 0x7E, 0x7F>;
-using E5M2 = FloatOf8<5, 2, 0x7B, 0x7C>;
 
 /// Gives the exact value of the float in the low 8 bits of `bits`.
 template <class Format, class Int>
@@ -107,6 +108,30 @@ constexpr auto f32_to_f8(F x) {
   auto const finite = sign | select(magnitude < greatest, number, like(bits, Format::greatest));
   auto const is_nan = like(bits, 0x7F800000) < magnitude;
   return select(is_nan, like(bits, 0x7F), finite);
+}
+
+/// Gives the exact value of the narrow float in the low bits of `bits`.
+template <Element element, class Int>
+constexpr auto narrow_to_f32(Int bits) {
+  static_assert(is_narrow_float(element), "narrow_to_f32: the element must be a float of 8 or 16 bits");
+  if constexpr (is_f8(element))
+    return f8_to_f32<FloatOf8<element>>(bits);
+  else if constexpr (element == Element::f16)
+    return f16_to_f32(bits);
+  else
+    return bf16_to_f32(bits);
+}
+
+/// Rounds to the nearest narrow float, ties to even.
+template <Element element, class F>
+constexpr auto f32_to_narrow(F x) {
+  static_assert(is_narrow_float(element), "f32_to_narrow: the element must be a float of 8 or 16 bits");
+  if constexpr (is_f8(element))
+    return f32_to_f8<FloatOf8<element>>(x);
+  else if constexpr (element == Element::f16)
+    return f32_to_f16(x);
+  else
+    return f32_to_bf16(x);
 }
 
 /// Rounds an f64 to odd as an f32: when inexact, the neighbour with the last bit set. Rounding that to a narrow float

@@ -188,19 +188,12 @@ constexpr To float_to_int(From x) {
   return static_cast<To>(x);
 }
 
-/// Gives the value of a narrow float's bits.
+/// Gives the value of a narrow float's bits; 0 for other elements.
 constexpr float narrow_value(Element element, std::uint16_t bits) {
-  Bits<std::int32_t> const lane{bits};
-  switch (element) {
-    case Element::e4m3:
-      return f8_to_f32<E4M3>(lane).value;
-    case Element::e5m2:
-      return f8_to_f32<E5M2>(lane).value;
-    case Element::f16:
-      return f16_to_f32(lane).value;
-    default:
-      return bf16_to_f32(lane).value;
-  }
+  return visit_element(element, [&]<Element at>() -> float {
+    if constexpr (is_narrow_float(at)) return narrow_to_f32<at>(Bits<std::int32_t>{bits}).value;
+    return 0;
+  });
 }
 
 /// Gives a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
@@ -216,20 +209,14 @@ constexpr float to_f32_odd(std::uint64_t x) {
   return to_f32_odd(static_cast<std::int64_t>(x >> top | (x & top))) * (top == 0 ? 1.0F : 2.0F);
 }
 
-/// Gives the bits of the narrow float nearest to a number, rounded once.
+/// Gives the bits of the narrow float nearest to a number, rounded once; 0 for other elements.
 template <class T>
 constexpr std::uint16_t narrow_bits(Element element, T number) {
   Real<float> const x{to_f32_odd(number)};
-  switch (element) {
-    case Element::e4m3:
-      return static_cast<std::uint16_t>(f32_to_f8<E4M3>(x).value);
-    case Element::e5m2:
-      return static_cast<std::uint16_t>(f32_to_f8<E5M2>(x).value);
-    case Element::f16:
-      return static_cast<std::uint16_t>(f32_to_f16(x).value);
-    default:
-      return static_cast<std::uint16_t>(f32_to_bf16(x).value);
-  }
+  return visit_element(element, [&]<Element at>() -> std::uint16_t {
+    if constexpr (is_narrow_float(at)) return static_cast<std::uint16_t>(f32_to_narrow<at>(x).value);
+    return 0;
+  });
 }
 
 }  // namespace tegula::math

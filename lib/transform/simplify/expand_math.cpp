@@ -191,29 +191,24 @@ Value* in_f32(Emitter& emitter, Op const& op) {
   return emitter.cast(computed, result.element());
 }
 
-/// Expands a cast between f32 and a float of 8 bits, as arithmetic on its bits.
-template <class Format>
-Value* from_f8(Emitter& emitter, Value* value) {
-  Value* const bits = emitter.value(BitcastOp{}, {value}, value->type().with_element(Element::i8));
-  return math::f8_to_f32<Format>(TracedInt{{&emitter, emitter.cast(bits, Element::i32)}}).value;
-}
-template <class Format>
-Value* to_f8(Emitter& emitter, Value* value, Element element) {
-  TracedInt const bits = math::f32_to_f8<Format>(TracedFloat{{&emitter, value}});
-  return emitter.value(BitcastOp{}, {emitter.cast(bits.value, Element::i8)}, value->type().with_element(element));
-}
-
-/// Converts a narrow float to f32, and back.
+/// Converts a narrow float to f32, and back; one of 8 bits by arithmetic on its bits.
 Value* to_f32(Emitter& emitter, Value* value) {
   Element const from = value->type().element();
-  if (from == Element::e4m3) return from_f8<math::E4M3>(emitter, value);
-  if (from == Element::e5m2) return from_f8<math::E5M2>(emitter, value);
-  return emitter.cast(value, Element::f32);
+  if (!is_f8(from)) return emitter.cast(value, Element::f32);
+  Value* const bits = emitter.value(BitcastOp{}, {value}, value->type().with_element(Element::i8));
+  TracedInt const lane{{&emitter, emitter.cast(bits, Element::i32)}};
+  return visit_element(from, [&]<Element at>() -> Value* {
+    if constexpr (is_f8(at)) return math::narrow_to_f32<at>(lane).value;
+    return nullptr;
+  });
 }
 Value* from_f32(Emitter& emitter, Value* value, Element to) {
-  if (to == Element::e4m3) return to_f8<math::E4M3>(emitter, value, to);
-  if (to == Element::e5m2) return to_f8<math::E5M2>(emitter, value, to);
-  return emitter.cast(value, to);
+  if (!is_f8(to)) return emitter.cast(value, to);
+  Value* const bits = visit_element(to, [&]<Element at>() -> Value* {
+    if constexpr (is_f8(at)) return math::f32_to_narrow<at>(TracedFloat{{&emitter, value}}).value;
+    return nullptr;
+  });
+  return emitter.value(BitcastOp{}, {emitter.cast(bits, Element::i8)}, value->type().with_element(to));
 }
 
 /// Expands a product of floats of 8 bits into one of f32.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "tegula/math/functions.hpp"
@@ -14,18 +15,18 @@ using tegula::Element;
 
 namespace {
 
-/// Describes a narrow float with its conversions by support/half.hpp.
+/// Names a narrow float, with its conversions by support/half.hpp.
 struct Format {
   Element element;
-  std::uint16_t (*bits)(double);
-  double (*value)(std::uint16_t);
+  [[nodiscard]] std::uint64_t bits(double x) const { return tegula::float_bits(element, x); }
+  [[nodiscard]] double value(std::uint16_t code) const { return tegula::float_value(element, code); }
 };
-constexpr Format formats[] = {{Element::e4m3, [](double x) -> std::uint16_t { return tegula::e4m3_bits(x); },
-                               [](std::uint16_t code) { return tegula::e4m3_value(static_cast<std::uint8_t>(code)); }},
-                              {Element::e5m2, [](double x) -> std::uint16_t { return tegula::e5m2_bits(x); },
-                               [](std::uint16_t code) { return tegula::e5m2_value(static_cast<std::uint8_t>(code)); }},
-                              {Element::f16, tegula::f16_bits, tegula::f16_value},
-                              {Element::bf16, tegula::bf16_bits, tegula::bf16_value}};
+std::vector<Format> const formats = [] {
+  std::vector<Format> result;
+  for (tegula::ElementInfo const& row : tegula::element_table)
+    if (tegula::is_narrow_float(row.element)) result.push_back({row.element});
+  return result;
+}();
 
 /// Computes a value of a format of 8 bits from the words of its specification.
 double value_by_hand(Element element, std::uint32_t code) {
