@@ -11,16 +11,7 @@
 namespace tegula::detail {
 namespace {
 
-/// Numbers of DLPack's enums, which are its binary interface; names and members differ between its versions.
-enum Code {
-  code_int = 0,
-  code_uint = 1,
-  code_float = 2,
-  code_bfloat = 4,
-  code_bool = 6,
-  code_e4m3 = 10,
-  code_e5m2 = 12
-};
+/// Numbers of DLPack's enum, which are its binary interface; names and members differ between its versions.
 enum Place { on_cpu = 1, on_cuda = 2, on_cuda_host = 3, on_cuda_managed = 13 };
 
 std::string text_of(ForeignType type) {
@@ -29,24 +20,9 @@ std::string text_of(ForeignType type) {
   return fmt::format("code {}, {} bits, {} lanes", type.code, type.bits, type.lanes);
 }
 
-int code_of(Element element) {
-  switch (element) {
-    case Element::boolean:
-      return code_bool;
-    case Element::bf16:
-      return code_bfloat;
-    case Element::e4m3:
-      return code_e4m3;
-    case Element::e5m2:
-      return code_e5m2;
-    default:
-      return is_float(element) ? code_float : is_signed(element) ? code_int : code_uint;
-  }
-}
-
 }  // namespace
 
-ForeignType foreign_type(Element element) { return {code_of(element), 8 * bytes(element), 1}; }
+ForeignType foreign_type(Element element) { return {static_cast<int>(info(element).dlpack), 8 * bytes(element), 1}; }
 
 void check_foreign(ForeignType found, int rank_found, int device_type, Element element, int rank) {
   if (found != foreign_type(element))

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "support/float_range.hpp"
 #include "tegula/call/typed_argument.hpp"
@@ -22,37 +21,18 @@ double to_odd(long double x) {
   return std::bit_cast<double>(bits | 1);
 }
 
-template <class T>
-std::int64_t slot_of(T value) {
-  std::int64_t slot = 0;
-  std::memcpy(&slot, &value, sizeof value);  // the low bytes: little-endian, as everywhere in argument slots
-  return slot;
-}
-
 }  // namespace
 
 std::int64_t float_slot(char const* kernel, int number, long double x, Element wanted) {
+  if (!is_float(wanted))
+    throw InternalError(fmt::format("a number becomes a float, but {} is not a float", name(wanted)));
   support::FloatRange const range = support::float_range(wanted);
-  if (std::isfinite(x) && std::fabs(x) >= range.beyond && !is_f8(wanted))
+  if (std::isfinite(x) && std::fabs(x) >= range.beyond && info(wanted).overflow == Overflow::infinity)
     throw UserError(
         fmt::format("{}: argument {}: {:g} does not fit {}, which ends at {:.6g}; pass an infinity if one is wanted",
                     kernel, number, x, name(wanted), range.max));
-  switch (wanted) {
-    case Element::f64:
-      return slot_of(static_cast<double>(x));
-    case Element::f32:
-      return slot_of(static_cast<float>(x));
-    case Element::f16:
-      return slot_of(f16_bits(to_odd(x)));
-    case Element::bf16:
-      return slot_of(bf16_bits(to_odd(x)));
-    case Element::e4m3:
-      return slot_of(e4m3_bits(to_odd(x)));
-    case Element::e5m2:
-      return slot_of(e5m2_bits(to_odd(x)));
-    default:
-      throw InternalError(fmt::format("a number becomes a float, but {} is none", name(wanted)));
-  }
+  double const rounded = wanted == Element::f64 ? static_cast<double>(x) : to_odd(x);
+  return static_cast<std::int64_t>(float_bits(wanted, rounded));
 }
 
 void refuse_integer(char const* kernel, int number, bool negative, std::uint64_t magnitude, Element wanted) {

@@ -9,48 +9,12 @@
 namespace tegula::exporter {
 namespace {
 
-std::string_view cpp_type(Element element) {
-  switch (element) {
-    case Element::boolean:
-      return "bool";
-    case Element::i8:
-      return "std::int8_t";
-    case Element::u8:
-      return "std::uint8_t";
-    case Element::i16:
-      return "std::int16_t";
-    case Element::u16:
-      return "std::uint16_t";
-    case Element::i32:
-      return "std::int32_t";
-    case Element::u32:
-      return "std::uint32_t";
-    case Element::i64:
-      return "std::int64_t";
-    case Element::u64:
-      return "std::uint64_t";
-    case Element::e4m3:
-      return "tegula::e4m3";
-    case Element::e5m2:
-      return "tegula::e5m2";
-    case Element::f16:
-      return "tegula::f16";
-    case Element::bf16:
-      return "tegula::bf16";
-    case Element::f32:
-      return "float";
-    case Element::f64:
-      return "double";
-  }
-  return "";
-}
-
 std::string parameter_type(ParameterInfo const& parameter) {
-  if (parameter.kind == ParameterKind::scalar) return fmt::format("tegula::arg<{}>", cpp_type(parameter.element));
+  if (parameter.kind == ParameterKind::scalar) return fmt::format("tegula::arg<{}>", info(parameter.element).cpp_name);
   std::string_view const direction = parameter.direction == Direction::in    ? "in"
                                      : parameter.direction == Direction::out ? "out"
                                                                              : "inout";
-  return fmt::format("tegula::{}<{}, {}>", direction, cpp_type(parameter.element), parameter.rank);
+  return fmt::format("tegula::{}<{}, {}>", direction, info(parameter.element).cpp_name, parameter.rank);
 }
 
 std::string parameter_types(std::vector<ParameterInfo> const& parameters) {

@@ -19,36 +19,22 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= 
 
 constexpr std::int64_t stand_in_bytes = 128;  ///< each; the largest element has 8
 
-CUtensorMapDataType type_of(Element element) {
-  switch (element) {
-    case Element::boolean:
-    case Element::i8:
-    case Element::u8:
-    case Element::e4m3:
-    case Element::e5m2:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case Element::i16:
-    case Element::u16:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    case Element::i32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case Element::u32:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case Element::i64:
-      return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case Element::u64:
-      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    case Element::f16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case Element::bf16:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case Element::f32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case Element::f64:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-  }
-  throw InternalError(fmt::format("tensor map: element {}", static_cast<int>(element)));
+constexpr bool same(TensorMapType ours, CUtensorMapDataType of_driver) {
+  return static_cast<int>(ours) == static_cast<int>(of_driver);
 }
+static_assert(same(TensorMapType::uint8, CU_TENSOR_MAP_DATA_TYPE_UINT8) &&
+                  same(TensorMapType::uint16, CU_TENSOR_MAP_DATA_TYPE_UINT16) &&
+                  same(TensorMapType::uint32, CU_TENSOR_MAP_DATA_TYPE_UINT32) &&
+                  same(TensorMapType::int32, CU_TENSOR_MAP_DATA_TYPE_INT32) &&
+                  same(TensorMapType::uint64, CU_TENSOR_MAP_DATA_TYPE_UINT64) &&
+                  same(TensorMapType::int64, CU_TENSOR_MAP_DATA_TYPE_INT64) &&
+                  same(TensorMapType::float16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16) &&
+                  same(TensorMapType::float32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32) &&
+                  same(TensorMapType::float64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64) &&
+                  same(TensorMapType::bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16),
+              "the numbers of TensorMapType must be those of the driver");
+
+CUtensorMapDataType type_of(Element element) { return static_cast<CUtensorMapDataType>(info(element).tensor_map); }
 
 CUtensorMapSwizzle cuda_swizzle(Swizzle mode) {
   static constexpr CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
