@@ -22,15 +22,9 @@ ir::Constant element_at(std::byte const* address, Element element) {
 double ulps_between(double a, double b, Element element) {
   if (a == b) return 0;
   int const digits = info(element).mantissa + 1;
-  int const min = element == Element::f64    ? -1074
-                  : element == Element::f32  ? -149
-                  : element == Element::bf16 ? -133
-                  : element == Element::e5m2 ? -16
-                  : element == Element::e4m3 ? -9
-                                             : -24;
   int exponent = 0;
   std::frexp(std::max(std::fabs(a), std::fabs(b)), &exponent);
-  return std::fabs(a - b) / std::ldexp(1.0, std::max(exponent - digits, min));
+  return std::fabs(a - b) / std::ldexp(1.0, std::max(exponent - digits, min_exponent(element)));
 }
 
 }  // namespace

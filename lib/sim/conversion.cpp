@@ -65,12 +65,20 @@ namespace {
 // Under Precision::float64 an f32 is kept as a double, whose bits are not meant.
 std::uint64_t bits_of_float(Value const& value, std::int64_t i) {
   bool const wide = value.storage() == Storage::f64;
+  if (value.element() == Element::f64) return std::bit_cast<std::uint64_t>(value.data<double>()[i]);
   double const number = wide ? value.data<double>()[i] : static_cast<double>(value.data<float>()[i]);
   if (is_narrow_float(value.element())) return bits_of_narrow(value.element(), number);
   return std::bit_cast<std::uint32_t>(wide ? static_cast<float>(number) : value.data<float>()[i]);
 }
 
-void set_float(Value& value, std::int64_t i, float number) {
+void set_bits_of_float(Value& value, std::int64_t i, std::uint64_t bits) {
+  Element const element = value.element();
+  if (element == Element::f64) {
+    value.data<double>()[i] = std::bit_cast<double>(bits);
+    return;
+  }
+  float const number = is_narrow_float(element) ? math::narrow_value(element, static_cast<std::uint16_t>(bits))
+                                                : std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (value.storage() == Storage::f64)
     value.data<double>()[i] = static_cast<double>(number);
   else
@@ -78,60 +86,20 @@ void set_float(Value& value, std::int64_t i, float number) {
 }
 
 std::uint64_t bits_at(Value const& value, std::int64_t i) {
-  switch (value.element()) {
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-      return static_cast<std::uint32_t>(value.data<std::int32_t>()[i]);
-    case Element::u32:
-      return value.data<std::uint32_t>()[i];
-    case Element::i64:
-      return static_cast<std::uint64_t>(value.data<std::int64_t>()[i]);
-    case Element::u64:
-      return value.data<std::uint64_t>()[i];
-    case Element::f64:
-      return std::bit_cast<std::uint64_t>(value.data<double>()[i]);
-    default:
-      return bits_of_float(value, i);
-  }
+  if (is_float(value.element())) return bits_of_float(value, i);
+  return with_storage(value.storage(), [&]<class T>(std::type_identity<T>) -> std::uint64_t {
+    if constexpr (std::is_integral_v<T>) return static_cast<std::make_unsigned_t<T>>(value.data<T>()[i]);
+    throw InternalError("simulator: an integer is kept as a float");
+  });
 }
 
 void set_bits(Value& value, std::int64_t i, std::uint64_t bits) {
-  switch (value.element()) {
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-      value.data<std::int32_t>()[i] =
-          static_cast<std::int32_t>(wrapped(value.element(), static_cast<std::int64_t>(bits)));
-      break;
-    case Element::u32:
-      value.data<std::uint32_t>()[i] = static_cast<std::uint32_t>(bits);
-      break;
-    case Element::i64:
-      value.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);
-      break;
-    case Element::u64:
-      value.data<std::uint64_t>()[i] = bits;
-      break;
-    case Element::f64:
-      value.data<double>()[i] = std::bit_cast<double>(bits);
-      break;
-    case Element::f32:
-      set_float(value, i, std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-      break;
-    case Element::e4m3:
-    case Element::e5m2:
-    case Element::f16:
-    case Element::bf16:
-      set_float(value, i, math::narrow_value(value.element(), static_cast<std::uint16_t>(bits)));
-      break;
-    case Element::boolean:
-      throw InternalError("simulator: bitcast to bool is not supported");
-  }
+  Element const element = value.element();
+  if (element == Element::boolean) throw InternalError("simulator: bitcast to bool is not supported");
+  if (is_float(element)) return set_bits_of_float(value, i, bits);
+  with_storage(value.storage(), [&]<class T>(std::type_identity<T>) {
+    value.data<T>()[i] = static_cast<T>(wrapped(element, static_cast<std::int64_t>(bits)));
+  });
 }
 
 }  // namespace

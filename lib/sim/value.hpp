@@ -21,31 +21,11 @@ enum class Precision : std::uint8_t { exact, float64 };
 enum class Storage : std::uint8_t { u8, i32, u32, i64, u64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
-  switch (element) {
-    case Element::boolean:
-      return Storage::u8;
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-      return Storage::i32;
-    case Element::u32:
-      return Storage::u32;
-    case Element::i64:
-      return Storage::i64;
-    case Element::u64:
-      return Storage::u64;
-    case Element::f64:
-      return Storage::f64;
-    case Element::e4m3:
-    case Element::e5m2:
-    case Element::f16:
-    case Element::bf16:
-    case Element::f32:
-      break;
-  }
-  return precision == Precision::float64 ? Storage::f64 : Storage::f32;
+  if (element == Element::boolean) return Storage::u8;
+  bool const wide = bits(element) == 64;
+  if (is_float(element)) return wide || precision == Precision::float64 ? Storage::f64 : Storage::f32;
+  if (wide) return is_signed(element) ? Storage::i64 : Storage::u64;
+  return is_wide_unsigned(element) ? Storage::u32 : Storage::i32;
 }
 
 /// Calls visit(std::type_identity<T>()) with the C++ type of the storage.
