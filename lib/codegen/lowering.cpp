@@ -34,85 +34,46 @@ llvm::Value* ArithLowering::like(llvm::Value* shape, llvm::Type* scalar, std::ui
   return llvm::ConstantInt::get(type_like(shape, scalar), value);
 }
 
-llvm::Type* ArithLowering::register_type(Element element) {
-  switch (element) {
-    case Element::boolean:
-      return builder_.getInt1Ty();
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::e4m3:
-    case Element::e5m2:
-    case Element::i32:
-    case Element::u32:
-      return builder_.getInt32Ty();
-    case Element::i64:
-    case Element::u64:
-      return builder_.getInt64Ty();
-    case Element::f16:
-    case Element::bf16:
-    case Element::f32:
-      return builder_.getFloatTy();
-    case Element::f64:
-      return builder_.getDoubleTy();
+llvm::Type* type_of(llvm::IRBuilderBase& builder, RegisterClass held) {
+  switch (held) {
+    case RegisterClass::b1:
+      return builder.getInt1Ty();
+    case RegisterClass::b8:
+      return builder.getInt8Ty();
+    case RegisterClass::b16:
+      return builder.getInt16Ty();
+    case RegisterClass::b32:
+      return builder.getInt32Ty();
+    case RegisterClass::b64:
+      return builder.getInt64Ty();
+    case RegisterClass::f16:
+      return builder.getHalfTy();
+    case RegisterClass::f32:
+      return builder.getFloatTy();
+    case RegisterClass::f64:
+      return builder.getDoubleTy();
   }
   return nullptr;
 }
 
+llvm::Type* ArithLowering::register_type(Element element) { return type_of(builder_, info(element).host); }
+
 llvm::Type* ArithLowering::memory_type(Element element) {
-  switch (element) {
-    case Element::boolean:
-    case Element::i8:
-    case Element::u8:
-    case Element::e4m3:
-    case Element::e5m2:
-      return builder_.getInt8Ty();
-    case Element::i16:
-    case Element::u16:
-    case Element::f16:
-    case Element::bf16:
-      return builder_.getInt16Ty();
-    case Element::i32:
-    case Element::u32:
-    case Element::i64:
-    case Element::u64:
-    case Element::f32:
-    case Element::f64:
-      return register_type(element);
-  }
-  return nullptr;
+  return bits(element) < 32 ? builder_.getIntNTy(static_cast<unsigned>(bytes(element)) * 8) : register_type(element);
 }
 
 llvm::Value* ArithLowering::constant(ir::Constant value) {
-  switch (value.element) {
-    case Element::boolean:
-      return builder_.getInt1(value.bits != 0);
-    case Element::e4m3:
-    case Element::e5m2:
-      return builder_.getInt32(
-          static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(value.bits))));
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::i32:
-    case Element::u32:
-      return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
-    case Element::i64:
-    case Element::u64:
-      return builder_.getInt64(value.bits);
-    case Element::f64:
-      return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
-    case Element::f16:
-    case Element::bf16:
-    case Element::f32: {
-      float const number = value.element == Element::f32 ? std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))
-                                                         : static_cast<float>(ir::to_double(value));
-      return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(number));
-    }
-  }
-  return nullptr;
+  llvm::Type* const type = register_type(value.element);
+  if (value.element == Element::f64)
+    return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
+  if (value.element == Element::f32)
+    return llvm::ConstantFP::get(builder_.getContext(),
+                                 llvm::APFloat(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))));
+  if (type->isFloatTy())
+    return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(static_cast<float>(ir::to_double(value))));
+  if (is_f8(value.element))
+    value.bits = static_cast<std::uint64_t>(wrapped(Element::i8, static_cast<std::int64_t>(value.bits)));
+  return llvm::ConstantInt::get(type, llvm::APInt(64, value.bits).trunc(type->getIntegerBitWidth()));
 }
 
 // --- 16-bit floats -------------------------------------------------------------------------------------------
@@ -180,64 +141,33 @@ llvm::Value* ArithLowering::f16_value(llvm::Value* half) {
 }
 
 llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
-  switch (element) {
-    case Element::boolean:
-      return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
-    case Element::i8:
-    case Element::i16:
-    case Element::e4m3:
-    case Element::e5m2:
-      return builder_.CreateSExt(bits, type_like(bits, builder_.getInt32Ty()));
-    case Element::u8:
-    case Element::u16:
-      return builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
-    case Element::bf16: {
-      llvm::Value* const wide = builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
-      return builder_.CreateBitCast(builder_.CreateShl(wide, 16), type_like(bits, builder_.getFloatTy()));
-    }
-    case Element::f16:
-      if (!traits_.native_f16) return f16_value(bits);
-      return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
+  if (tegula::bits(element) >= 32) return bits;
+  if (element == Element::boolean) return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+  llvm::Type* const i32 = type_like(bits, builder_.getInt32Ty());
+  if (element == Element::bf16)
+    return builder_.CreateBitCast(builder_.CreateShl(builder_.CreateZExt(bits, i32), 16),
                                   type_like(bits, builder_.getFloatTy()));
-    case Element::i32:
-    case Element::u32:
-    case Element::i64:
-    case Element::u64:
-    case Element::f32:
-    case Element::f64:
-      return bits;
+  if (element == Element::f16) {
+    if (!traits_.native_f16) return f16_value(bits);
+    return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
+                                type_like(bits, builder_.getFloatTy()));
   }
-  return bits;
+  return is_signed(element) || is_f8(element) ? builder_.CreateSExt(bits, i32) : builder_.CreateZExt(bits, i32);
 }
 
 llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
-  switch (element) {
-    case Element::boolean:
-      return builder_.CreateZExt(value, type_like(value, builder_.getInt8Ty()));
-    case Element::i8:
-    case Element::u8:
-    case Element::i16:
-    case Element::u16:
-    case Element::e4m3:
-    case Element::e5m2:
-      return builder_.CreateTrunc(value, type_like(value, memory_type(element)));
-    case Element::bf16: {
-      llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, builder_.getInt32Ty()));
-      return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), type_like(value, builder_.getInt16Ty()));
-    }
-    case Element::f16:
-      if (!traits_.native_f16) return f16_bits(value);
-      return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())),
-                                    type_like(value, builder_.getInt16Ty()));
-    case Element::i32:
-    case Element::u32:
-    case Element::i64:
-    case Element::u64:
-    case Element::f32:
-    case Element::f64:
-      return value;
+  if (bits(element) >= 32) return value;
+  llvm::Type* const memory = type_like(value, memory_type(element));
+  if (element == Element::boolean) return builder_.CreateZExt(value, memory);
+  if (element == Element::bf16) {
+    llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, builder_.getInt32Ty()));
+    return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), memory);
   }
-  return value;
+  if (element == Element::f16) {
+    if (!traits_.native_f16) return f16_bits(value);
+    return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())), memory);
+  }
+  return builder_.CreateTrunc(value, memory);
 }
 
 /// Rounds f64 to f32 toward the neighbour with an odd last bit, so that a second rounding to 11 or 8 bits rounds once.

@@ -9,6 +9,9 @@
 
 namespace tegula::codegen {
 
+/// Gives the LLVM type of a register.
+llvm::Type* type_of(llvm::IRBuilderBase& builder, RegisterClass held);
+
 /// Lists the conversions and the sums of products that a target has instructions for.
 struct ArithTraits {
   bool native_f16 = false;   ///< fptrunc/fpext between half and float select to instructions
@@ -20,7 +23,7 @@ struct ArithTraits {
 ///
 /// Elements are held in registers as follows:
 /// - booleans as i1, i32, i64, f32 and f64 as themselves;
-/// - integers of 8 and 16 bits as the i32 of their value; the bits of e4m3 and e5m2 as i32, with copies of the sign
+/// - integers of 8 and 16 bits as the i32 of their value; the bits of floats of 8 bits as i32, with copies of the sign
 ///   above;
 /// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once. In
 ///   memory, and in scratch given to others, f16, bf16 and integers of 16 bits are i16. Elements of 8 bits and booleans

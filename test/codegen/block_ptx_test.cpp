@@ -311,22 +311,21 @@ CHECK-DAG: cvt.rn.f16x2.f32 %r{{[0-9]+}}, %{{[a-z]+[0-9]+}}, [[FX]];
 
 TEST_CASE("mma.sync of every element pair becomes its PTX", "[block-ptx]") {
   struct Case {
-    MmaElement a, b;
+    Element a, b;
     char const* text;
   };
   PtxModule module(84);
   std::string checks;
-  for (Case const& c : {Case{MmaElement::f16, MmaElement::f16, "m16n8k16.row.col.f32.f16.f16.f32"},
-                        Case{MmaElement::bf16, MmaElement::bf16, "m16n8k16.row.col.f32.bf16.bf16.f32"},
-                        Case{MmaElement::tf32, MmaElement::tf32, "m16n8k8.row.col.f32.tf32.tf32.f32"},
-                        Case{MmaElement::s8, MmaElement::s8, "m16n8k32.row.col.s32.s8.s8.s32"},
-                        Case{MmaElement::u8, MmaElement::s8, "m16n8k32.row.col.s32.u8.s8.s32"},
-                        Case{MmaElement::e4m3, MmaElement::e5m2, "m16n8k32.row.col.f32.e4m3.e5m2.f32"}}) {
+  for (Case const& c : {Case{Element::f16, Element::f16, "m16n8k16.row.col.f32.f16.f16.f32"},
+                        Case{Element::bf16, Element::bf16, "m16n8k16.row.col.f32.bf16.bf16.f32"},
+                        Case{Element::f32, Element::f32, "m16n8k8.row.col.f32.tf32.tf32.f32"},
+                        Case{Element::i8, Element::i8, "m16n8k32.row.col.s32.s8.s8.s32"},
+                        Case{Element::u8, Element::i8, "m16n8k32.row.col.s32.u8.s8.s32"},
+                        Case{Element::e4m3, Element::e5m2, "m16n8k32.row.col.f32.e4m3.e5m2.f32"}}) {
     module.kernel(std::string("k_") + std::to_string(static_cast<int>(c.a)) + std::to_string(static_cast<int>(c.b)),
                   [&](Builder& b, KernelValues const& k) {
                     Values const a = ldmatrix(b, k.shared, 4, false), other = ldmatrix(b, k.barrier, 2, true);
-                    MmaResult const result =
-                        c.a == MmaElement::s8 || c.a == MmaElement::u8 ? MmaResult::s32 : MmaResult::f32;
+                    MmaResult const result = c.a == Element::i8 || c.a == Element::u8 ? MmaResult::s32 : MmaResult::f32;
                     Values d = mma_sync(b, c.a, c.b, a, other, zeros(b, result, 4));
                     use(b, k, mma_sync(b, c.a, c.b, a, other, d));
                   });
@@ -374,23 +373,23 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
   std::string const register_a = list + "{%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, {{%rd[0-9]+|%db}}, ";
   for (int n : {8, 24, 176, 256})
     add({.n = n}, false, "m64n" + std::to_string(n) + "k16.f32.bf16.bf16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 0, 0;");
-  add({.n = 64, .a = MmaElement::f16, .b = MmaElement::f16, .a_transposed = true, .b_transposed = true}, false,
+  add({.n = 64, .a = Element::f16, .b = Element::f16, .a_transposed = true, .b_transposed = true}, false,
       "m64n64k16.f32.f16.f16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 1, 1;");
   add({.n = 64, .b_transposed = true, .scale_a = -1}, true,
       "m64n64k16.f32.bf16.bf16" + register_a + "{{%p[0-9]+|1}}, -1, 1, 1;");
-  add({.n = 64, .a = MmaElement::f16, .b = MmaElement::f16, .d = MmaResult::f16}, false,
+  add({.n = 64, .a = Element::f16, .b = Element::f16, .d = MmaResult::f16}, false,
       "m64n64k16.f16.f16.f16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 0, 0;");
   for (bool registers : {false, true}) {
     std::string const& a = registers ? register_a : shared_a;
-    add({.n = 32, .a = MmaElement::tf32, .b = MmaElement::tf32}, registers,
+    add({.n = 32, .a = Element::f32, .b = Element::f32}, registers,
         "m64n32k8.f32.tf32.tf32" + a + "{{%p[0-9]+|1}}, 1, 1;");
-    add({.n = 32, .a = MmaElement::e4m3, .b = MmaElement::e5m2}, registers,
+    add({.n = 32, .a = Element::e4m3, .b = Element::e5m2}, registers,
         "m64n32k32.f32.e4m3.e5m2" + a + "{{%p[0-9]+|1}}, 1, 1;");
-    add({.n = 32, .a = MmaElement::e5m2, .b = MmaElement::e5m2, .d = MmaResult::f16}, registers,
+    add({.n = 32, .a = Element::e5m2, .b = Element::e5m2, .d = MmaResult::f16}, registers,
         "m64n32k32.f16.e5m2.e5m2" + a + "{{%p[0-9]+|1}}, 1, 1;");
-    add({.n = 32, .a = MmaElement::s8, .b = MmaElement::s8, .d = MmaResult::s32}, registers,
+    add({.n = 32, .a = Element::i8, .b = Element::i8, .d = MmaResult::s32}, registers,
         "m64n32k32.s32.s8.s8" + a + "{{%p[0-9]+|1}};");
-    add({.n = 48, .a = MmaElement::u8, .b = MmaElement::s8, .d = MmaResult::s32, .saturate = true}, registers,
+    add({.n = 48, .a = Element::u8, .b = Element::i8, .d = MmaResult::s32, .saturate = true}, registers,
         "m64n48k32.s32.u8.s8.satfinite" + a + "{{%p[0-9]+|1}};");
   }
   std::string const ptx = module.ptx();
@@ -491,12 +490,12 @@ TEST_CASE("a wgmma that Hopper does not have is refused with its reason", "[bloc
     CHECK_THAT(why({.n = 16}, false, 8), ContainsSubstring("multiples of 16 bytes, not 8"));
     CHECK_THAT(why({.n = 12}), ContainsSubstring("n is a multiple of 8 up to 256"));
     CHECK_THAT(why({.n = 264}), ContainsSubstring("n is a multiple of 8 up to 256"));
-    CHECK_THAT(why({.n = 40, .a = MmaElement::s8, .b = MmaElement::s8, .d = MmaResult::s32}),
+    CHECK_THAT(why({.n = 40, .a = Element::i8, .b = Element::i8, .d = MmaResult::s32}),
                ContainsSubstring("multiple of 16"));
-    CHECK_THAT(why({.a = MmaElement::f16}), ContainsSubstring("do not go together"));
+    CHECK_THAT(why({.a = Element::f16}), ContainsSubstring("do not go together"));
     CHECK_THAT(why({.d = MmaResult::f16}), ContainsSubstring("f16 results"));
     CHECK_THAT(why({.d = MmaResult::s32}), ContainsSubstring("s32"));
-    CHECK_THAT(why({.a = MmaElement::tf32, .b = MmaElement::tf32, .b_transposed = true}), ContainsSubstring("16-bit"));
+    CHECK_THAT(why({.a = Element::f32, .b = Element::f32, .b_transposed = true}), ContainsSubstring("16-bit"));
     CHECK_THAT(why({.a_transposed = true}, true), ContainsSubstring("A in registers"));
     CHECK_THAT(why({.saturate = true}), ContainsSubstring("saturates"));
   });

@@ -9,6 +9,7 @@
 
 #include "codegen/line_table.hpp"
 #include "codegen/nvptx/chain_code.hpp"
+#include "codegen/lowering.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
@@ -196,35 +197,7 @@ void Emitter::emit(ir::Op const& op) {
   b.SetCurrentDebugLocation(around);
 }
 
-llvm::Type* Emitter::type(Element element) {
-  switch (element) {
-    case Element::boolean:
-      return b.getInt1Ty();
-    case Element::i8:
-    case Element::u8:
-    case Element::e4m3:
-    case Element::e5m2:
-      return b.getInt8Ty();
-    case Element::i16:
-    case Element::u16:
-      return b.getInt16Ty();
-    case Element::i32:
-    case Element::u32:
-      return b.getInt32Ty();
-    case Element::i64:
-    case Element::u64:
-      return b.getInt64Ty();
-    case Element::f16:
-      return b.getHalfTy();
-    case Element::bf16:
-      return b.getInt16Ty();
-    case Element::f32:
-      return b.getFloatTy();
-    case Element::f64:
-      return b.getDoubleTy();
-  }
-  return nullptr;
-}
+llvm::Type* Emitter::type(Element element) { return type_of(b, info(element).gpu); }
 
 llvm::Value* Emitter::constant(ir::Constant value) {
   if (value.element == Element::boolean) return b.getInt1(value.bits != 0);
@@ -255,7 +228,7 @@ llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
 
 llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
-  if (is_f8(element)) return ptx::widen_f8(b, element == Element::e4m3, value);
+  if (is_f8(element)) return ptx::widen_f8(b, element, value);
   if (element == Element::bf16) {
     // The upper half of a word needs no shift.
     if (auto const* const part = llvm::dyn_cast<llvm::ExtractElementInst>(value))
@@ -270,7 +243,7 @@ llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
 
 llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPTrunc(value, b.getHalfTy());
-  if (is_f8(element)) return ptx::narrow_f8(b, element == Element::e4m3, value);
+  if (is_f8(element)) return ptx::narrow_f8(b, element, value);
   if (element == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f32 $0, $1;", "=h,f", {value});
   return value;
 }

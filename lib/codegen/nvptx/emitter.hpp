@@ -7,7 +7,7 @@
 // - a buffer or view in shared memory and an mbarrier are their 32-bit address;
 // - a tensor map is the generic address of the kernel's parameter.
 //
-// In registers bool is i1, bf16 i16 and e4m3 and e5m2 i8 (their bits); the other elements have their LLVM type.
+// In registers bf16 is i16 and floats of 8 bits are i8 (their bits); the other elements have their LLVM type.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -15,15 +15,9 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-ptx::MmaElement mma_element(ir::Op const& op, Element element) {
-  if (element == Element::f16) return ptx::MmaElement::f16;
-  if (element == Element::bf16) return ptx::MmaElement::bf16;
-  if (element == Element::f32) return ptx::MmaElement::tf32;
-  if (element == Element::e4m3) return ptx::MmaElement::e4m3;
-  if (element == Element::e5m2) return ptx::MmaElement::e5m2;
-  if (element == Element::i8) return ptx::MmaElement::s8;
-  if (element == Element::u8) return ptx::MmaElement::u8;
-  if (element == Element::f64) return ptx::MmaElement::f64;
+/// Gives the element of an operand, which tensor cores must multiply.
+Element multiplied(ir::Op const& op, Element element) {
+  if (is_multiplied(element)) return element;
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
@@ -150,8 +144,8 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   std::int64_t const steps = static_cast<std::int64_t>(columns.k_starts.size());
   ptx::WgmmaForm& form = group.form;
   form.n = static_cast<int>(d.shape()[1] / parts);
-  form.a = mma_element(op, element);
-  form.b = mma_element(op, rhs.type().element());
+  form.a = multiplied(op, element);
+  form.b = multiplied(op, rhs.type().element());
   form.d = d.element() == Element::f16   ? ptx::MmaResult::f16
            : d.element() == Element::i32 ? ptx::MmaResult::s32
                                          : ptx::MmaResult::f32;
@@ -246,7 +240,7 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   check_layout(op, e, "left operand", a, layout::mma_a_layout(a.shape(), size, grid, why), why);
   check_layout(op, e, "right operand", b_type, layout::mma_b_layout(b_type.shape(), size, grid, why), why);
 
-  ptx::MmaElement const element = mma_element(op, a.element()), b_element = mma_element(op, b_type.element());
+  Element const element = multiplied(op, a.element()), b_element = multiplied(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
                      steps = a.shape()[1] / ptx::wgmma_depth(element);
   Registers const a_words = mma_words(e, *op.lhs()), b_words = mma_words(e, *op.rhs());

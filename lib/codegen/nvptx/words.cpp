@@ -67,7 +67,7 @@ llvm::Value* pack_narrowed_f8(Emitter& e, Element element, int count, llvm::Valu
   for (int i = 0; i < count; i += 2)
     if (llvm::Value* low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
         low != nullptr && high != nullptr)
-      halves.push_back(ptx::pack_f8(e.b, element == Element::e4m3, low, high));
+      halves.push_back(ptx::pack_f8(e.b, element, low, high));
   if (count == 2 && halves.size() == 1) return halves[0];
   if (halves.size() != 2) return nullptr;
   return e.b.CreateOr(e.b.CreateZExt(halves[0], e.b.getInt32Ty()),

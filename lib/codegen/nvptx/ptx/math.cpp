@@ -24,8 +24,8 @@ llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high) {
 llvm::Value* pack_f16(Builder& b, llvm::Value* low, llvm::Value* high) {
   return function(b, "cvt.rn.f16x2.f32", b.getInt32Ty(), {high, low});
 }
-llvm::Value* narrow_f8(Builder& b, bool e4m3, llvm::Value* x) {
-  return b.CreateTrunc(pack_f8(b, e4m3, x, llvm::ConstantFP::get(b.getFloatTy(), 0)), b.getInt8Ty());
+llvm::Value* narrow_f8(Builder& b, Element element, llvm::Value* x) {
+  return b.CreateTrunc(pack_f8(b, element, x, llvm::ConstantFP::get(b.getFloatTy(), 0)), b.getInt8Ty());
 }
 llvm::Value* narrowed_f8(llvm::Value* value) {
   auto const* const truncated = llvm::dyn_cast<llvm::TruncInst>(value);
@@ -34,16 +34,17 @@ llvm::Value* narrowed_f8(llvm::Value* value) {
   if (assembly == nullptr || std::string(assembly->getAsmString()).rfind("cvt.rn.satfinite.e", 0) != 0) return nullptr;
   return call->getArgOperand(1);
 }
-llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high) {
-  return function(b, std::string("cvt.rn.satfinite.") + (e4m3 ? "e4m3x2" : "e5m2x2") + ".f32", b.getInt16Ty(),
-                  {high, low});
+llvm::Value* pack_f8(Builder& b, Element element, llvm::Value* low, llvm::Value* high) {
+  return function(b, "cvt.rn.satfinite." + std::string(info(element).ptx) + "x2.f32", b.getInt16Ty(), {high, low});
 }
-llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits) {
+llvm::Value* widen_f8(Builder& b, Element element, llvm::Value* bits) {
   llvm::Value* const wide = b.CreateZExt(bits, b.getInt16Ty());
-  // e5m2 is the upper half of an f16.
+  bool const upper_half = exponent_bits(element) == exponent_bits(Element::f16);  // of an f16
   llvm::Value* const half =
-      e4m3 ? b.CreateTrunc(function(b, "cvt.rn.f16x2.e4m3x2", b.getInt32Ty(), {wide}), b.getInt16Ty())
-           : b.CreateShl(wide, std::uint64_t{8});
+      upper_half
+          ? b.CreateShl(wide, std::uint64_t{8})
+          : b.CreateTrunc(function(b, "cvt.rn.f16x2." + std::string(info(element).ptx) + "x2", b.getInt32Ty(), {wide}),
+                          b.getInt16Ty());
   return b.CreateFPExt(b.CreateBitCast(half, b.getHalfTy()), b.getFloatTy());
 }
 

@@ -6,46 +6,23 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-char const* name_of(MmaElement element) {
-  switch (element) {
-    case MmaElement::f16:
-      return "f16";
-    case MmaElement::bf16:
-      return "bf16";
-    case MmaElement::tf32:
-      return "tf32";
-    case MmaElement::e4m3:
-      return "e4m3";
-    case MmaElement::e5m2:
-      return "e5m2";
-    case MmaElement::s8:
-      return "s8";
-    case MmaElement::u8:
-      return "u8";
-    case MmaElement::f64:
-      return "f64";
-  }
-  return "";
-}
+/// Names an operand's element; f32 is rounded to tf32.
+std::string name_of(Element element) { return element == Element::f32 ? "tf32" : std::string(info(element).ptx); }
 
 char const* name_of(MmaResult result) {
   return result == MmaResult::f16 ? "f16" : result == MmaResult::f32 ? "f32" : "s32";
 }
 
-bool is_integer(MmaElement element) { return element == MmaElement::s8 || element == MmaElement::u8; }
-bool is_fp8(MmaElement element) { return element == MmaElement::e4m3 || element == MmaElement::e5m2; }
-bool is_16_bit(MmaElement element) { return element == MmaElement::f16 || element == MmaElement::bf16; }
+bool is_16_bit(Element element) { return bits(element) == 16; }
 
 /// Explains why the form does not exist, or gives nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
     return "n is a multiple of 8 up to 256";
   if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
-  bool const pair =
-      form.a == form.b || (is_integer(form.a) && is_integer(form.b)) || (is_fp8(form.a) && is_fp8(form.b));
-  if (!pair || form.a == MmaElement::f64) return "these two elements do not go together";
+  if (!multiply_together(form.a, form.b) || form.a == Element::f64) return "these two elements do not go together";
   if (is_integer(form.a) != (form.d == MmaResult::s32)) return "integers and only they give s32";
-  if (form.d == MmaResult::f16 && form.a != MmaElement::f16 && !is_fp8(form.a)) return "f16 results are of f16 and fp8";
+  if (form.d == MmaResult::f16 && form.a != Element::f16 && !is_f8(form.a)) return "f16 results are of f16 and fp8";
   if ((form.a_transposed || form.b_transposed) && !is_16_bit(form.a)) return "only 16-bit elements can be transposed";
   if (form.a_transposed && a_in_registers) return "A in registers cannot be transposed";
   if (form.saturate && form.d != MmaResult::s32) return "only s32 saturates";
@@ -67,22 +44,17 @@ Values through(Builder& b, std::string const& text, Values const& registers) {
 
 }  // namespace
 
-int wgmma_depth(MmaElement element) {
-  if (element == MmaElement::f64) return 4;
-  return is_16_bit(element) ? 16 : element == MmaElement::tf32 ? 8 : 32;
-}
+int wgmma_depth(Element element) { return 32 / bytes(element); }
 
-MmaRegisters mma_registers(MmaElement element) {
-  return element == MmaElement::f64 ? MmaRegisters{2, 1} : MmaRegisters{};
-}
+MmaRegisters mma_registers(Element element) { return element == Element::f64 ? MmaRegisters{2, 1} : MmaRegisters{}; }
 
-Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values const& a, Values const& b_registers,
+Values mma_sync(Builder& b, Element a_element, Element b_element, Values const& a, Values const& b_registers,
                 Values const& c) {
   auto const [a_count, b_count] = mma_registers(a_element);
   if (a.size() != static_cast<std::size_t>(a_count) || b_registers.size() != static_cast<std::size_t>(b_count) ||
       c.size() != 4)
     throw InternalError("nvptx: wrong counts of registers for mma.sync");
-  std::string const result = is_integer(a_element) ? "s32" : a_element == MmaElement::f64 ? "f64" : "f32";
+  std::string const result(info(dot_accumulator(a_element)).ptx);
   Assembly assembly(b);
   std::vector<std::string> d_names, a_names, b_names;
   for (llvm::Value* value : c) d_names.push_back(assembly.inout(value));

@@ -1,34 +1,34 @@
 // Emits tensor core products: mma.sync of one warp and wgmma of a warpgroup. Registers are f32 (f), packed or whole
-// 32-bit words (i32) as PTX's fragments say.
+// 32-bit words (i32) as PTX's fragments say. Operands of element f32 are tf32.
 #pragma once
 
 #include <cstdint>
 
 #include "codegen/nvptx/ptx/assembly.hpp"
+#include "tegula/ir/type.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 
-enum class MmaElement : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, f64 };
 enum class MmaResult : std::uint8_t { f16, f32, s32 };
 
 /// Gives K of one wgmma or mma instruction: 32 bytes.
-[[nodiscard]] int wgmma_depth(MmaElement element);
+[[nodiscard]] int wgmma_depth(Element element);
 
 /// Counts the registers of A and B of one mma.
 struct MmaRegisters {
   int a = 4, b = 2;
 };
-[[nodiscard]] MmaRegisters mma_registers(MmaElement element);
+[[nodiscard]] MmaRegisters mma_registers(Element element);
 
 /// Computes D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements, k4 of f64. C and D
 /// have four registers (f32, i32 or f64). 8-bit floats need PTX 8.4.
-Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values const& a, Values const& b_registers,
+Values mma_sync(Builder& b, Element a_element, Element b_element, Values const& a, Values const& b_registers,
                 Values const& c);
 
 /// Describes one wgmma instruction: 64 x n, K is 32 bytes.
 struct WgmmaForm {
   int n = 8;
-  MmaElement a = MmaElement::bf16, b = MmaElement::bf16;
+  Element a = Element::bf16, b = Element::bf16;
   MmaResult d = MmaResult::f32;
   bool a_transposed = false;     ///< M is contiguous in shared memory; 16-bit elements only
   bool b_transposed = false;     ///< N is contiguous in shared memory; 16-bit elements only
