@@ -1,5 +1,5 @@
-// Lowers elementwise ops to LLVM values for the host; nvptx/lower_arith.cpp does it for the GPU. Loops, memory and
-// layouts are elsewhere.
+// Lowers elementwise ops to LLVM values, once for all targets: integers, comparisons, shifts, selections and casts. A
+// target says how its registers hold elements and how it computes floats. Loops, memory and layouts are elsewhere.
 #pragma once
 
 #include <span>
@@ -12,72 +12,67 @@ namespace tegula::codegen {
 /// Gives the LLVM type of a register.
 llvm::Type* type_of(llvm::IRBuilderBase& builder, RegisterClass held);
 
-/// Lists the conversions and the sums of products that a target has instructions for.
-struct ArithTraits {
-  bool native_f16 = false;   ///< fptrunc/fpext between half and float select to instructions
-  bool native_bf16 = false;  ///< the same for bfloat
-  bool native_fma = true;    ///< products and sums rounded once
-};
+/// Gives the scalar type, or a vector of it with as many lanes as `shape` has.
+llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
 
-/// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count).
-///
-/// Elements are held in registers as follows:
-/// - booleans as i1, i32, i64, f32 and f64 as themselves;
-/// - integers of 8 and 16 bits as the i32 of their value; the bits of floats of 8 bits as i32, with copies of the sign
-///   above;
-/// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once. In
-///   memory, and in scratch given to others, f16, bf16 and integers of 16 bits are i16. Elements of 8 bits and booleans
-///   are i8.
+/// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count). Integers,
+/// and floats without arithmetic, are in registers of at least their width; those that are wider hold the value.
 class ArithLowering {
  public:
-  ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}
+  explicit ArithLowering(llvm::IRBuilderBase& builder) : builder_(builder) {}
+  virtual ~ArithLowering() = default;
+  ArithLowering(ArithLowering const&) = delete;
+  ArithLowering& operator=(ArithLowering const&) = delete;
 
-  /// Lowers an elementwise op with an instruction or a formula here. Throws UserError with the op's line for others:
-  /// expand-math must have replaced the expanded rows of elementary.def.
+  /// Lowers an elementwise op with an instruction or a formula here or in the target. Throws UserError with the op's
+  /// line for others: expand-math must have replaced the expanded rows of elementary.def.
   llvm::Value* lower(ir::Op const& op, std::span<llvm::Value* const> operands);
 
-  // Their parts.
+  // Its parts. Floats are given as they are computed with (widen), and results are so too.
   llvm::Value* add(Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* max(Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* min(Element element, llvm::Value* a, llvm::Value* b);
   /// Combines two elements as reductions and scans do.
   llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(Element from, Element to, llvm::Value* value);
-  /// Gives the bits of an element as another one of the same width.
-  /// Gives a * b + c rounded once; null for f64 on a target without an instruction for it.
-  llvm::Value* fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c);
-  llvm::Value* same_bits(Element from, Element to, llvm::Value* value);
   llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
-  llvm::Value* shift_left(llvm::Value* a, llvm::Value* b);
-  llvm::Value* shift_right(Element element, llvm::Value* a, llvm::Value* b);
-  struct Quotient {
-    llvm::Value* quotient;
-    llvm::Value* remainder;
-  };
-  /// Divides integers.
-  Quotient divide(Element element, llvm::Value* a, llvm::Value* b);
-  /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
-  llvm::Value* round_to(Element element, llvm::Value* value);
+  /// Divide integers with x / 0 = 0, x % 0 = x and min / -1 = min, without undefined behaviour.
+  llvm::Value* quotient(Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* remainder(Element element, llvm::Value* a, llvm::Value* b);
 
-  /// Gives the type in registers; the next one, in memory.
-  llvm::Type* register_type(Element element);
-  llvm::Type* memory_type(Element element);
-  llvm::Value* from_memory(Element element, llvm::Value* bits);
-  llvm::Value* to_memory(Element element, llvm::Value* value);
-  /// Gives a scalar constant in register form.
-  llvm::Value* constant(ir::Constant value);
+  [[nodiscard]] llvm::IRBuilderBase& builder() const { return builder_; }
+  llvm::Type* register_type(Element element) { return type_of(builder_, register_class(element)); }
 
- private:
-  llvm::Value* like(llvm::Value* shape, llvm::Type* scalar, std::uint64_t bits);
-  llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
-  llvm::Value* extreme(bool greater, llvm::Value* a, llvm::Value* b);
-  llvm::Value* narrow_to_odd(llvm::Value* f64);
-  llvm::Value* fma_through_f64(llvm::Value* a, llvm::Value* b, llvm::Value* c);
-  llvm::Value* f16_bits(llvm::Value* f32);
-  llvm::Value* f16_value(llvm::Value* bits);
+  // Decisions of the target.
+  [[nodiscard]] virtual RegisterClass register_class(Element element) const = 0;
+  /// Gives a float in a register as the float with which the target computes; others unchanged.
+  virtual llvm::Value* widen(Element element, llvm::Value* value) = 0;
+  /// Gives a computed float as its register holds it, rounded once; others unchanged.
+  virtual llvm::Value* narrow(Element element, llvm::Value* value) = 0;
+  /// Does the same for a number that is one of the element's.
+  virtual llvm::Value* narrow_exact(Element element, llvm::Value* value) = 0;
+  /// Gives the maximum or the minimum of two floats, the other one when one is NaN.
+  virtual llvm::Value* extreme(bool greater, llvm::Value* a, llvm::Value* b) = 0;
+  virtual llvm::Value* divide_floats(ir::DivOp const& division, llvm::Value* a, llvm::Value* b) = 0;
+  virtual llvm::Value* square_root(ir::SqrtOp const& root, llvm::Value* a) = 0;
+  /// Gives a * b + c rounded once; null where the target has no instruction and no formula for it.
+  virtual llvm::Value* fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c) = 0;
+  /// Convert registers as CastOp does, from or to a float.
+  virtual llvm::Value* float_from_boolean(Element to, llvm::Value* value) = 0;
+  virtual llvm::Value* float_from_integer(Element from, Element to, llvm::Value* value) = 0;
+  virtual llvm::Value* integer_from_float(Element from, Element to, llvm::Value* value) = 0;
+  virtual llvm::Value* float_from_float(Element from, Element to, llvm::Value* value) = 0;
+  /// Gives the bits of an element as another one of the same width.
+  virtual llvm::Value* same_bits(Element from, Element to, llvm::Value* value) = 0;
+  /// Shifts left or logically right; amounts outside 0..bits-1 give 0.
+  virtual llvm::Value* shift_out(bool left, llvm::Value* a, llvm::Value* amount);
+  /// Divides an index, which is a scalar.
+  virtual llvm::Value* divide_index(llvm::Value* a, llvm::Value* b) { return quotient(Element::i64, a, b); }
+  /// Lowers an op that only this target runs; UserError for others.
+  virtual llvm::Value* lower_own(ir::Op const& op, llvm::Value* operand) = 0;
 
+ protected:
   llvm::IRBuilderBase& builder_;
-  ArithTraits traits_;
 };
 
 }  // namespace tegula::codegen

@@ -137,7 +137,7 @@ llvm::Value* FunctionEmitter::scalar(ir::Value const& value) {
     int const slot = first_slot(context.kernel, value.index());
     llvm::Value* const bits = load_slot(entry_, slots_, arith.memory_type(element), slot);
     llvm::IRBuilder<> at(entry_->getTerminator());
-    ArithLowering entry_arith(at, context.target.arith);
+    HostArith entry_arith(at, context.target.arith);
     result = entry_arith.from_memory(element, bits);
     scalars_.front()[&value] = result;
     return result;

@@ -12,7 +12,6 @@
 
 #include "codegen/host/plan.hpp"
 #include "codegen/host/target.hpp"
-#include "codegen/lowering.hpp"
 #include "ir/loop.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 
@@ -26,7 +25,7 @@ namespace tegula::codegen::host {
 inline constexpr std::int64_t scratch_limit = std::int64_t{256} << 20;
 
 /// Places a tile in memory: rows of elements with static strides or, if panel != 0, column panels. Panels have element
-/// (k, j) of rank 2 at (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds
+/// (k, j) of rank 2 at (j / panel) * panel_stride + k * panel + j % panel. Elements are held as HostArith holds
 /// them, booleans as bytes.
 struct Buffer {
   llvm::Value* pointer = nullptr;
@@ -36,7 +35,7 @@ struct Buffer {
   int panel = 0;
   std::int64_t panel_stride = 0;
   bool exact = false;    ///< bytes beyond the shape must not be written
-  int packed = 0;        ///< bits of an element; 0: as ArithLowering holds them
+  int packed = 0;        ///< bits of an element; 0: as HostArith holds them
   bool flipped = false;  ///< the sign bits of packed elements are flipped
   /// Counts the elements of adjacent k in a word of 32 bits of a panel. Strides of such panels count words.
   [[nodiscard]] int group() const { return panel != 0 && packed != 0 ? 32 / packed : 1; }
@@ -138,7 +137,7 @@ class FunctionEmitter {
   void set_streamed() { streamed_ = true; }
 
   llvm::IRBuilder<> b;
-  ArithLowering arith;
+  HostArith arith;
   ModuleContext& context;
 
   // --- scalars

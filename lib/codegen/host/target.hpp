@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "codegen/host/arith.hpp"
 #include "codegen/llvm_fwd.hpp"
-#include "codegen/lowering.hpp"
 
 namespace tegula::codegen::host {
 

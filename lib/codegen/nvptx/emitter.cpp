@@ -9,7 +9,7 @@
 
 #include "codegen/line_table.hpp"
 #include "codegen/nvptx/chain_code.hpp"
-#include "codegen/lowering.hpp"
+#include "codegen/nvptx/arith.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
@@ -249,21 +249,7 @@ llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
 }
 
 llvm::Value* Emitter::combine(ir::Combine operation, Element element, llvm::Value* lhs, llvm::Value* rhs) {
-  llvm::Type* const type = lhs->getType();
-  bool const is_float = type->isFloatingPointTy(), has_sign = is_signed(element);
-  switch (operation) {
-    case ir::Combine::sum:
-      return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
-    case ir::Combine::max:
-      return is_float ? intrinsic(llvm::Intrinsic::maxnum, {lhs, rhs}, {type})
-                      : intrinsic(has_sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {lhs, rhs}, {type});
-    case ir::Combine::min:
-      return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type})
-                      : intrinsic(has_sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {lhs, rhs}, {type});
-    case ir::Combine::product:
-      return is_float ? b.CreateFMul(lhs, rhs) : b.CreateMul(lhs, rhs);
-  }
-  return nullptr;
+  return DeviceArith(*this).combine(operation, element, lhs, rhs);
 }
 
 llvm::Value* Emitter::shuffle_xor(llvm::Value* value, std::uint32_t mask) {
