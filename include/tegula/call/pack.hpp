@@ -18,7 +18,7 @@ inline constexpr bool is_grid<grid<Counts...>> = true;
 /// Numbers beyond three share the third.
 template <class... Counts>
 GridOverride override_of(grid<Counts...> const& given) {
-  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
+  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) must be integers here");
   constexpr int rank = grid<Counts...>::grid_rank;
   GridOverride result;
   result.given = true;

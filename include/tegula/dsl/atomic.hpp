@@ -76,9 +76,10 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
                                   : combine == ir::AtomicCombine::exchange ? wide
                                                                            : is_arithmetic(element_v<T>);
   static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(defined,
-                "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and "
-                "64 bits, exchanges of elements of 16 bits and more");
+  static_assert(
+      defined,
+      "atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32 and "
+      "64 bits, exchanges of elements of 16 bits and more");
 
  public:
   Update(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
@@ -112,12 +113,12 @@ class UpdateBox {
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
                         index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank,
                         indices_are = (IndexLike<Rest> && ...);
-  static_assert(is_tensor, "atomics: the first argument is a tensor parameter");
+  static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
   static_assert(inout, "atomics: the tensor is read and written: declare it inout");
-  static_assert(defined, "atomics: sums, min and max are of numbers of 16 bits and more");
+  static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
   static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
   static_assert(index_count_fits, "atomics: one index per axis of the tensor is expected");
-  static_assert(indices_are, "atomics: an index of a box is an integer, an index expression or elem(k)");
+  static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");
 
  public:
   UpdateBox(P const& tensor, std::remove_reference_t<V>& value, Rest const&... rest, location where) {
@@ -245,7 +246,7 @@ class atomic_compare_exchange
   using Base = detail::old_elements<T, S>;
   static constexpr bool wide = bits(element_v<T>) >= 16;
   static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(wide, "atomic_compare_exchange: elements have 16, 32 or 64 bits");
+  static_assert(wide, "atomic_compare_exchange: elements must have 16, 32 or 64 bits");
 
  public:
   atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,

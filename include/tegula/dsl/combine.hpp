@@ -381,15 +381,16 @@ struct Combining {
 
   static constexpr void check() {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
-    static_assert(tiles, "a combiner joins the elements of a tile, or of carry(...) of tiles of one shape");
-    static_assert(on_axes, "a combiner works along axes that the tiles have, each named once");
-    static_assert(same_count, "the initial value has one part for each tile: carry(...) for several");
-    static_assert(initial_fits, "an initial tile has its tile's element, and its shape with extent 1 along the axes");
+    static_assert(tiles, "a combiner must join the elements of a tile, or of carry(...) of tiles of one shape");
+    static_assert(on_axes, "a combiner must work along axes that the tiles have, each named once");
+    static_assert(same_count, "the initial value must have one part for each tile: carry(...) for several");
+    static_assert(initial_fits,
+                  "an initial tile must have its tile's element, and its shape with extent 1 along the axes");
     static_assert(callable,
-                  "the combiner takes two elements: for several tiles, those of the first, then of the second");
+                  "the combiner must take two elements: for several tiles, those of the first, then of the second");
     static_assert(
         gives_same,
-        "the combiner returns as many values as there are tiles, each of its tile's element and shape: one, or "
+        "the combiner must return as many values as there are tiles, each of its tile's element and shape: one, or "
         "carry(...) for several");
   }
 };

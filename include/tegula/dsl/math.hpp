@@ -255,7 +255,7 @@ requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&&
   constexpr bool used_once = !detail::named_recipe<C>;
   constexpr bool invalid = detail::is_invalid<A> || detail::is_invalid<B> || detail::is_invalid<C>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(mask, "select: the condition is a mask (a tile of bool) or a traced bool");
+  static_assert(mask, "select: the condition must be a mask (a tile of bool) or a traced bool");
   detail::check_operands<problem, A, B>();
   using T = typename detail::OperandElement<A, B>::type;
   if constexpr (problem != detail::Problem::none || !mask || !used_once || invalid) {

@@ -72,7 +72,7 @@ auto pack(A&& elements, Axis<along>, location where = location::current()) {
   constexpr bool even = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(integers, "pack: a tile of integers is expected: use cast<int>(x)");
-  static_assert(even, "pack: the tile has this axis, with an even extent, and at most 7 axes");
+  static_assert(even, "pack: the tile must have this axis, with an even extent, and at most 7 axes");
   if constexpr (!used_once || invalid || !integers || !even) {
     return detail::Invalid<U, detail::shape_t<A>>();
   } else {

@@ -133,7 +133,7 @@ void require_number(trace::Recorder& recorder, trace::Handle parameter, int numb
 template <class T, int rank, Direction towards, class... Facts>
 class Tensor {
  public:
-  static_assert(rank >= 1 && rank <= max_rank, "a tensor has 1 to 8 axes");
+  static_assert(rank >= 1 && rank <= max_rank, "a tensor must have 1 to 8 axes");
   /// False for another type than an element: kernel() refuses it. Float stands for it, so that one error follows.
   static constexpr bool has_element = ElementType<T>;
   using element = std::conditional_t<has_element, T, float>;

@@ -10,7 +10,7 @@ namespace tegula {
 /// Holds the place of a box in a tile: the type of `offset<0, 32>`, one number per axis, counted in elements.
 template <std::int64_t... at>
 struct Offset {
-  static_assert(((at >= 0) && ...), "offset: a place in a tile is not negative");
+  static_assert(((at >= 0) && ...), "offset: a place in a tile must not be negative");
   static constexpr Extents list = {at...};
 };
 template <std::int64_t... at>
@@ -140,7 +140,7 @@ constexpr auto reshape(A&& a, Shape<extents...>, location where = location::curr
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool same_count = invalid || detail::shape_t<A>::elements == S::elements;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(same_count, "reshape: both shapes have the same number of elements");
+  static_assert(same_count, "reshape: both shapes must have the same number of elements");
   if constexpr (!used_once || invalid || !same_count)
     return detail::Invalid<detail::element_t<A>, S>();
   else
@@ -156,7 +156,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
   constexpr bool inside =
       !per_axis || invalid || detail::lies_inside(S::list, Offset<at...>::list, detail::shape_t<A>::list);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(per_axis, "slice: shape and offset give one number for each axis of the tile");
+  static_assert(per_axis, "slice: shape and offset must give one number for each axis of the tile");
   static_assert(inside, "slice: the box reaches beyond the tile");
   if constexpr (!used_once || invalid || !per_axis || !inside)
     return detail::Invalid<detail::element_t<A>, S>();
@@ -191,8 +191,8 @@ constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location:
   constexpr bool one_element = invalid || detail::same_element<T, detail::element_t<B>>;
   constexpr bool fits = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "concatenate: both tiles have the same element: use cast<T>(...)");
-  static_assert(fits, "concatenate: the tiles have the axis, and equal extents along all others");
+  static_assert(one_element, "concatenate: both tiles must have the same element: use cast<T>(...)");
+  static_assert(fits, "concatenate: the tiles must have the axis, and equal extents along all others");
   if constexpr (!used_once || invalid || !one_element || !fits)
     return detail::Invalid<T, detail::shape_t<A>>();
   else
@@ -212,9 +212,9 @@ constexpr auto join(A&& a, B&& b, Axis<along>, location where = location::curren
   constexpr bool alike = invalid || detail::same_shape<detail::shape_t<A>, detail::shape_t<B>>;
   constexpr bool in_range = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "join: both tiles have the same element: use cast<T>(...)");
-  static_assert(alike, "join: both tiles have the same shape");
-  static_assert(in_range, "join: the axis is one of the result, which has at most 8");
+  static_assert(one_element, "join: both tiles must have the same element: use cast<T>(...)");
+  static_assert(alike, "join: both tiles must have the same shape");
+  static_assert(in_range, "join: the axis must be one of the result, which has at most 8");
   if constexpr (!used_once || invalid || !one_element || !alike || !in_range)
     return detail::Invalid<T, detail::shape_t<A>>();
   else
@@ -236,8 +236,8 @@ constexpr auto split(A&& a, Axis<along>, location where = location::current()) {
   constexpr bool in_range = invalid || (axis >= 0 && S::rank > 1);
   constexpr bool two = !in_range || invalid || S::list[axis < 0 ? 0 : axis] == 2;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "split: the tile has this axis and another one");
-  static_assert(two, "split: the axis has extent 2; slice takes other parts");
+  static_assert(in_range, "split: the tile must have this axis and another one");
+  static_assert(two, "split: the axis must have extent 2; slice takes other parts");
   if constexpr (!used_once || invalid || !in_range || !two) {
     return detail::two_invalid<A>();
   } else {
@@ -262,9 +262,9 @@ constexpr auto interleave(A&& a, B&& b, Axis<along>, location where = location::
   constexpr bool alike = invalid || detail::same_shape<S, detail::shape_t<B>>;
   constexpr bool in_range = invalid || (axis >= 0 && S::rank < max_rank);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "interleave: both tiles have the same element: use cast<T>(...)");
-  static_assert(alike, "interleave: both tiles have the same shape");
-  static_assert(in_range, "interleave: the tiles have this axis, and at most 7 axes");
+  static_assert(one_element, "interleave: both tiles must have the same element: use cast<T>(...)");
+  static_assert(alike, "interleave: both tiles must have the same shape");
+  static_assert(in_range, "interleave: the tiles must have this axis, and at most 7 axes");
   if constexpr (!used_once || invalid || !one_element || !alike || !in_range) {
     return detail::Invalid<T, S>();
   } else {
@@ -286,7 +286,7 @@ constexpr auto deinterleave(A&& a, Axis<along>, location where = location::curre
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool even = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(even, "deinterleave: the tile has this axis, with an even extent, and at most 7 axes");
+  static_assert(even, "deinterleave: the tile must have this axis, with an even extent, and at most 7 axes");
   if constexpr (!used_once || invalid || !even)
     return detail::two_invalid<A>();
   else

@@ -178,7 +178,9 @@ struct Sorting {
   static constexpr bool sound = used_once && Tiles::holds && numbers && axis >= 0 && !is_invalid<X>;
   static constexpr void check() {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
-    static_assert(tiles, "sort: a tile, or carry(...) of tiles of one shape, of which the first decides the order");
+    static_assert(
+        tiles,
+        "sort: the argument must be a tile, or carry(...) of tiles of one shape, of which the first decides the order");
     static_assert(numbers, "sort: a bool is not a number: cast the mask first");
     static_assert(on_axis, "sort: the tile does not have this axis");
   }
@@ -263,7 +265,7 @@ auto top_k(X&& x, Axis<along>, location where = location::current()) {
     else
       return true;
   }();
-  static_assert(enough, "top_k: at least 1 and at most all elements along the axis are asked for");
+  static_assert(enough, "top_k: at least 1 and at most all elements along the axis must be asked for");
   using T = detail::element_t<X>;
   if constexpr (Check::sound && enough) {
     using R = detail::with_extent<typename Check::Tiles::shape, Check::axis, wanted>;

@@ -51,7 +51,7 @@ template <class T, int Rank = 1>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>, "buffer<T>: T must be trivially copyable");
   static_assert(!std::is_const_v<T>, "buffer<T>: T must not be const");
-  static_assert(Rank >= 1 && Rank <= max_rank, "buffer<T, Rank>: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "buffer<T, Rank>: the rank must be 1 to 8");
 
  public:
   using element_type = T;

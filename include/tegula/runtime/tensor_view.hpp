@@ -28,7 +28,7 @@ using untyped = std::conditional_t<std::is_const_v<T>, void const*, void*>;
 /// names the places of both. Other memory must stay alive as long as launches use it.
 template <class T, int Rank>
 class tensor_view {
-  static_assert(Rank >= 1 && Rank <= max_rank, "tensor_view: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "tensor_view: the rank must be 1 to 8");
 
  public:
   using element_type = T;

@@ -84,7 +84,7 @@ constexpr T* moved_along(T* data, int axis, std::int64_t elements, std::int64_t 
 /// Holds the part that both kinds of view share.
 template <class Self, class T, int Rank>
 class ViewBase {
-  static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank must be 1 to 8");
 
  public:
   using element_type = T;
