@@ -149,7 +149,7 @@ class Paths {
 
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
   static std::string narrow_text(Op const& op, Type const& tile, int moved, Extents const& written) {
-    std::string const so_wide = std::to_string(moved) + " bytes at once: ";
+    std::string const so_wide = fmt::format("{} bytes at once: ", moved);
     switch (why_narrow(op, tile, moved)) {
       case Narrow::no:
         return {};
@@ -158,8 +158,8 @@ class Paths {
       case Narrow::alignment:
         return so_wide + "address and strides are not known to be multiples of 16 bytes";
       case Narrow::layout:
-        return so_wide + "a thread holds " + std::to_string(tile.layout()->contiguous(tile.rank() - 1)) +
-               " adjacent elements of " + tile_text(written, tile.element());
+        return fmt::format("{}a thread holds {} adjacent elements of {}", so_wide,
+                           tile.layout()->contiguous(tile.rank() - 1), tile_text(written, tile.element()));
       case Narrow::start:
         return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
     }
@@ -317,14 +317,14 @@ class Paths {
       int fills = 0;
       for (Op const& op : *fill.parent())
         if (op.kind() == fill.kind() && &ir::viewed(*op.in("mbarrier")) == &ring) ++fills;
-      row.reason = fills > 1 ? "an iteration fills " + std::to_string(fills) + " of them"
+      row.reason = fills > 1 ? fmt::format("an iteration fills {} of them", fills)
                              : "products end in the next iteration, which fills a stage before it frees theirs";
       return;
     }
     std::int64_t const taken = ir::frame_bytes(ir::shared_users(lowered_.kernel()));
     row.reason = taken + row.stage_bytes > target_.shared
-                     ? "one more does not fit: " + std::to_string(taken) + " bytes of shared memory are used, " +
-                           std::to_string(target_.shared) + " allowed"
+                     ? fmt::format("one more does not fit: {} bytes of shared memory are used, {} allowed", taken,
+                                   target_.shared)
                      : "the loop runs no more iterations, or ends its products in each";
   }
 

@@ -1,6 +1,8 @@
 // Relates accesses: boxes, then elements, then bytes. The accesses of an op stand in shared_accesses_of.cpp.
 #include "analysis/shared_accesses.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -663,15 +665,14 @@ std::string SharedAccesses::str() {
       text += access.slice.root == nullptr ? "bytes" : names.at(access.slice.root);
       text += access.slice.whole ? " somewhere" : "";
       for (Slice::Axis const& axis : access.slice.axes) {
-        text += " [" + std::to_string(axis.offset.constant);
+        text += fmt::format(" [{}", axis.offset.constant);
         std::map<std::string, std::int64_t> terms;
         for (auto const& [value, factor] : axis.offset.terms) terms[names.at(value)] = factor;
-        for (auto const& [value, factor] : terms) text += " + " + std::to_string(factor) + " " + value;
-        if (axis.per_warp != 0) text += " + " + std::to_string(axis.per_warp) + " warp";
-        text += ", " + std::to_string(axis.extent) + "]";
+        for (auto const& [value, factor] : terms) text += fmt::format(" + {} {}", factor, value);
+        if (axis.per_warp != 0) text += fmt::format(" + {} warp", axis.per_warp);
+        text += fmt::format(", {}]", axis.extent);
       }
-      if (access.space == Space::shared)
-        text += " in bytes " + std::to_string(access.begin) + ".." + std::to_string(access.end);
+      if (access.space == Space::shared) text += fmt::format(" in bytes {}..{}", access.begin, access.end);
       constexpr std::string_view holders[] = {
           "every thread", "the layout's threads", "the owners", "each warp its rows", "one lane", "chunk by chunk"};
       text += std::string(", ") + std::string(holders[static_cast<int>(access.holders)]);

@@ -1,4 +1,6 @@
 // Implements arithmetic, comparison, selection and elementary functions, element by element.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -171,8 +173,8 @@ void check_index(Agent& agent, Op const& op, Wide exact) {
   std::int64_t result = 0;
   if (!exact(agent.index(*op.lhs()), agent.index(*op.rhs()), &result) || !agent.is_index(*op.result())) return;
   agent.report(ReportKind::index_overflow, op, [&] {
-    return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.lhs())) + " and " +
-           std::to_string(agent.index(*op.rhs())) + " leaves the range of i64";
+    return fmt::format("{} of {} and {} leaves the range of i64", op.info().mnemonic, agent.index(*op.lhs()),
+                       agent.index(*op.rhs()));
   });
 }
 

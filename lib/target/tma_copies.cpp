@@ -1,5 +1,7 @@
 #include "target/tma_copies.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/element_offsets.hpp"
@@ -16,7 +18,7 @@ constexpr int max_tma_rank = rule::max_axes;
 
 std::string place_text(Extents const& where) {
   std::string text = "(";
-  for (int i = 0; i < where.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(where[i]);
+  for (int i = 0; i < where.size(); ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", where[i]);
   return text + ")";
 }
 
@@ -56,7 +58,7 @@ Finding first_difference(Extents const& box, int swizzle_bytes, layout::ElementO
     layout::ByteOffset const wanted = layout::in_bytes(offsets.at(where), element_bytes);
     if (written != wanted)
       return Finding(finding::displaced,
-                     swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : std::string("no swizzle"),
+                     swizzle_bytes > 16 ? fmt::format("swizzle {}", swizzle_bytes) : std::string("no swizzle"),
                      shape_text(box), place_text(where), written.count, wanted.count);
   }
   return {};

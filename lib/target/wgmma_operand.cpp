@@ -1,5 +1,7 @@
 #include "target/wgmma_operand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -175,7 +177,7 @@ std::optional<WgmmaOperand> with_any_mode(View const& view, layout::Layout const
       if (reason.empty()) reason = found, span = swizzle;
     }
   }
-  why = Finding(finding::operand_mode, span == 16 ? std::string("none") : std::to_string(span) + " bytes", reason);
+  why = Finding(finding::operand_mode, span == 16 ? std::string("none") : fmt::format("{} bytes", span), reason);
   return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 #include "tegula/trace/recorder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -251,12 +253,12 @@ Id Recorder::use(Handle value, location where) {
   DraftValue const& v = impl_->value(value.value);
   if (!impl_->draft.lies_in(impl_->region, v.region)) {
     bool const branch = impl_->region_of(v.region).kind != RegionKind::loop;
-    impl_->fail(fmt::format("a value defined in {}{} is used outside of it, in {}: {}", impl_->region_name(v.region),
-                            v.where.known() ? " (line " + std::to_string(v.where.line()) + ")" : "",
-                            impl_->place_in(impl_->region, where),
-                            branch ? "return it from both branches and use the result of if_"
-                                   : "carry it, and use the result of loop"),
-                where);
+    impl_->fail(
+        fmt::format(
+            "a value defined in {}{} is used outside of it, in {}: {}", impl_->region_name(v.region),
+            v.where.known() ? fmt::format(" (line {})", v.where.line()) : "", impl_->place_in(impl_->region, where),
+            branch ? "return it from both branches and use the result of if_" : "carry it, and use the result of loop"),
+        where);
   }
   return value.value;
 }

@@ -1,4 +1,6 @@
 // Lowers asynchronous copies: TMA boxes, linear bulk copies, cp.async, and the ops that complete them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -301,7 +303,7 @@ void lower(ir::CpAsyncGatherOp const& attributes, ir::Op const& op, Emitter& e) 
   for (layout::VectorAccess const& vector : access.vectors().accesses) {
     auto const first = static_cast<std::size_t>(vector.registers.front());
     if (static_cast<std::int64_t>(vector.registers.size()) != attributes.vector)
-      refuse(op, "a chunk is not " + std::to_string(chunk_bytes) + " adjacent bytes of " + ir::to_string(view));
+      refuse(op, fmt::format("a chunk is not {} adjacent bytes of {}", chunk_bytes, ir::to_string(view)));
     std::size_t const chunk = first / static_cast<std::size_t>(attributes.vector);
     RowStarts::Start const row = starts.of(chunk, anew);
     llvm::Value* const place =

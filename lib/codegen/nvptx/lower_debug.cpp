@@ -1,5 +1,6 @@
 // Lowers asserts and prints to CUDA's __assertfail and vprintf. Each message has a function of its own: its code and
 // the stack frame of its arguments stay out of the kernel.
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -139,8 +140,7 @@ void print_elements(ir::Op const& op, Emitter& e, int number) {
   ir::Type const& type = tile.type();
   layout::Layout const& layout = *type.layout();
   Registers const values = e.get(tile);
-  std::string format =
-      line_start(op) + with_space(op.as<ir::PrintOp>().text.view()) + "v" + std::to_string(number) + "(";
+  std::string format = fmt::format("{}{}v{}(", line_start(op), with_space(op.as<ir::PrintOp>().text.view()), number);
   for (int axis = 0; axis < type.rank(); ++axis) format += axis == 0 ? "%lld" : ", %lld";
   format += std::string(") = ") + conversion(type.element()) + "\n";
   std::uint32_t const copies = layout.free_bits(layout::Dim::reg);

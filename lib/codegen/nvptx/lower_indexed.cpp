@@ -1,5 +1,7 @@
 // Lowers accesses to global memory at indices that tiles hold: gather, scatter, atomics. Each element has its address
 // and its predicate; adjacent elements move as vectors where the indices are proven to run (assign-layouts).
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -118,7 +120,7 @@ llvm::Value* exchange_if(Emitter& e, std::string const& atom, llvm::Value* addre
                          llvm::Value* value) {
   ptx::Assembly assembly(e.b);
   std::string text =
-      atom + ("cas.b" + std::to_string(value->getType()->getIntegerBitWidth())) + " " + assembly.out(value->getType());
+      fmt::format("{}cas.b{} {}", atom, value->getType()->getIntegerBitWidth(), assembly.out(value->getType()));
   text += ", [" + assembly.in(address) + "], " + assembly.in(expected);
   return assembly.call(text + ", " + assembly.in(value) + ";", AsmEffect::memory)[0];
 }
@@ -129,7 +131,7 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicUpdateOp const& how, Elem
   llvm::IRBuilder<>& b = e.b;
   llvm::Type* const word = b.getIntNTy(static_cast<unsigned>(bits(element)));
   ptx::Assembly load(b);
-  std::string const text = "ld.relaxed.sys.global.b" + std::to_string(bits(element)) + " " + load.out(word);
+  std::string const text = fmt::format("ld.relaxed.sys.global.b{} {}", bits(element), load.out(word));
   llvm::Value* const first = load.call(text + ", [" + load.in(address) + "];", AsmEffect::memory)[0];
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::BasicBlock *const again = e.block("again"), *const done = e.block("done");
@@ -176,7 +178,7 @@ Registers add_vector(Emitter& e, ir::AtomicUpdateOp const& how, Element element,
   for (int i = 0; i < count; ++i) old.push_back(assembly.out(word));
   std::string const at = assembly.in(address);
   for (int i = 0; i < count; ++i) given.push_back(assembly.in(half ? e.to_bits(values[i], element) : values[i]));
-  text += ".v" + std::to_string(count) + "." + std::string(half ? name(element) : "f32") + " " + ptx::braces(old);
+  text += fmt::format(".v{}.{} {}", count, half ? name(element) : "f32", ptx::braces(old));
   Registers result;
   for (llvm::Value* each : assembly.call(text + ", [" + at + "], " + ptx::braces(given) + ";", AsmEffect::memory))
     result.push_back(half ? e.from_bits(each, element) : each);

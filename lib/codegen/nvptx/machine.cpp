@@ -1,5 +1,6 @@
 #include "codegen/nvptx/machine.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -132,7 +133,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, 
   llvm::StringRef const name(triple);
 #endif
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(name, gpu.architecture, "+ptx" + std::to_string(ptx_version), options, std::nullopt,
+      target->createTargetMachine(name, gpu.architecture, fmt::format("+ptx{}", ptx_version), options, std::nullopt,
                                   std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 

@@ -1,5 +1,7 @@
 #include "sim/block/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -33,8 +35,8 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
       global_(kernel, arguments, options.dependent) {
   ctas_ = static_cast<int>(block_count(kernel, grid_));
   if (ctas_ % options_.cluster != 0)
-    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas_) +
-                    " CTAs is not a multiple of the cluster of " + std::to_string(options_.cluster));
+    throw UserError(fmt::format("simulate: @{}: a grid of {} CTAs is not a multiple of the cluster of {}",
+                                kernel.name(), ctas_, options_.cluster));
 }
 
 std::uint32_t Engine::entry_registers() const {

@@ -1,4 +1,6 @@
 // Implements ordinary accesses, fences, warp barriers, atomics and mbarrier actions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -14,9 +16,8 @@ Space Warp::registers() const { return state_->warps[static_cast<std::size_t>(nu
 WarpState& Warp::begin(Site const& site, Lanes lanes) {
   WarpState& w = *state_->warps[static_cast<std::size_t>(number_)];
   if (w.blocked.kind != Blocked::Kind::none && !state_->stop) {
-    throw InternalError("simulator: a step of warp " + std::to_string(number_) +
-                        " went on after an action that waits (" + place_text(w.blocked.site) + ", then " +
-                        place_text(site) + ")");
+    throw InternalError(fmt::format("simulator: a step of warp {} went on after an action that waits ({}, then {})",
+                                    number_, place_text(w.blocked.site), place_text(site)));
   }
   if (lanes == 0) throw InternalError("simulator: an action without lanes at " + place_text(site));
   w.clocks.tick();
@@ -137,8 +138,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
   if (address.offset % 8 != 0 || address.offset + 8u > s.options.shared_bytes) {
     if (s.first(ReportKind::misaligned, site, {})) {
       s.add(ReportKind::misaligned,
-            "an mbarrier at byte " + std::to_string(address.offset) +
-                "; it needs 8 bytes at a multiple of 8 in shared memory",
+            fmt::format("an mbarrier at byte {}; it needs 8 bytes at a multiple of 8 in shared memory", address.offset),
             {}, s.side(w, one, "init", site), true);
     }
     return turn(w);
@@ -205,8 +205,8 @@ Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, Site site) {
   }
   if (!b->state.balanced() && s.first(ReportKind::unbalanced_at_exit, b->last_arrival, site)) {
     s.add(ReportKind::unbalanced_at_exit,
-          s.describe(*b) + " is invalidated in the middle of a phase: " + std::to_string(b->state.pending()) + " of " +
-              std::to_string(b->state.expected()) + " arrivals pending, " + std::to_string(b->state.tx()) + " bytes",
+          fmt::format("{} is invalidated in the middle of a phase: {} of {} arrivals pending, {} bytes", s.describe(*b),
+                      b->state.pending(), b->state.expected(), b->state.tx()),
           {}, s.side(w, one, "inval", site));
   }
   b->state.inval();

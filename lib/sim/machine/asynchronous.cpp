@@ -1,4 +1,6 @@
 // Asynchronous operations: issue, the steps they take on their own, groups and waits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -40,22 +42,22 @@ void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared,
                        std::uint32_t alignment, std::uint32_t bytes, Site const& site) {
   if (std::popcount(lanes) != 1 && first(ReportKind::misuse, site, {})) {
     add(ReportKind::misuse,
-        std::to_string(std::popcount(lanes)) + " lanes issue the copy, so it runs as many times; elect one lane", {},
+        fmt::format("{} lanes issue the copy, so it runs as many times; elect one lane", std::popcount(lanes)), {},
         side(w, lanes, "copy", site));
   }
   auto const aligned = [&](Footprint const& place, std::uint32_t to, char const* remedy) {
     std::uint64_t const address = place.empty() ? 0 : place.begin()->begin;
     if (address % to == 0 || !first(ReportKind::misaligned, site, {})) return;
     add(ReportKind::misaligned,
-        "byte " + std::to_string(address) + " of " + spaces[place.space()]->buffer.name + " is not aligned to " +
-            std::to_string(to) + " bytes, as this copy needs; " + remedy,
+        fmt::format("byte {} of {} is not aligned to {} bytes, as this copy needs; {}", address,
+                    spaces[place.space()]->buffer.name, to, remedy),
         {}, side(w, lanes, "copy of " + describe(place.space(), place.begin()->begin, place.begin()->end), site));
   };
   aligned(shared, alignment, "align the buffer and round up its stage size");
   std::uint32_t const unit = std::min(alignment, 16u);  // 4 or 8 for st.async
   aligned(global, unit, "prove the start a multiple of that, or do not use the copy engine");
   if (bytes % unit != 0 && first(ReportKind::misaligned, site, {})) {
-    add(ReportKind::misaligned, std::to_string(bytes) + " bytes are not a multiple of " + std::to_string(unit), {},
+    add(ReportKind::misaligned, fmt::format("{} bytes are not a multiple of {}", bytes, unit), {},
         side(w, lanes, "copy", site));
   }
 }
@@ -256,9 +258,8 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     int const rank = std::countr_zero(rest);
     if (rank >= cluster) {
       if (s.first(ReportKind::misuse, site, {})) {
-        s.add(ReportKind::misuse,
-              "the multicast mask names rank " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster),
-              {}, s.side(w, one, "copy", site));
+        s.add(ReportKind::misuse, fmt::format("the multicast mask names rank {} of a cluster of {}", rank, cluster), {},
+              s.side(w, one, "copy", site));
       }
       break;
     }

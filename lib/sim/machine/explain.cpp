@@ -1,4 +1,6 @@
 // Turns findings into reports: names, the two sides, and the sentence that says what is missing.
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "sim/machine/state.hpp"
@@ -58,22 +60,22 @@ std::string State::describe(Mbarrier const& b) const {
     if (name->space != cta.space || b.address.offset < name->begin || b.address.offset >= name->end) continue;
     std::string text = name->text;
     if (b.address.offset != name->begin) text += '+' + hex(b.address.offset - name->begin);
-    if (ctas.size() > 1) text += " of CTA " + std::to_string(b.address.cta);
+    if (ctas.size() > 1) text += fmt::format(" of CTA {}", b.address.cta);
     return text;
   }
-  return "mbarrier " + hex(b.address.offset) + " of CTA " + std::to_string(b.address.cta);
+  return fmt::format("mbarrier {} of CTA {}", hex(b.address.offset), b.address.cta);
 }
 
 std::string State::agent_text(int warp, Lanes lanes) const {
   if (warp == host_warp) return "the host";
   if (warp == preceding_grid) return "the preceding grid";
-  std::string text = "warp " + std::to_string(warp);
+  std::string text = fmt::format("warp {}", warp);
   if (std::popcount(lanes) == 1) {
-    text += " lane " + std::to_string(std::countr_zero(lanes));
+    text += fmt::format(" lane {}", std::countr_zero(lanes));
   } else if (lanes != all_lanes) {
     text += " lanes " + hex(lanes);
   }
-  if (ctas.size() > 1) text += " of CTA " + std::to_string(warps[static_cast<std::size_t>(warp)]->cta);
+  if (ctas.size() > 1) text += fmt::format(" of CTA {}", warps[static_cast<std::size_t>(warp)]->cta);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "transform/common/dot_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -201,10 +203,9 @@ std::string no_mma(ProductForm product, int warps) {
   Factor const a = product.left();
   if (!no_tensor_core(*product.dot).empty()) return "mma neither";
   std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
-  if (a.shape()[1] % depth != 0)
-    return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
+  if (a.shape()[1] % depth != 0) return fmt::format("mma takes multiples of {} along K, not {}", depth, a.shape()[1]);
   if (possible_grids(product, warps).empty())
-    return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(warps) + " warps";
+    return fmt::format("mma takes multiples of 16 rows and 8 columns from each of {} warps", warps);
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "transform/laid_out/circular_buffer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -169,7 +171,7 @@ class Rings {
         lines.emplace_back().sites.push_back({{fetch}, life});
       else if (Op const& other = *lines[known->second].sites.front().fetches.front();
                other.result()->type() != fetch->result()->type() || fetches_rows(other) != fetches_rows(*fetch))
-        return refuse(*fetch, "fetches of ring " + std::to_string(number) + " differ in type");
+        return refuse(*fetch, fmt::format("fetches of ring {} differ in type", number));
       else
         lines[known->second].sites.push_back({{fetch}, life});
     }
@@ -345,10 +347,10 @@ class Rings {
     if (!known) return asked;
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
     if (trips >= asked) return asked;
-    context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) +
-                                    " stages are requested, but the loop runs " + std::to_string(trips) +
-                                    " times; it gets as many stages",
-                                loop->where());
+    context_.diagnostics.remark(
+        fmt::format("circular-buffer: {} stages are requested, but the loop runs {} times; it gets as many stages",
+                    asked, trips),
+        loop->where());
     return trips;
   }
 
@@ -358,11 +360,11 @@ class Rings {
     std::vector<std::string> names;
     for (Op const* fetch : ring.sites.front().fetches)
       names.push_back(analysis::name_of_memory(ir::tensor_of(*fetch->in<ir::FetchOp>("map"))));
-    return refuse(*ring.sites.front().fetches.front(),
-                  std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
-                      support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
-                      std::to_string(context_.target.shared) + " allowed; at most " +
-                      std::to_string(context_.target.shared / ring.stage_bytes) + " stages fit");
+    return refuse(
+        *ring.sites.front().fetches.front(),
+        fmt::format("{} stages of {} bytes ({}) need {} bytes of shared memory, {} allowed; at most {} stages fit",
+                    ring.stages, ring.stage_bytes, support::joined(names, ", "), needed, context_.target.shared,
+                    context_.target.shared / ring.stage_bytes));
   }
 
   // ---- rewrite: buffers and barriers before everything that has an effect.

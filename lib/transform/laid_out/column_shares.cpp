@@ -1,5 +1,7 @@
 #include "transform/laid_out/column_shares.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -86,7 +88,7 @@ std::string ColumnShares::find() {
   inside_.insert(ops_.begin(), ops_.end());
   for (Value* sum : sums_) {
     if (sum->type().shape().back() < analysis::min_share_columns * shares_)
-      return "shares would have less than " + std::to_string(analysis::min_share_columns) + " columns";
+      return fmt::format("shares would have less than {} columns", analysis::min_share_columns);
     if (std::string error = keep(*sum, sum->type().rank() - 1, nullptr); !error.empty()) return error;
   }
   for (Op* op : ops_)

@@ -1,5 +1,7 @@
 #include "transform/laid_out/split_products.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -96,8 +98,7 @@ class Split {
     std::int64_t const others = bytes * (ctas_ - 1);
     if (others <= analysis::max_part_bytes) return {};  // one CTA adds them; the others go on with their next tiles
     auto const too_many = [&](std::int64_t count) {
-      return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(count) + " bytes, above " +
-             std::to_string(analysis::max_part_bytes);
+      return fmt::format("the parts of {} CTAs have {} bytes, above {}", ctas_ - 1, count, analysis::max_part_bytes);
     };
     if (others / ctas_ > analysis::max_part_bytes) return too_many(others / ctas_) + ", shared by columns";
     shares_.emplace(sums_, tail_, ctas_);

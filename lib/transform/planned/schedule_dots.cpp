@@ -1,5 +1,7 @@
 #include "transform/planned/schedule_dots.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -174,7 +176,7 @@ class Schedule {
     if (plan.warps.size() < 2 || plan.warps.size() > 3) return "it states no warps along rows and columns";
     layout::WarpGrid const grid = grid_of(dot);
     if (grid.warps() != function_.warps)
-      return std::to_string(grid.warps()) + " warps, but the kernel has " + std::to_string(function_.warps);
+      return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
     if (plan.path == ir::ProductPath::mma) {
       std::string why = no_mma(dot, function_.warps);
       Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
@@ -184,7 +186,7 @@ class Schedule {
       bool const readable =
           whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
                     readable_in_parts(*dot.rhs(), false, plan.step));
-      return !why.empty() || readable ? why : "K is not read " + std::to_string(plan.step) + " elements at a time";
+      return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
     }
     StoredOperands stored;
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);

@@ -1,5 +1,7 @@
 #include "transform/profile/phase_records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -221,7 +223,7 @@ class Phases {
   void around(Op& first, Op& last, Phase phase) {
     if (phase.name.empty() && phase.kind == RecordKind::store) phase.name = "stores";
     if (phase.name.empty())
-      phase.name = first.where().known() ? "line " + std::to_string(first.where().line()) : "arithmetic";
+      phase.name = first.where().known() ? fmt::format("line {}", first.where().line()) : "arithmetic";
     location const where = first.where();
     record(ir::Builder::before(first), ir::RecordEvent::start, phase, where);
     record(ir::Builder::after(last), ir::RecordEvent::stop, phase, where);

@@ -1,5 +1,7 @@
 #include "transform/simplify/insert_checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -122,7 +124,7 @@ constexpr std::string_view of_bounds = "check of bounds: ", of_overflow = "check
 
 std::string named(Value const& value) {
   Value const& tensor = ir::parameter_behind(value);
-  return tensor.name().empty() ? "argument " + std::to_string(tensor.index()) : tensor.name();
+  return tensor.name().empty() ? fmt::format("argument {}", tensor.index()) : tensor.name();
 }
 
 // ---- bounds.
@@ -147,8 +149,8 @@ void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets,
     Value* const offset = offsets[static_cast<std::size_t>(axis)];
     Value* const extent = make.extent(tensor, axis);
     make.check(some_inside(make, offset, extent, size),
-               word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) + " along axis " +
-                   std::to_string(axis) + " is outside of " + named(*tensor),
+               fmt::format("{}: {} along axis {} is outside of {}", word,
+                           size == 1 ? "the index" : fmt::format("the whole tile of {}", size), axis, named(*tensor)),
                "start and extent", {offset, extent});
   }
 }
@@ -180,9 +182,9 @@ void check_indices(Op& op) {
                               make.compare(Predicate::lt, index, make.spread(extent, index->type())));
     if (box) inside = make.any(inside);
     if (masked != nullptr) inside = make.either(make.spread(inside, type), masked);
-    std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) +
-                                (box ? ": the whole box along axis " : ": an index of axis ") + std::to_string(axis) +
-                                " is outside of " + named(*tensor);
+    std::string const message =
+        fmt::format("{}{}{}{} is outside of {}", of_bounds, op.info().mnemonic,
+                    box ? ": the whole box along axis " : ": an index of axis ", axis, named(*tensor));
     if (index->type().is_scalar())
       make.check(inside, message, "index and extent", {index, extent});
     else
@@ -197,8 +199,7 @@ void check_places(Op& op) {
     Value *const place = op.in<ir::ItemAtOp>("places", axis), *const extent = make.number(shape[axis], Type::index());
     make.check(make.both(make.compare(Predicate::ge, place, make.number(0, Type::index())),
                          make.compare(Predicate::lt, place, extent)),
-               std::string(of_bounds) + std::string(op.info().mnemonic) + ": the place along axis " +
-                   std::to_string(axis) + " is outside of the tile",
+               fmt::format("{}{}: the place along axis {} is outside of the tile", of_bounds, op.info().mnemonic, axis),
                "place and extent", {place, extent});
   }
 }

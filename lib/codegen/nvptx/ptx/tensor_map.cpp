@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/tensor_map.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
@@ -30,7 +32,7 @@ void replace_address(Builder& b, llvm::Value* map, llvm::Value* address) {
 void replace_extent(Builder& b, llvm::Value* map, int axis, llvm::Value* extent) {
   Assembly assembly(b);
   std::string const text =
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [" + assembly.in(map) + "], " + std::to_string(axis) + ", ";
+      fmt::format("tensormap.replace.tile.global_dim.global.b1024.b32 [{}], {}, ", assembly.in(map), axis);
   assembly.call(text + assembly.in(extent) + ";", AsmEffect::convergent);
 }
 
