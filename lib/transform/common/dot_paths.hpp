@@ -38,7 +38,8 @@ struct ProductForm {
 };
 
 /// Explains why tensor cores have no product of a dot's elements. Empty: they do.
-target::Finding no_tensor_core(ir::Op const& dot);
+target::Finding why_not_tensor_cores(ir::Op const& dot);
+inline bool fits_tensor_cores(ir::Op const& dot) { return why_not_tensor_cores(dot).empty(); }
 
 /// Says where a product of wgmma would read its operands once the warps have stored them to shared memory; null: it
 /// reads a copied tile in its place, or a left operand from registers.
@@ -51,14 +52,18 @@ struct StoredOperands {
 StoredOperands stored_operands(ProductForm product);
 
 /// Explains why no wgmma takes this product, for any number of warps. Empty: one does.
-target::Finding no_wgmma(ProductForm product, StoredOperands const& stored = {});
+target::Finding why_not_wgmma(ProductForm product, StoredOperands const& stored = {});
+inline bool fits_wgmma(ProductForm product, StoredOperands const& stored = {}) {
+  return why_not_wgmma(product, stored).empty();
+}
 /// Lists the arrangements of so many warps whose wgmma takes it, those that divide rows first; `why`: what keeps it
 /// from all of them. `cta_warps`: with those that copy.
 std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands const& stored, int warps, int cta_warps,
                                           TargetInfo const& target, target::Finding& why);
 
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
-std::string no_mma(ProductForm product, int warps);
+std::string why_not_mma(ProductForm product, int warps);
+inline bool fits_mma(ProductForm product, int warps) { return why_not_mma(product, warps).empty(); }
 
 /// Describes an arrangement of the warps over the rows and columns of a product of mma.sync.
 struct DotGrid {

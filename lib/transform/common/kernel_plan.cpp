@@ -176,18 +176,18 @@ class Search {
   /// Warps that load its left operand load it as it is needed.
   static bool takes_in_place(ProductForm form) {
     Factor const left = form.left();
-    return no_wgmma(form).empty() && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
+    return fits_wgmma(form) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
   }
   /// Tells whether wgmma takes a product whose operands are copied, or loaded and stored, by nothing but loads.
   static bool takes_loaded(ProductForm form) {
     auto const comes = [](Factor factor) { return factor.fetched().view != nullptr || factor.is_loaded(); };
     return takes_wgmma(form) && comes(form.left()) && comes(form.right());
   }
-  static bool takes_wgmma(ProductForm form) { return no_wgmma(form, stored_operands(form)).empty(); }
+  static bool takes_wgmma(ProductForm form) { return fits_wgmma(form, stored_operands(form)); }
   /// Tells whether mma.sync takes a product, with some number of warps.
   static bool takes_mma(ProductForm form) {
     for (int warps = 1; warps <= max_warps; ++warps)
-      if (no_mma(form, warps).empty()) return true;
+      if (fits_mma(form, warps)) return true;
     return false;
   }
   static std::int64_t blocks_of(ProductForm form) { return form.shape()[0] / isa::wgmma.rows; }
@@ -205,7 +205,7 @@ class Search {
       if (stored.right != nullptr && !has_room(form.right().tile->type())) stored = {};
       if (stored.left != nullptr && !has_room(form.left().tile->type())) stored.left = nullptr;
       stored_.push_back(stored);
-      reasons_.push_back(no_wgmma(form, stored));
+      reasons_.push_back(why_not_wgmma(form, stored));
       if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, blocks_of(form));
     }
     min_by_lanes_ = count_by_lanes();
@@ -239,7 +239,7 @@ class Search {
     int count = 0;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       bool other = reasons_[i].empty();
-      for (int warps = 1; warps <= max_warps && !other; ++warps) other = no_mma(forms_[i], warps).empty();
+      for (int warps = 1; warps <= max_warps && !other; ++warps) other = fits_mma(forms_[i], warps);
       if (!other) ++count;
     }
     return count;
@@ -365,8 +365,8 @@ class Search {
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
       bool busy = false;
       for (std::size_t i = 0; i < dots_.size(); ++i) {
-        if (!no_tensor_core(*dots_[i]).empty()) continue;
-        if (!no_mma(forms_[i], warps).empty() || !grids_of(i, warps).front().direct) return false;
+        if (!fits_tensor_cores(*dots_[i])) continue;
+        if (!fits_mma(forms_[i], warps) || !grids_of(i, warps).front().direct) return false;
         busy = busy || grids_of(i, warps).front().grid.copies == 1;
       }
       return busy;
@@ -549,7 +549,7 @@ class Search {
     }
     plan.left = place(form.left(), false);
     plan.right = place(form.right(), false);
-    if (no_mma(form, warps).empty())
+    if (fits_mma(form, warps))
       for (DotGrid const& one : grids_of(i, warps)) {
         ProductPlan& by_mma = result.emplace_back(plan);
         by_mma.path = ProductPath::mma;

@@ -178,7 +178,7 @@ class Schedule {
     if (grid.warps() != function_.warps)
       return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
     if (plan.path == ir::ProductPath::mma) {
-      std::string why = no_mma(dot, function_.warps);
+      std::string why = why_not_mma(dot, function_.warps);
       Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
       if (why.empty()) (void)layout::mma_layout(d, grid, why);
       bool const whole = plan.step == 0;
@@ -192,7 +192,7 @@ class Schedule {
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
     if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
-    target::Finding why = no_wgmma(dot, stored);
+    target::Finding why = why_not_wgmma(dot, stored);
     if (!why.empty()) return why.text();
     int const cta_warps = function_.warps + producer_warps;
     auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
@@ -547,8 +547,8 @@ class Schedule {
 
   /// Gives the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
-    target::Finding const elements = no_tensor_core(dot);
-    return elements.empty() ? no_mma(dot, function_.warps) : elements.data();
+    target::Finding const elements = why_not_tensor_cores(dot);
+    return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();
   }
 
   struct PendingLoop {

@@ -61,7 +61,7 @@ bool feeds_product(Value const& value) {
   return feeds(value, [](Op const&) { return true; });
 }
 bool feeds_tensor_cores(Value const& value) {
-  return feeds(value, [](Op const& dot) { return no_tensor_core(dot).empty(); });
+  return feeds(value, [](Op const& dot) { return fits_tensor_cores(dot); });
 }
 
 /// Tells whether a box of a copied tile can be read where it lies.

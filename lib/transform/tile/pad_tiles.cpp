@@ -111,7 +111,7 @@ class Padding {
     });
     for (Op* dot : dots) {
       auto const [rows, depth, columns] = axes_of(*dot);
-      if (!no_tensor_core(*dot).empty() || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
+      if (!fits_tensor_cores(*dot) || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
       depth->ask(rounded_up(depth->extent, isa::mma.depth_bytes / bytes(dot->lhs()->type().element())));
       // Operands may be exchanged: one extent is a multiple of rows, the other of columns.
       std::int64_t const m = rounded_up(rows->extent, isa::mma.column_step),

@@ -172,7 +172,7 @@ struct Stay {
 
 /// Explains why the CTAs of a cluster cannot share fetches; empty: they can. They must run the same iterations, and one
 /// whose tile lies behind the last row still fetches for the others.
-std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneven) {
+std::string why_not_share_fetches(ir::Function& function, Op const& grid, bool uneven) {
   if (grid.operand_count() < 2) return "its grid has one axis";
   if (uneven) return "its tiles differ in work";
   std::string error = "no load in a loop is the same for all rows of tiles";
@@ -556,7 +556,7 @@ bool is_persistent(ir::Function& function, CompileOptions const& options) {
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
-  std::string const error = no_shared_fetches(function, grid, uneven_axis(function).has_value());
+  std::string const error = why_not_share_fetches(function, grid, uneven_axis(function).has_value());
   if (error.empty()) return share;
   context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
                              grid.where());

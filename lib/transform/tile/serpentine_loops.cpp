@@ -30,7 +30,7 @@ bool turns(ir::Loop const& loop) {
 }
 
 /// Explains why the iterations of a loop of products cannot run in any order; empty: they can.
-std::string no_other_order(ir::Loop const& loop) {
+std::string why_not_reorder(ir::Loop const& loop) {
   if (turns(loop)) return "it already turns";
   if (ir::constant_int(*loop.step()) != 1) return "its step is not 1";
   int dots = 0;
@@ -91,7 +91,7 @@ PassResult serpentine_loops(ir::Function& function, AnalysisCache&, PassContext&
     for (Op& op : tiles.body()) {
       if (!op.is<ir::ForOp>() || !has_product(op.block())) continue;
       std::string const error =
-          context.options.exact ? "exact keeps the order of its terms" : no_other_order(ir::Loop(op));
+          context.options.exact ? "exact keeps the order of its terms" : why_not_reorder(ir::Loop(op));
       if (!error.empty()) {
         context.diagnostics.remark("serpentine-loops: the loop of a product runs forwards in every tile: " + error,
                                    op.where());
