@@ -1,4 +1,4 @@
-// Reads facts that decide a kernel's speed off its lowered IR.
+// Extracts performance facts (accesses, conflicts, registers) from lowered IR.
 #pragma once
 
 #include "ir/op.hpp"

@@ -266,7 +266,7 @@ void apply(Rule& rule, ExtractOp const& op) {
   for (int i = 0; i < from.rank(); ++i)
     cut = cut && (to.shape()[i] == from.shape()[i] || (to.shape()[i] == 1 && op.offsets[i] == 0));
   rule.require(cut || !op.uniform, "the result is " + to_string(to) + " at " + list_text(op.offsets) +
-                                       "; of equal elements the first one is taken, and whole axes besides");
+                                       "; with `uniform`, each axis must be whole, or of extent 1 at offset 0");
   rule.result(to);
 }
 

@@ -122,7 +122,7 @@ struct AxisSteps {
   [[nodiscard]] trace::Id butterfly(trace::Id x, ir::Type const& type, std::int64_t stride) const {
     return recorder.emit(ir::make_op<ir::ButterflyOp>(std::int64_t{axis}, stride), {x}, type, where);
   }
-  /// Takes the first element of equal ones.
+  /// Extracts one element of a tile whose elements are all equal.
   [[nodiscard]] trace::Id first_of_equal(trace::Id x, ir::Type const& type) const {
     Extents offsets;
     for (int i = 0; i < type.rank(); ++i) offsets.push_back(0);

@@ -56,7 +56,7 @@ enum class Tail : std::uint8_t {
 /// The main loop carries values that ops of a later stage read. Ops that are not listed are pure, and are computed
 /// again in each stage that needs them. So are counters: carried values to which an iteration adds a constant. With
 /// more than two stages in use, or values between stages, the epilogue's turns are straight-line code instead of a
-/// loop. A known trip count needs no tests.
+/// loop. If the trip count is a constant, no tests are emitted.
 class LoopPipeline {
  public:
   /// Takes the listed ops in the `order` in which a turn of the main loop runs them. Ops of one stage keep their order

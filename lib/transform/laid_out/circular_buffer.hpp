@@ -19,7 +19,7 @@ namespace tegula::transform {
 ///                                                           yield use + 1
 ///                                                         }
 ///
-/// Makes a kernel that is right behind insert-barriers and insert-proxy-fences. Copies still wait for their stage in
+/// The result is correct once insert-barriers and insert-proxy-fences have run. Copies still wait for their stage in
 /// the warps that read: specialize-warps lets them run ahead.
 ///
 /// Release: a stage is released behind the wgmma_wait that covers its last reader. That wait may stand in the next

@@ -1,4 +1,4 @@
-// Hands old elements that atomics give to all threads that hold them.
+// Broadcasts the old values returned by an atomic to every thread whose layout holds them.
 #pragma once
 
 #include "transform/common/pass.hpp"

@@ -1,4 +1,4 @@
-// Shares the loop of a product among the CTAs of a cluster.
+// Splits K over the CTAs of a cluster (split-K) and adds the partial sums.
 #pragma once
 
 #include "transform/common/pass.hpp"

@@ -1,11 +1,11 @@
-// Lets references of exponents lag where they need not be followed at every step.
+// Updates the running maximum of a softmax only when it grows by more than a slack.
 #pragma once
 
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 
-/// Finds running maxima that only serve as the reference of a softmax, and lets them lag.
+/// Finds running maxima that only serve as the reference of a softmax, and gives them a slack.
 ///
 ///   before: %m, %l, %o = for ... carry (%m0 = -inf, %l0 = 0, %o0 = 0) {       after: %m1 = max %m0, %top {slack = 8}
 ///             %m1 = max %m0, %top

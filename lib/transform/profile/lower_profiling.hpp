@@ -1,4 +1,4 @@
-// Makes records to entries of a log in memory.
+// Lowers record ops to stores into the profile buffer.
 #pragma once
 
 #include "transform/common/pass.hpp"
