@@ -101,14 +101,14 @@ void Engine::add_descriptors(machine::Machine& machine, int ctas) {
   });
 }
 
-void Engine::note_built(ir::Value const& home, int cta, machine::Site const& site) {
+void Engine::note_built(ir::Value const& home, int cta, machine::ActionSite const& site) {
   if (!built_.try_emplace({&home, cta}, site).second)
     report(machine::ReportKind::misuse,
            "a descriptor is built into a home whose first one still has its place; add free_tensor_map before it",
            site);
 }
 
-void Engine::note_freed(ir::Value const& home, int cta, machine::Site const& site) {
+void Engine::note_freed(ir::Value const& home, int cta, machine::ActionSite const& site) {
   if (built_.erase({&home, cta}) == 0)
     report(machine::ReportKind::misuse, "the descriptor does not have a place any more; free it once", site);
 }
@@ -148,7 +148,7 @@ machine::Effect Engine::effect(int calls, Move move) {
           this, number * ranks};
 }
 
-void Engine::report(machine::ReportKind kind, std::string sentence, machine::Site const& site) {
+void Engine::report(machine::ReportKind kind, std::string sentence, machine::ActionSite const& site) {
   for (machine::Report const& known : reports_)
     if (known.sentence == sentence && known.later.site == site) return;
   machine::Report report;

@@ -93,10 +93,10 @@ class Engine {
     return {descriptors_.at(&home), begin, begin + tensor_map_bytes};
   }
   /// Note that a CTA builds a descriptor, and that it gives its place back.
-  void note_built(ir::Value const& home, int cta, machine::Site const& site);
-  void note_freed(ir::Value const& home, int cta, machine::Site const& site);
+  void note_built(ir::Value const& home, int cta, machine::ActionSite const& site);
+  void note_freed(ir::Value const& home, int cta, machine::ActionSite const& site);
   /// Files a report that the machine cannot make.
-  void report(machine::ReportKind kind, std::string sentence, machine::Site const& site);
+  void report(machine::ReportKind kind, std::string sentence, machine::ActionSite const& site);
   /// Gives these reports at the end of the run.
   [[nodiscard]] std::vector<machine::Report> take_reports();
 
@@ -129,8 +129,8 @@ class Engine {
   std::map<std::pair<int, ir::Op const*>, Exchange> exchanges_;
   GlobalBuffers buffers_;  ///< of all CTAs, which may run one batch after the other
   std::map<ir::Op const*, machine::Space> buffer_spaces_;
-  std::map<ir::Value const*, machine::Space> descriptors_;           ///< by home
-  std::map<std::pair<ir::Value const*, int>, machine::Site> built_;  ///< by home and CTA, and not freed
+  std::map<ir::Value const*, machine::Space> descriptors_;                 ///< by home
+  std::map<std::pair<ir::Value const*, int>, machine::ActionSite> built_;  ///< by home and CTA, and not freed
   std::vector<machine::Report> reports_;
 };
 

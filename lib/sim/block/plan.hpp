@@ -21,7 +21,7 @@ namespace tegula::sim::block {
 
 /// Describes one op.
 struct OpPlan {
-  machine::Site site;
+  machine::ActionSite site;
   std::vector<ir::Value const*> dies;     ///< of the op's own block, not used after it
   std::vector<ir::Value const*> reads;    ///< operands in registers that a tensor core touches too
   std::vector<ir::Value const*> defines;  ///< results of that kind

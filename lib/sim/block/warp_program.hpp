@@ -71,7 +71,7 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] Group const& group() const { return frames_.back().group; }
   /// Gives the number of this warp in its group.
   [[nodiscard]] int index() const { return index_ - group().first; }
-  [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
+  [[nodiscard]] machine::ActionSite const& site() const { return plan_of_op_->site; }
   /// Counts the turns of an op that takes several, from 0.
   [[nodiscard]] int turn() const { return turn_; }
   /// Gives the data that an op keeps from its first turn to its last.

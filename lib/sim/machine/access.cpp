@@ -8,8 +8,8 @@
 
 namespace tegula::sim::machine {
 
-std::uint32_t State::new_record(WarpState const& w, Lanes lanes, Site const& site, Proxy proxy, Mechanism mechanism,
-                                bool write) {
+std::uint32_t State::new_record(WarpState const& w, Lanes lanes, ActionSite const& site, Proxy proxy,
+                                Mechanism mechanism, bool write) {
   AccessRecord& record = records.emplace_back();
   record.site = site;
   record.lanes = lanes;
@@ -62,7 +62,7 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
   }
 }
 
-void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, Site const& site, std::uint32_t number) {
+void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, ActionSite const& site, std::uint32_t number) {
   RemoteUse const now{{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site}, number};
   auto const same = [&](RemoteUse const& use) {
     bool const counted = use.record != 0;
@@ -191,7 +191,7 @@ class HistoryUpdate {
 }  // namespace
 
 bool State::check_inside(WarpState const& w, Lanes lanes, SpaceState const& space, Footprint const& bytes,
-                         Site const& site) {
+                         ActionSite const& site) {
   for (LaneBytes const& range : bytes) {
     if (range.end <= space.buffer.bytes && range.begin <= range.end) continue;
     if (first(ReportKind::misuse, site, {})) {
@@ -294,7 +294,7 @@ void State::check_tensor_map(WarpState& w, Lanes lanes, Footprint const& map, st
   }
 }
 
-void State::check_released(WarpState& w, Lanes lanes, Footprint const& map, Site const& site) {
+void State::check_released(WarpState& w, Lanes lanes, Footprint const& map, ActionSite const& site) {
   SpaceState& space = *spaces[map.space()];
   for (LaneBytes const& range : map) {
     AccessRef unreleased = no_access;

@@ -17,10 +17,10 @@ int expected_threads(CtaState const& cta, int threads) {
 
 }  // namespace
 
-void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& site, bool waits) {
+void State::barrier(WarpState& w, int id, int threads, Lanes lanes, ActionSite const& site, bool waits) {
   CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
   std::string const text = fmt::format("barrier {}", id);
-  auto const misuse = [&](std::string sentence, Site const& other, bool fatal) {
+  auto const misuse = [&](std::string sentence, ActionSite const& other, bool fatal) {
     if (!first(ReportKind::barrier_misuse, other, site)) return;
     Side earlier;
     if (other.line != 0 || other.ir_line != 0) earlier = {text, other};
@@ -115,19 +115,19 @@ void State::complete_cluster_if_ready(ClusterState& c) {
 
 // --- what a warp does ------------------------------------------------------------------------------------------------
 
-Turn Warp::barrier(int id, int threads, Lanes lanes, Site site) {
+Turn Warp::barrier(int id, int threads, Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->barrier(w, id, threads, lanes, site, true);
   return turn(w);
 }
 
-Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, Site site) {
+Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->barrier(w, id, threads, lanes, site, false);
   return turn(w);
 }
 
-Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
+Turn Warp::cluster_arrive(Lanes lanes, ActionSite site, bool relaxed) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   ClusterState& c = s.clusters[static_cast<std::size_t>(w.cta / s.options.cluster)];
@@ -155,7 +155,7 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
   return turn(w);
 }
 
-Turn Warp::cluster_wait(Lanes lanes, Site site) {
+Turn Warp::cluster_wait(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   if (w.cluster_waits == w.cluster_arrivals && s.first(ReportKind::barrier_misuse, site, {})) {
@@ -170,15 +170,15 @@ Turn Warp::cluster_wait(Lanes lanes, Site site) {
   return turn(w);
 }
 
-Turn Warp::dependents_launch(Lanes lanes, Site site) { return turn(begin(site, lanes)); }
+Turn Warp::dependents_launch(Lanes lanes, ActionSite site) { return turn(begin(site, lanes)); }
 
-Turn Warp::dependencies_wait(Lanes lanes, Site site) {
+Turn Warp::dependencies_wait(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   w.clocks.acquire(lanes, state_->preceding_slot, 1);
   return turn(w);
 }
 
-Turn Warp::set_max_registers(bool increase, std::uint32_t count, Site site) {
+Turn Warp::set_max_registers(bool increase, std::uint32_t count, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   State& s = *state_;
   CtaState& cta = s.ctas[static_cast<std::size_t>(w.cta)];

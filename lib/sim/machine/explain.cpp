@@ -38,7 +38,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return (a ^ (b + 0x9E3779B97F4A7C15u + (a << 6) + (a >> 2))) * 0xBF58476D1CE4E5B9u;
 }
 
-std::uint64_t hash_site(Site const& site) {
+std::uint64_t hash_site(ActionSite const& site) {
   return mix(mix(reinterpret_cast<std::uintptr_t>(site.file), site.line),
              mix(site.ir_line, reinterpret_cast<std::uintptr_t>(site.op)));
 }
@@ -93,11 +93,11 @@ Side State::side(AccessRecord const& record, std::uint32_t code, Space space, st
   return {std::move(text), record.site};
 }
 
-Side State::side(WarpState const& w, Lanes lanes, std::string access, Site const& site) const {
+Side State::side(WarpState const& w, Lanes lanes, std::string access, ActionSite const& site) const {
   return {std::move(access) + " by " + agent_text(w.number, lanes), site};
 }
 
-bool State::first(ReportKind kind, Site const& earlier, Site const& later) {
+bool State::first(ReportKind kind, ActionSite const& earlier, ActionSite const& later) {
   if (stop) return false;
   return seen.insert(mix(mix(static_cast<std::uint64_t>(kind) + 1, hash_site(earlier)), hash_site(later))).second;
 }

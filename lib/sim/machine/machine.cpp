@@ -185,7 +185,7 @@ void State::execute(Candidate const& candidate, Touch& touched) {
   if (w.finished) touched.write(object_of_cluster);
 }
 
-void State::note_step(Candidate const& chosen, Site const& started) {
+void State::note_step(Candidate const& chosen, ActionSite const& started) {
   std::string line = fmt::format("{} ", outcome.steps);
   if (chosen.operation) {
     Operation const& op = operations[chosen.id];
@@ -215,13 +215,13 @@ void State::run(Chooser& chooser) {
     }
     if (candidates.size() > 1) outcome.choices.push_back(static_cast<std::uint32_t>(choice));
     if (++outcome.steps > options.max_steps) {
-      Site const site = warps.empty() ? Site{} : warps.front()->last_site;
+      ActionSite const site = warps.empty() ? ActionSite{} : warps.front()->last_site;
       add(ReportKind::livelock, fmt::format("the kernel does not end within {} steps", options.max_steps), {},
           {"last action of warp 0", site}, true);
       return;
     }
     Candidate const chosen = candidates[choice];
-    Site const started = chosen.operation ? operations[chosen.id].site : Site{};
+    ActionSite const started = chosen.operation ? operations[chosen.id].site : ActionSite{};
     execute(chosen, touched);
     if (options.trace) note_step(chosen, started);
     chooser.executed(touched);

@@ -20,7 +20,7 @@ std::int32_t State::number_of(Mbarrier const& b) const {
 }
 
 void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, MbarrierAddress address,
-                            Site const& site) {
+                            ActionSite const& site) {
   if (b != nullptr) {
     if (first(ReportKind::dead_barrier, b->inval, site)) {
       add(ReportKind::dead_barrier,
@@ -38,7 +38,8 @@ void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, 
   }
 }
 
-void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site, bool same_thread) {
+void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, ActionSite const& site,
+                            bool same_thread) {
   bool const published = b.published && (same_thread || knows_slot(w, lanes, b.init_slot, 1));
   if (published || !first(ReportKind::use_before_init, b.init.site, site)) return;
   bool const ordered = same_thread || knows(w, lanes, b.init);
@@ -52,7 +53,7 @@ void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, 
       side(w, lanes, "use of " + describe(b), site));
 }
 
-Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, bool copy) {
+Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSite const& site, bool copy) {
   Mbarrier* b = find(address);
   if (b == nullptr || !b->state.live()) {
     report_not_live(b, w, lanes, address, site);
@@ -83,7 +84,7 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
   return b;
 }
 
-void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site,
+void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, Lanes lanes, ActionSite const& site,
                   std::string const& amount) {
   ReportKind kind = ReportKind::phase_error;
   std::string sentence;
@@ -170,7 +171,7 @@ bool State::came_after(WarpState const& w, Lanes lanes, Instant const& wait) con
   });
 }
 
-void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site const& site) {
+void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, ActionSite const& site) {
   if (b.state.phase() == 0) return;
   for (Instant const& o : b.observers) {
     if (knows(w, lanes, o.warp, o.lanes, o.time, Plane::waits, true) || came_after(w, lanes, o)) return;
@@ -183,7 +184,7 @@ void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site co
       {}, side(w, lanes, "arrive on " + describe(b), site));
 }
 
-void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, Scope scope,
+void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSite const& site, Scope scope,
                    std::int64_t count, std::int64_t bytes, bool drop) {
   Mbarrier* b = use(w, lanes, address, site, false);
   if (b == nullptr) return;
@@ -246,7 +247,7 @@ void State::note_wait(WarpState const& w, Lanes lanes, Mbarrier& b, std::int64_t
   }
 }
 
-std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, Site const& site) {
+std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, ActionSite const& site) {
   std::array<std::int32_t, 32>& history = wait_history(w, b);
   std::int64_t needed = -1;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
