@@ -27,13 +27,13 @@ struct Traced {
   std::string text;  ///< canonical IR without locations
   std::string hash;  ///< of the text
   /// Holds message and source line of each requirement, in program order.
-  struct Site {
+  struct RequireSite {
     std::string message;
     location where;
   };
   LaunchProgram launch;     ///< of the kernel's text
   bool multiplies = false;  ///< it has products in loops
-  std::vector<Site> sites;
+  std::vector<RequireSite> sites;
 };
 
 /// Calls the kernel's lambda, and what it launches; the only way to do so. Throws UserError for a lambda that launches
