@@ -53,7 +53,7 @@ Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniform
 void Hazards::start() {
   found_.reset();
   unfenced_.reset();
-  turns_.clear();
+  loop_states_.clear();
   context_ = {warps_, nullptr, 1};
 }
 

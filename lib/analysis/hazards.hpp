@@ -136,7 +136,7 @@ class Hazards {
   /// found it.
   ir::Op const* closed(ir::Op const* before);
   /// Takes loops inside `region` as not yet followed.
-  void forget_turns(ir::Op const& region);
+  void forget_loop_states(ir::Op const& region);
   void op(ir::Op const& op, State& state);
   /// Follows an op whose warps exchange bytes.
   void exchange(ir::Op const& op, Access const& scratch, State& state);
@@ -216,10 +216,10 @@ class Hazards {
   std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later iteration
   /// Holds the states at the start and end of a loop's iterations, joined over all iterations of the loops around it so
   /// far.
-  struct Turns {
+  struct LoopStates {
     State start, end;
   };
-  std::map<ir::Op const*, Turns> turns_;
+  std::map<ir::Op const*, LoopStates> loop_states_;
   std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary collects accesses that may meet earlier ones
   std::map<ir::Op const*, CallSummary> calls_;
 };

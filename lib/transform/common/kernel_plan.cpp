@@ -416,7 +416,7 @@ class Search {
   struct LoopOfProducts {
     Block* block = nullptr;
     std::vector<std::size_t> products;
-    Turns turns;
+    ProductTurns turns;
     std::set<Op const*> late;      ///< that can run late
     std::vector<Value*> crossing;  ///< from one iteration to the next, if they do
   };
