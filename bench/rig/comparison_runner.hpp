@@ -17,11 +17,11 @@ struct Pair {
 /// Runs a program's comparisons. Idle threads of OpenBLAS spin for long and take a core from whatever runs beside them,
 /// and threads do not outlive a fork. So each turn of a side is this program again, with `--turn` in its arguments,
 /// which skips everything else. Groups of comparisons, and comparisons within a group, are counted as they come.
-class Turns {
+class ComparisonRunner {
  public:
   /// Each side runs `rounds` times, in turn, for `budget` seconds each. `cpu_time`: processor time of all threads is
   /// counted in place of time.
-  Turns(double budget, int rounds, bool cpu_time) : budget_(budget), rounds_(rounds), cpu_time_(cpu_time) {}
+  ComparisonRunner(double budget, int rounds, bool cpu_time) : budget_(budget), rounds_(rounds), cpu_time_(cpu_time) {}
 
   /// Says which turn this process is for: group, comparison, side. Nothing: it is for all.
   void want(std::vector<int> const& turn);
