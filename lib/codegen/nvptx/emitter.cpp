@@ -18,7 +18,7 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/element_chains.hpp"
 #include "ir/registers.hpp"
 #include "ir/shared_frame.hpp"

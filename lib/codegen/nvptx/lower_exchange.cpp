@@ -11,7 +11,7 @@
 #include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"

@@ -9,7 +9,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "tegula/support/error.hpp"

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
