@@ -6,7 +6,7 @@
 
 #include "ir/accesses.hpp"
 #include "ir/families.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {

@@ -15,7 +15,7 @@
 #include "ir/builder.hpp"
 #include "ir/families.hpp"
 #include "ir/loop.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
 #include "sim/block/simulate.hpp"

@@ -11,7 +11,7 @@
 #include "ir/infer.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/ring_lifetimes.hpp"
@@ -62,7 +62,7 @@ std::optional<Scaled> scaled_by_one(Value const& value) {
   if (product == nullptr) return std::nullopt;
   for (Value const* side : product->operands())
     if (Op const* const splat = side->defined_by<ir::SplatOp>())
-      return Scaled{ir::other_side(*product, *side), splat->operand()};
+      return Scaled{ir::other_operand(*product, *side), splat->operand()};
   return std::nullopt;
 }
 
@@ -223,7 +223,7 @@ class Maximum {
   bool find_running() {
     max_ = only_user(*reduce_.result());
     if (max_ == nullptr || !max_->is<ir::MaxOp>() || max_->parent() != reduce_.parent()) return false;
-    before_ = ir::other_side(*max_, *reduce_.result());
+    before_ = ir::other_operand(*max_, *reduce_.result());
     if (!is_carried(*before_, reduce_)) return false;
     for (ir::Use const& use : before_->uses())
       if (use.is<ir::SubOp>("lhs") && use.user->rhs() == max_->result())
@@ -312,7 +312,7 @@ class Factors {
           continue;
         open_.clear();
         if (!is_mostly_one(*factor)) continue;
-        found_.push_back({product, factor, ir::other_side(*product, *side)});
+        found_.push_back({product, factor, ir::other_operand(*product, *side)});
         break;
       }
     exact_ = exact;

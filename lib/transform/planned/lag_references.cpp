@@ -10,7 +10,7 @@
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "ir/loop.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/source.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/sum_range.hpp"
@@ -90,7 +90,7 @@ class Reference {
       int const k = loop_.carry_of(*value);
       if (k < 0 || loop_.yielded(k) != max_.result() || !ir::constant_of(*loop_.init(k))) continue;
       carry_ = k;
-      top_ = ir::other_side(max_, *value);
+      top_ = ir::other_operand(max_, *value);
       std::vector<int> axes;
       auto const& shape = value->type().shape();
       for (int axis = 0; axis < shape.size(); ++axis) axes.push_back(shape[axis] == 1 ? -1 : axis);
@@ -176,7 +176,7 @@ class Reference {
   std::optional<Dependence> rescaled(Op const& op) {
     for (Value const* side : {op.lhs(), op.rhs()}) {
       Dependence const* const factor = of(*side);
-      Value const& carried = *ir::other_side(op, *side);
+      Value const& carried = *ir::other_operand(op, *side);
       int const k = loop_.carry_of(carried);
       if (factor == nullptr || factor->role != Role::factor || k < 0 || k == carry_) continue;
       Dependence const old{Role::old_multiple, factor->axes};
@@ -265,9 +265,9 @@ class Reference {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return cancels(*user.result(), relabelled(user, axes));
-      if (user.is<ir::CompareOp>()) return is_constant(*ir::other_side(user, value), 0);
+      if (user.is<ir::CompareOp>()) return is_constant(*ir::other_operand(user, value), 0);
       if (takes_logarithm(user)) return meets_reference(*user.result(), axes);
-      return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
+      return user.is<ir::DivOp>() && result_axes(*ir::other_operand(user, value)) == axes;
     });
   }
   [[nodiscard]] bool takes_logarithm(Op const& op) const {
@@ -278,7 +278,7 @@ class Reference {
     return std::all_of(logarithm.uses().begin(), logarithm.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return meets_reference(*user.result(), relabelled(user, axes));
-      return user.is<ir::AddOp>() && reference_axes(*ir::other_side(user, logarithm)) == axes;
+      return user.is<ir::AddOp>() && reference_axes(*ir::other_operand(user, logarithm)) == axes;
     });
   }
   /// Tells whether, behind the loop, the reference is only added to logarithms of multiples.
@@ -286,7 +286,7 @@ class Reference {
     return std::all_of(reference.uses().begin(), reference.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return only_logarithms(*user.result(), relabelled(user, axes));
-      return user.is<ir::AddOp>() && logarithm_axes(*ir::other_side(user, reference)) == axes;
+      return user.is<ir::AddOp>() && logarithm_axes(*ir::other_operand(user, reference)) == axes;
     });
   }
   /// Gives the axes of the reference that the loop returns.
