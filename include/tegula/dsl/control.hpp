@@ -94,8 +94,8 @@ template <class Found>
 inline constexpr bool is_carried = false;
 template <class X>
 requires(!is_made_of_members<X>) inline constexpr bool is_carried<TypeList<X>> = true;
-#define TEGULA_CARRIED_GROUP                                                                                 \
-  "a carried struct or tuple has 1 to 32 members, which are tiles, scalars and such structs; numbers stand " \
+#define TEGULA_CARRIED_GROUP                                                                                       \
+  "a carried struct or tuple must have 1 to 32 members, which are tiles, scalars and such structs; numbers stand " \
   "beside it in carry(...)"
 
 /// Counts the values of the IR that hold a carried value.
