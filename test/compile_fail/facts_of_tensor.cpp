@@ -1,5 +1,5 @@
 // expect: a fact in a parameter's type must be multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, one of
-// them> rows: N3 N10
+// rows: N3 N10
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
