@@ -155,7 +155,7 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
   if (!compared.right()) throw std::runtime_error(std::string("WRONG: ") + row.kernel + ": " + compared.str());
 }
 
-/// Gives a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
+/// Returns a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
 template <class T, int Rank, class... E>
 buffer<T, Rank> filled(int seed, E... extents) {
   buffer<T, Rank> result(device::host(), extents...);

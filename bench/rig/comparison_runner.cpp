@@ -15,7 +15,7 @@ namespace {
 
 constexpr int max_runs = 200;
 
-/// Gives this program's arguments and one more turn.
+/// Returns this program's arguments and one more turn.
 std::vector<std::string> arguments_of(std::vector<int> const& turn) {
   std::vector<std::string> words;
   std::ifstream file("/proc/self/cmdline", std::ios::binary);

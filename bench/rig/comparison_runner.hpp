@@ -27,12 +27,12 @@ class ComparisonRunner {
   void want(std::vector<int> const& turn);
   [[nodiscard]] bool is_turn() const { return group_wanted_ >= 0; }
 
-  /// Calls the body in a child process with these environment variables. Gives false if it fails.
+  /// Calls the body in a child process with these environment variables. Returns false if it fails.
   bool group(std::map<std::string, std::string> const& environment, std::function<void()> const& body);
-  /// Passes over the next comparisons of the group. Gives false, and does nothing, if one of them is this process's
+  /// Passes over the next comparisons of the group. Returns false, and does nothing, if one of them is this process's
   /// turn or the process is for all: then they must be made.
   bool skip(int comparisons);
-  /// Gives the times of both sides, and runs both once more here, for their results. Nothing in a process for another
+  /// Returns the times of both sides, and runs both once more here, for their results. Nothing in a process for another
   /// turn. Throws std::runtime_error if a side fails.
   std::optional<Pair> compare(std::function<void()> const& ours, std::function<void()> const& rival);
 

@@ -45,7 +45,7 @@ constexpr double expansion_instructions = 25, units_instructions = 8, quotient_i
 constexpr double host_element_clocks = 4;  ///< of an access of a CPU to a place far from the one before
 constexpr double advised_stages = 4;       ///< of a loop that has as many as it needs
 
-/// Gives the number of processors' turns that blocks take.
+/// Returns the number of processors' turns that blocks take.
 double turns(double blocks, double processors) { return std::max(std::ceil(blocks / processors), 1.0); }
 
 std::string times_text(double count, std::string_view one) {
@@ -474,7 +474,7 @@ class Advisor {
          });
   }
 
-  /// Gives the finding that keeps a product of this line from wgmma.
+  /// Returns the finding that keeps a product of this line from wgmma.
   [[nodiscard]] target::Finding why_not_wgmma(location where) const {
     target::Finding found;
     ir::walk_pre_order(about_.lowered->body(), [&](Op& op) {
@@ -529,7 +529,7 @@ class Advisor {
          std::move(remedy), [i, more](Estimate& launch) { add(launch, i, more); });
   }
 
-  /// Gives the loads of both operands of a product that is alone in its loop; empty: it is none of that kind.
+  /// Returns the loads of both operands of a product that is alone in its loop; empty: it is none of that kind.
   [[nodiscard]] std::vector<std::size_t> operands_of(std::size_t product) const {
     std::vector<std::size_t> loaded;
     int const ring = best_.ops[product].ring;
@@ -578,7 +578,7 @@ class Advisor {
          });
   }
 
-  /// Gives the rows or columns of the largest result that is stored.
+  /// Returns the rows or columns of the largest result that is stored.
   [[nodiscard]] double of_result(bool rows) const {
     double most = 0, found = 0;
     for (WorkOfOp const& store : best_.ops) {
@@ -764,7 +764,7 @@ class Advisor {
 
   [[nodiscard]] double seconds(Estimate const& launch) const { return seconds_of(launch, executor_); }
 
-  /// Gives the launch as if its work were spread evenly over all multiprocessors.
+  /// Returns the launch as if its work were spread evenly over all multiprocessors.
   [[nodiscard]] Estimate spread(Estimate launch) const {
     Work const whole = launch;
     Work part;
@@ -814,7 +814,7 @@ class Advisor {
     return result;
   }
 
-  /// Gives the share of the time that the remedies of all losses of a kind save.
+  /// Returns the share of the time that the remedies of all losses of a kind save.
   [[nodiscard]] double gain_of_kind(Kind kind, double now) const {
     Estimate others = best_;
     for (Loss const& loss : losses_)

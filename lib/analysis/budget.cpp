@@ -21,7 +21,7 @@ namespace {
 /// Beyond this need the assembler takes minutes for the code: 4600 registers took over five.
 constexpr int max_spilled = 2048;
 
-/// Gives the most registers that a thread of any warp may have.
+/// Returns the most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
   int max = target.registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {

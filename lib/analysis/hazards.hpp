@@ -132,8 +132,8 @@ class Hazards {
 
   void start();
   void block(ir::Block const& ops, State& state);
-  /// Gives the barrier that closes the hazard found before this op; null: there is none, or a later iteration of a loop
-  /// found it.
+  /// Returns the barrier that closes the hazard found before this op; null: there is none, or a later iteration of a
+  /// loop found it.
   ir::Op const* closed(ir::Op const* before);
   /// Takes loops inside `region` as not yet followed.
   void forget_loop_states(ir::Op const& region);
@@ -146,7 +146,7 @@ class Hazards {
   void leave_pending(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
-  /// Gives the state at the end of an iteration as the next one sees it.
+  /// Returns the state at the end of an iteration as the next one sees it.
   static State in_next_iteration(State state, ir::Op const& loop);
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
@@ -176,7 +176,7 @@ class Hazards {
   void forget_known(State& state) const;
   void fence(ir::Op const& op, State& state);
   void access_by_proxy(Access const& access, ir::Op const& at, State& state);
-  /// Gives the threads that must know of the fence between an ordinary access and one through the asynchronous proxy;
+  /// Returns the threads that must know of the fence between an ordinary access and one through the asynchronous proxy;
   /// nothing: it needs none.
   std::optional<Level> fence_level(Pending const& pending, Access const& later);
   /// Lists the places before which a fence for that level is missing.

@@ -34,7 +34,7 @@ std::string tile_text(Extents const& shape, Element element) {
   return shape.size() == 0 ? element_text(element) : shape_text(shape) + "x" + element_text(element);
 }
 
-/// Gives the extents of a product: rows, columns, depth.
+/// Returns the extents of a product: rows, columns, depth.
 Extents extents_of(Type const& left, Type const& right) {
   return {left.shape()[0], right.shape()[right.rank() - 1], left.shape()[left.rank() - 1]};
 }
@@ -338,7 +338,7 @@ class Paths {
     [[nodiscard]] std::string text() const { return tile_text(extents, element); }
   };
 
-  /// Gives the traced product of this line; null: there is none, or several of different extents.
+  /// Returns the traced product of this line; null: there is none, or several of different extents.
   [[nodiscard]] Written const* written_at(location where) const {
     Written const* found = nullptr;
     for (Written const& dot : written_) {

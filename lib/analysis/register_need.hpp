@@ -21,7 +21,7 @@ struct RegisterNeed {
   };
   std::vector<Part> parts;  ///< the roles in their order; else the kernel alone
 
-  /// Gives the part that lacks most registers; if none does, the one that needs most.
+  /// Returns the part that lacks most registers; if none does, the one that needs most.
   [[nodiscard]] Part tightest() const;
   /// Tells whether a part is foretold to need more than it has. Roles take values from each other's past: where one
   /// lacks registers, they go to local memory for all.

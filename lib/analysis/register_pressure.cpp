@@ -68,7 +68,7 @@ class Live {
     if (values_.erase(&value) != 0) registers_ -= (*cost_)(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
-  /// Gives the value that takes most registers; of equal ones the first in the source, or by name.
+  /// Returns the value that takes most registers; of equal ones the first in the source, or by name.
   [[nodiscard]] ir::Value const* largest() const {
     auto const rank = [&](ir::Value const* value) {
       ir::Op const* const op = value->defining_op();

@@ -80,7 +80,7 @@ bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   return false;
 }
 
-/// Gives the value that a result of a loop or branch around the earlier access had at that access. For a loop that is
+/// Returns the value that a result of a loop or branch around the earlier access had at that access. For a loop that is
 /// the last iteration's value, for a branch that of the access's block. `now`: as of the later access; else as of the
 /// iteration right before of `when.turn`. Null: not known.
 Value const* yielded_around(Value const& result, Access const& earlier, When when, bool now) {
@@ -93,7 +93,7 @@ Value const* yielded_around(Value const& result, Access const& earlier, When whe
   return block->terminator()->operand(result.index());
 }
 
-/// Gives the value that the previous iteration yielded as this one, which `loop` carries; null: it is another value.
+/// Returns the value that the previous iteration yielded as this one, which `loop` carries; null: it is another value.
 Value const* yielded_as(Value const& carried, Op const& loop) {
   if (!loop.is<ForOp>() || carried.owner_block() != &loop.block()) return nullptr;
   int const carry = Loop(loop).carry_of(carried);
@@ -108,10 +108,10 @@ bool may_conflict(Access const& earlier, Access const& later, Op const* turn) {
   return earlier.space != Space::global || !other_tile;
 }
 
-/// Gives the level at which all threads of a group of `warps` meet.
+/// Returns the level at which all threads of a group of `warps` meet.
 Level whole_group(int warps) { return warps > 1 ? Level::group : Level::warp; }
 
-/// Gives the lowest level of a group of `warps` at which the threads of `level` meet.
+/// Returns the lowest level of a group of `warps` at which the threads of `level` meet.
 std::optional<Level> in_group(std::optional<Level> level, int warps) {
   if (!level) return level;
   bool const one_warpgroup = warps <= isa::warps_per_group;
@@ -312,7 +312,7 @@ struct SharedAccesses::AxisPair {
     return (turn != nullptr && is_inside(value, *turn)) ||
            (replicas != nullptr && is_inside(value, *replicas->parent_op()));
   }
-  /// Gives the growth of a value from the earlier access to the later one; nothing: it may be any. The number of the
+  /// Returns the growth of a value from the earlier access to the later one; nothing: it may be any. The number of the
   /// replica differs by 1 or more, up or down. The index of the loop has gone on by an iteration or more.
   [[nodiscard]] std::optional<Range> growth(Value const& value, Range range, Replica replica) const {
     if (replicas != nullptr && value.owner_block() == replicas)
@@ -321,7 +321,7 @@ struct SharedAccesses::AxisPair {
       return Range{1, range.high};
     return std::nullopt;
   }
-  /// Gives the distances from the earlier box at `before` to the later one at `after`.
+  /// Returns the distances from the earlier box at `before` to the later one at `after`.
   [[nodiscard]] Distances distances(Affines& affines, Affine const& before, Affine const& after,
                                     std::int64_t stride = 0, Replica replica = Replica::higher) const {
     std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;

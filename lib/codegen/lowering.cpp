@@ -310,7 +310,7 @@ llvm::Value* ArithLowering::add(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b);
 }
 
-/// Gives one of two floats, the other one when one is NaN. Written with selects: LLVM turns minnum and maxnum into
+/// Returns one of two floats, the other one when one is NaN. Written with selects: LLVM turns minnum and maxnum into
 /// calls of libm where it does not find the instructions any more.
 llvm::Value* ArithLowering::extreme(bool greater, llvm::Value* a, llvm::Value* b) {
   llvm::Value* const first = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
@@ -375,7 +375,7 @@ llvm::Value* ArithLowering::combine(ir::Combine operation, Element element, llvm
   return nullptr;
 }
 
-/// Gives integer quotient and remainder with x / 0 = 0, x % 0 = x, min / -1 = min, without undefined behaviour.
+/// Returns integer quotient and remainder with x / 0 = 0, x % 0 = x, min / -1 = min, without undefined behaviour.
 ArithLowering::Quotient ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b) {
   llvm::Type* const scalar = register_type(element);
   unsigned const width = scalar->getIntegerBitWidth();

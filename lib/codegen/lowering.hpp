@@ -40,8 +40,8 @@ class ArithLowering {
   /// Combines two elements as reductions and scans do.
   llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(Element from, Element to, llvm::Value* value);
-  /// Gives the bits of an element as another one of the same width.
-  /// Gives a * b + c rounded once; null for f64 on a target without an instruction for it.
+  /// Returns the bits of an element as another one of the same width.
+  /// Returns a * b + c rounded once; null for f64 on a target without an instruction for it.
   llvm::Value* fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c);
   llvm::Value* same_bits(Element from, Element to, llvm::Value* value);
   llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
@@ -56,12 +56,12 @@ class ArithLowering {
   /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
   llvm::Value* round_to(Element element, llvm::Value* value);
 
-  /// Gives the type in registers; the next one, in memory.
+  /// Returns the type in registers; the next one, in memory.
   llvm::Type* register_type(Element element);
   llvm::Type* memory_type(Element element);
   llvm::Value* from_memory(Element element, llvm::Value* bits);
   llvm::Value* to_memory(Element element, llvm::Value* value);
-  /// Gives a scalar constant in register form.
+  /// Returns a scalar constant in register form.
   llvm::Value* constant(ir::Constant value);
 
  private:

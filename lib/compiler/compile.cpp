@@ -167,7 +167,7 @@ Budget check_budget(ir::Function const& kernel, CompileOptions const& options, b
   return budget;
 }
 
-/// Refuses a module that the passes have not prepared for the target. Gives what it takes of a GPU.
+/// Refuses a module that the passes have not prepared for the target. Returns what it takes of a GPU.
 Budget check_lowered(ir::Module const& lowered, CompileOptions const& options, bool warns) {
   if (options.target != Target::cuda) return {};
   check_properties(lowered);

@@ -53,7 +53,7 @@ class Chain {
     return true;
   }
 
-  /// Counts what whole tiles take between the ends of the chain, over what the ends themselves take. Gives the ops at
+  /// Counts what whole tiles take between the ends of the chain, over what the ends themselves take. Returns the ops at
   /// its start behind which less is alive, and which are done with whole tiles.
   std::size_t count() {
     std::unordered_map<Value const*, std::size_t> last;  // op that uses a value last; their count: used behind
@@ -99,7 +99,7 @@ class Chain {
     Op const* const op = value.defining_op();
     return op != nullptr && makes_elements(*op) ? 0 : cost_(value);
   }
-  /// Gives the number of the op that uses a value last; `end`: it is alive behind the chain.
+  /// Returns the number of the op that uses a value last; `end`: it is alive behind the chain.
   std::size_t last_use(Value const& value, std::size_t end) const {
     Op const* const made = value.defining_op();
     bool const of_block = made != nullptr ? made->parent() == chain_.ops.front()->parent()

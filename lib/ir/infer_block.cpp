@@ -57,7 +57,7 @@ void threads_at_barrier(Rule& rule, std::int64_t threads) {
                fmt::format("threads is {} but whole warps meet: a multiple of 32, 32 to 1024", threads));
 }
 
-/// Gives the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
+/// Returns the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
 /// digits without the outermost ones, which move along those axes. Null when they are not the outermost.
 layout::Layout const* without_leading(layout::Layout const& layout, int drop) {
   layout::LayoutInput const& offset = layout.input(layout::Dim::offset);

@@ -46,8 +46,8 @@ struct Rule {
     }
     return condition && !failed;
   }
-  /// Gives the position of the operand; for the last name of a variadic op, of its first operand. A name must be one of
-  /// the op's.
+  /// Returns the position of the operand; for the last name of a variadic op, of its first operand. A name must be one
+  /// of the op's.
   [[nodiscard]] int position(OperandOf place) const {
     return place.name.empty() ? place.position : info.position(place.name);
   }

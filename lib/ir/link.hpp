@@ -17,8 +17,8 @@ Function& add_copy(Module& module, Function const& function);
 /// Compares functions; their names, the names of their values and locations may differ.
 bool equal_but_name(Function const& a, Function const& b);
 
-/// Gives every declaration of the module the body that `library` has for it, with the functions that it calls. With an
-/// error the module is unchanged. Errors:
+/// Returns every declaration of the module the body that `library` has for it, with the functions that it calls. With
+/// an error the module is unchanged. Errors:
 /// - a declaration that the library does not define,
 /// - a declaration with another signature there,
 /// - a needed function that differs from the module's.

@@ -133,7 +133,7 @@ class DebugExecutor final : public trace::Eager {
     for (auto at = done > 0 ? ++before : body.begin(); at != body.end(); ++at) stepper().execute(*at);
   }
 
-  /// Gives the stepper, which begins when the parameters are known: with the first op, or the first number that the
+  /// Returns the stepper, which begins when the parameters are known: with the first op, or the first number that the
   /// lambda asks for.
   sim::Stepper& stepper() {
     if (stepper_) return *stepper_;

@@ -12,7 +12,7 @@
 
 namespace tegula::jit {
 
-/// Gives what TEGULA_PROFILE asks for: no records if it is not set.
+/// Returns what TEGULA_PROFILE asks for: no records if it is not set.
 ProfileOptions profile_of_environment();
 
 /// Runs a launch with an empty buffer and gives its records. Of several threads that profile, one runs at a time.

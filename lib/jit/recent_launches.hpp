@@ -25,7 +25,7 @@ class RecentLaunches {
     std::span<Argument const> arguments;
   };
 
-  /// Gives the launch, if it is kept and no buffer was freed; else null.
+  /// Returns the launch, if it is kept and no buffer was freed; else null.
   std::shared_ptr<runtime::PreparedLaunch const> find(Key const& key) const {
     std::shared_lock lock(mutex_);
     for (Kept const& kept : kept_)

@@ -20,7 +20,7 @@ enum class GridFrom : std::uint8_t { kernel, launch };
 struct Traced {
   explicit Traced(trace::TracedKernel kernel);
 
-  /// Gives this kernel's source lines for the requirements of code that was compiled for an equal kernel.
+  /// Returns this kernel's source lines for the requirements of code that was compiled for an equal kernel.
   [[nodiscard]] std::shared_ptr<std::vector<location> const> require_sites(LaunchProgram const& compiled) const;
 
   trace::TracedKernel kernel;
@@ -44,7 +44,7 @@ trace::TracedKernel call_lambda(KernelRef const& kernel);
 trace::TracedKernel record(KernelRef const& kernel);
 /// Does the same for the first trace of a kernel, which is counted.
 std::shared_ptr<Traced const> trace_of(KernelRef const& kernel);
-/// Gives the same kernel with the grid that a launch states.
+/// Returns the same kernel with the grid that a launch states.
 std::shared_ptr<Traced const> variant_of(Traced const& traced);
 
 /// Counts the calls of trace_of since the process began.

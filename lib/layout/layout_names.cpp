@@ -107,7 +107,7 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
   return unknown(text, false, error);
 }
 
-/// Gives an extent that every fragment of these warps takes along either axis; more of them would only add registers.
+/// Returns an extent that every fragment of these warps takes along either axis; more of them would only add registers.
 std::int64_t min_extent(Call const& fragment) {
   std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
   for (std::string_view argument : fragment.arguments)
@@ -159,7 +159,7 @@ std::string text_of_shared(Layout const& layout, Element element) {
   return fmt::format("{}({})", form->transposed ? "swizzled_t" : "swizzled", form->swizzle_bytes);
 }
 
-/// Gives the arguments of a fragment's name; the usual grid needs none.
+/// Returns the arguments of a fragment's name; the usual grid needs none.
 std::string arguments_of(WarpGrid grid) {
   if (grid == WarpGrid{4, 1}) return {};
   std::string text = fmt::format("({}", grid.rows);

@@ -21,7 +21,7 @@ void write_as(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof value);
 }
 
-/// Gives the bits of a value that a narrow float has: infinities of e5m2 stay, to which no cast leads.
+/// Returns the bits of a value that a narrow float has: infinities of e5m2 stay, to which no cast leads.
 inline std::uint16_t bits_of_narrow(Element element, double value) {
   std::uint16_t const bits = math::narrow_bits(element, value);
   return element == Element::e5m2 && std::isinf(value) ? static_cast<std::uint16_t>(bits + 1) : bits;

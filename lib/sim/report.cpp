@@ -50,7 +50,7 @@ Argument const& argument(Arguments const& arguments, std::int32_t number, bool t
   return arguments[static_cast<std::size_t>(number)];
 }
 
-/// Gives the value of a step without operands.
+/// Returns the value of a step without operands.
 std::int64_t leaf(LaunchInstruction const& step, Arguments const& arguments) {
   if (step.op == LaunchOp::extent) return argument(arguments, step.a, true).tensor.extents[step.b];
   if (step.op == LaunchOp::scalar) return ir::to_int(argument(arguments, step.a, false).scalar);

@@ -74,7 +74,7 @@ class RowsOfMap {
     }
     return {};
   }
-  /// Gives what the bits of a lane's number add to the place of its row; the bits of the matrix are not known yet.
+  /// Returns what the bits of a lane's number add to the place of its row; the bits of the matrix are not known yet.
   [[nodiscard]] std::array<Part, 5> lane_bits() const {
     auto const of_lane = [&](int lane) { return map_.of(layout::Dim::lane, lane); };
     if (transposed_) return {next_row(), of_lane(1), of_lane(2), Part{}, Part{}};
@@ -82,7 +82,7 @@ class RowsOfMap {
   }
 
  private:
-  /// Gives the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
+  /// Returns the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
   [[nodiscard]] std::int64_t within(Part part) const {
     return part.high % row_ == 0 ? part.low % row_ * element_bytes_ : -1;
   }

@@ -22,14 +22,14 @@ std::string place_text(Extents const& where) {
   return text + ")";
 }
 
-/// Gives the tile's coordinates of a view's element, from an origin that may lack leading axes.
+/// Returns the tile's coordinates of a view's element, from an origin that may lack leading axes.
 Extents place(Extents const& origin, int rank) {
   Extents result = origin;
   while (result.size() < rank) result.insert(0, 0);
   return result;
 }
 
-/// Gives a finding unless the box that begins at `origin` stays inside the tile.
+/// Returns a finding unless the box that begins at `origin` stays inside the tile.
 Finding leaves_tile(Extents const& origin, Extents const& view, layout::Layout const& memory) {
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - view.size());
@@ -97,14 +97,14 @@ std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int e
 
 namespace {
 
-/// Gives the view's axis for one of a box, as `axes` says, else the last ones in order; -1: none.
+/// Returns the view's axis for one of a box, as `axes` says, else the last ones in order; -1: none.
 std::int64_t axis_of_view(int of_box, Extents const& box, Extents const& view, Extents const& axes) {
   std::int64_t axis = of_box + view.size() - box.size();
   if (!axes.empty()) axis = of_box < axes.size() ? axes[of_box] : -1;
   return axis >= 0 && axis < view.size() ? axis : -1;
 }
 
-/// Gives where the n-th part of a view begins, in row-major order of parts of these extents.
+/// Returns where the n-th part of a view begins, in row-major order of parts of these extents.
 Extents origin_of_part(std::int64_t n, Extents const& view, Extents const& part) {
   Extents origin = view;
   for (int a = view.size() - 1; a >= 0; --a) {

@@ -63,7 +63,7 @@ ir::Module read_module(std::string const& text, std::string const& file) {
   throw UserError(message);
 }
 
-/// Gives the grid of threads and registers (or shared offsets) behind a type with a layout.
+/// Returns the grid of threads and registers (or shared offsets) behind a type with a layout.
 std::string picture(std::string const& type) {
   auto const parsed = ir::parse("tegula-ir 1\nfunction @f(%x: " + type + ") {\n  return\n}\n");
   support::throw_user_error(parsed.diagnostics, "--picture " + type);

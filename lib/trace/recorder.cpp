@@ -90,7 +90,7 @@ Fitted fit(Literal value, Element element) {
   return {result, ""};
 }
 
-// Gives the attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
+// Returns the attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
 std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   std::vector<std::byte> result;
   auto const append = [&](auto const& value) {
@@ -482,7 +482,7 @@ void Recorder::change_box_op(ir::OpKind kind, void const* attributes, Handle ten
   change_op(kind, attributes, tensor, {tile}, {indices.data(), static_cast<int>(indices.size())}, where);
 }
 
-/// Gives the element offset of a box along an axis of its tile; axes before those have elements of their own.
+/// Returns the element offset of a box along an axis of its tile; axes before those have elements of their own.
 Id Recorder::box_offset(Coordinate const& coordinate, int axis, ir::Type const& tile, location where) {
   return first_element(coordinate, axis < 0 ? 1 : tile.shape()[axis], where);
 }

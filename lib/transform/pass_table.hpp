@@ -45,9 +45,9 @@ struct PassInfo {
   Afters after = {};                   ///< passes of the same pipeline that come before it
   std::string_view last = {};          ///< the reason that no pass may run behind it; empty: some may
 
-  /// Gives all that has to hold before it.
+  /// Returns all that has to hold before it.
   [[nodiscard]] constexpr PropertySet all_needs() const { return properties_of(works_on.from) | needs; }
-  /// Gives all that it makes true.
+  /// Returns all that it makes true.
   [[nodiscard]] constexpr PropertySet all_leaves() const {
     return leads_to ? leaves | (properties_of(*leads_to) - all_needs()) : leaves;
   }

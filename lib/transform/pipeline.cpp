@@ -189,7 +189,7 @@ std::string passes_that_leave(Property property) {
   return names.empty() ? "" : "; " + support::joined(names, " or ") + " must come before it";
 }
 
-/// Gives the highest level whose properties all hold.
+/// Returns the highest level whose properties all hold.
 Level level_without(PropertySet lacks) {
   Level level = Level::placed;
   while (properties_of(level).meets(lacks)) level = static_cast<Level>(static_cast<int>(level) - 1);

@@ -35,7 +35,7 @@ void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions 
 void run_pipeline(ir::Module& module, Pipeline pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
 
-/// Gives the text of a replay file: IR with a comment that holds pipeline and options.
+/// Returns the text of a replay file: IR with a comment that holds pipeline and options.
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options);
 
 struct Replay {

@@ -29,7 +29,7 @@ void check_text(std::string const& ptx, std::string const& checks) {
   CHECK(result.ok);
 }
 
-/// Gives ptxas's complaints; none if there is no ptxas.
+/// Returns ptxas's complaints; none if there is no ptxas.
 std::string complaints(std::string const& ptx) {
   std::string const ptxas = test::find_ptxas();
   if (ptxas.empty()) {

@@ -85,10 +85,10 @@ PipelineCase shrink(PipelineCase const& one, Judgement const& found, JudgeOption
 PipelineCase shrink(PipelineCase const& one, std::function<bool(PipelineCase const&)> const& wrong,
                     int judgements = 3000);
 
-/// Gives the kind of an error: its text up to the first name or number.
+/// Returns the kind of an error: its text up to the first name or number.
 std::string_view kind_of(std::string_view reason);
 
-/// Gives the elements that a warp computes in a step on average, copies and all, and the cost of the step itself in
+/// Returns the elements that a warp computes in a step on average, copies and all, and the cost of the step itself in
 /// elements.
 double elements_of_step(ir::Module const& module);
 

@@ -275,8 +275,8 @@ class TileKernelGenerator : TileProducts {
     function_work_ = work_;
   }
 
-  /// Gives an element of a tile of whole numbers, at a constant place or one that follows from the block; empty: there
-  /// is none.
+  /// Returns an element of a tile of whole numbers, at a constant place or one that follows from the block; empty:
+  /// there is none.
   std::string item(Scope const& scope) {
     Tile const a = any(scope);
     if (a.error != 0 || a.wild()) return "";

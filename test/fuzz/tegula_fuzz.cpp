@@ -92,7 +92,7 @@ struct Record {
   [[nodiscard]] std::string name() const {
     return fmt::format("{}-{}{}", generator->name, seed, trips < 0 ? "" : fmt::format("-trips-{}", trips));
   }
-  /// Gives a key that is equal for judgements that are likely to be one fault.
+  /// Returns a key that is equal for judgements that are likely to be one fault.
   [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.reason.substr(0, 60)); }
 };
 
@@ -172,7 +172,7 @@ class Run {
     result.seconds_per_job = arguments_.seconds_per_kernel == 0 ? 1e18 : arguments_.seconds_per_kernel;
     return result;
   }
-  /// Gives generators in turn. One alone gets single seeds, several get as many as take about the same time.
+  /// Returns generators in turn. One alone gets single seeds, several get as many as take about the same time.
   [[nodiscard]] Job job_of(std::uint64_t job) const {
     std::uint64_t const turn = job / generators_.size();
     Generator const* const generator = generators_[job % generators_.size()];

@@ -8,7 +8,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Gives the UserError of a call.
+/// Returns the UserError of a call.
 template <class Call>
 UserError error_of(Call&& call) {
   try {

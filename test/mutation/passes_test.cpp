@@ -52,7 +52,7 @@ TargetArguments growing(TargetArguments head) {
     keys.set_number(i, keys.number(i) * (1 + 30 * static_cast<double>(i) / static_cast<double>(count)));
   return head;
 }
-/// Gives heads with keys for all loops, for the masked one alone, or without keys. Without keys nothing comes through
+/// Returns heads with keys for all loops, for the masked one alone, or without keys. Without keys nothing comes through
 /// the rings that would keep stores behind the previous grid.
 std::vector<TargetArguments> heads(std::int64_t width) {
   return {growing(one_head(300, 600, width)), one_head(300, 600, width), one_head(300, 200, width),

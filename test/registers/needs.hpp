@@ -28,7 +28,7 @@ struct Need {
 std::vector<Need> read_needs(std::string const& file);
 std::string to_json_line(Need const& need);
 
-/// Gives the file of the table in the source tree.
+/// Returns the file of the table in the source tree.
 std::string needs_file();
 
 }  // namespace tegula::registers

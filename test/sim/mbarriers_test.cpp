@@ -78,7 +78,7 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
 }
 )";
 
-/// Gives `reuse` with one piece of its text replaced.
+/// Returns `reuse` with one piece of its text replaced.
 std::string with(std::string const& from, std::string const& to) {
   std::string text = reuse;
   std::size_t const at = text.find(from);

@@ -30,7 +30,7 @@ struct Row {
   bool dependent = false;                ///< the grid before may still run
 };
 
-/// Gives `text` with every `from` replaced, which must occur.
+/// Returns `text` with every `from` replaced, which must occur.
 std::string with(std::string text, std::string const& from, std::string const& to) {
   REQUIRE(text.find(from) != std::string::npos);
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

@@ -6,7 +6,7 @@
 
 namespace tegula::call {
 
-/// Gives a * b. Throws UserError for more blocks than 64 bits hold.
+/// Returns a * b. Throws UserError for more blocks than 64 bits hold.
 std::int64_t multiply_blocks(std::int64_t a, std::int64_t b);
 
 template <class X>

@@ -74,7 +74,7 @@ using held_of = typename HeldOf<bare<X>>::type;
 template <class X>
 concept NoGroup = std::is_class_v<X> && !Carryable<X> && !is_carry<X> &&
                   (std::is_aggregate_v<X> || is_tuple<X> || StatesMembers<X>)&&(BoundMembers<X>::value > 0);
-/// Gives its first member that is not carried, or itself if its members are not known.
+/// Returns its first member that is not carried, or itself if its members are not known.
 template <class X>
 constexpr auto first_not_carried() {
   if constexpr (has_listed_members<X>)
@@ -317,7 +317,7 @@ constexpr auto carry(X&&... values) {
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
 
-/// Gives the numbers lower, lower + step, ... below upper, for a loop. The step is positive. The launch checks a step
+/// Returns the numbers lower, lower + step, ... below upper, for a loop. The step is positive. The launch checks a step
 /// that its arguments decide, like a `require`. Three kinds of loops do not run where their step is 0 or less, and the
 /// simulator reports it:
 /// - a loop in a branch,

@@ -74,7 +74,7 @@ constexpr auto zeros(Shape<extents...>, location where = location::current()) {
   return detail::full_of<T, Shape<extents...>>(zero(0), where);
 }
 
-/// Gives each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. Its element is
+/// Returns each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. Its element is
 /// i64, as of indices; `iota<int>` where 32 bits suffice.
 template <class T = std::int64_t, std::int64_t... extents, int along>
 constexpr auto iota(Shape<extents...>, Axis<along>, location where = location::current()) {

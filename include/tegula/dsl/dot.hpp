@@ -187,7 +187,7 @@ constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B>(a, b, where);
 }
-/// Gives accumulator + a * b.
+/// Returns accumulator + a * b.
 template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
 constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();

@@ -85,7 +85,7 @@ class Function {
   }
 
  private:
-  // Gives an argument as the body sees it, or a result as the caller does: recipes become tiles.
+  // Returns an argument as the body sees it, or a result as the caller does: recipes become tiles.
   template <class X>
   static constexpr auto bind(X&& x) {
     if constexpr (detail::RecipeLike<X>)

@@ -118,8 +118,8 @@ struct SliceOf<P> {
 
 }  // namespace detail
 
-/// Gives the elements begin .. end - 1 along an axis as a tensor: `slice(x, axis<0>, first, last)`. Both are numbers of
-/// elements, known only when the kernel runs, for instance loaded from another tensor. Loads and stores count from
+/// Returns the elements begin .. end - 1 along an axis as a tensor: `slice(x, axis<0>, first, last)`. Both are numbers
+/// of elements, known only when the kernel runs, for instance loaded from another tensor. Loads and stores count from
 /// `begin` on, and elements beyond lie outside of the slice. Numbers beyond the tensor are clipped to it. A slice of a
 /// slice cuts another axis, or the same one again.
 ///

@@ -25,7 +25,7 @@ inline constexpr bool holds_bytes =
 template <class A>
 inline constexpr bool holds_integers = is_integer(element_v<element_t<A>>);
 
-/// Gives the bits shift .. shift + 3 of each byte, with their sign or without.
+/// Returns the bits shift .. shift + 3 of each byte, with their sign or without.
 template <Packed4 P, class T, class S>
 auto four_bits(tile<T, S> const& bytes, int shift, location where) {
   using U = typename P::unpacked;

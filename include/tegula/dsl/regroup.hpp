@@ -109,7 +109,7 @@ constexpr auto sliced(std::remove_reference_t<A>& a, Extents const& at, location
   return Unary<element_t<A>, S, ir::ExtractOp, stored_t<A>>(ir::make_op<ir::ExtractOp>(at), stored(a), where);
 }
 
-/// Gives one of the two parts along an axis of extent 2, without that axis.
+/// Returns one of the two parts along an axis of extent 2, without that axis.
 template <int axis, int side, class Tile>
 auto one_of_two(Tile const& whole, location where) {
   using Part = OneOfTwo<shape_t<Tile>, axis, side>;
@@ -131,7 +131,7 @@ constexpr auto two_invalid() {
 
 }  // namespace detail
 
-/// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
+/// Returns the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
 /// stay in their registers, unless an odd factor moves past a power of two. Then, as from 48 x 4 to 16 x 12, they go
 /// through shared memory.
 template <detail::TileLike A, std::int64_t... extents>
@@ -147,7 +147,7 @@ constexpr auto reshape(A&& a, Shape<extents...>, location where = location::curr
     return detail::reshaped<S, A>(a, where);
 }
 
-/// Gives the box of that shape at a place of the tile: `slice(x, shape<64, 32>, offset<0, 32>)`.
+/// Returns the box of that shape at a place of the tile: `slice(x, shape<64, 32>, offset<0, 32>)`.
 template <detail::TileLike A, std::int64_t... extents, std::int64_t... at>
 constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = location::current()) {
   using S = Shape<extents...>;
@@ -164,7 +164,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
     return detail::sliced<S, A>(a, Offset<at...>::list, where);
 }
 
-/// Gives the elements in the opposite order along an axis: `flip(x, axis<1>)`.
+/// Returns the elements in the opposite order along an axis: `flip(x, axis<1>)`.
 template <detail::TileLike A, int along>
 constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
   using S = detail::shape_t<A>;
@@ -278,7 +278,7 @@ constexpr auto interleave(A&& a, B&& b, location where = location::current()) {
   return interleave(static_cast<A&&>(a), static_cast<B&&>(b), Axis<-1>(), where);
 }
 
-/// Gives the elements at even and those at odd places along an axis, the last one unless another is named.
+/// Returns the elements at even and those at odd places along an axis, the last one unless another is named.
 /// `auto [even, odd] = deinterleave(x)` of 8 x 64 gives two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto deinterleave(A&& a, Axis<along>, location where = location::current()) {

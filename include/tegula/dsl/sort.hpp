@@ -9,7 +9,7 @@ namespace detail {
 
 struct Descending {};
 
-/// Gives the integer whose order sorts an element.
+/// Returns the integer whose order sorts an element.
 constexpr Element key_of(Element element) { return bytes(element) == 8 ? Element::i64 : Element::i32; }
 constexpr std::int64_t highest_key(Element key) { return key == Element::i64 ? INT64_MAX : INT32_MAX; }
 
@@ -233,7 +233,7 @@ auto sort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
   }
 }
 
-/// Gives the places along an axis, as i32, from which sort would take its elements; equal ones stay in their order.
+/// Returns the places along an axis, as i32, from which sort would take its elements; equal ones stay in their order.
 template <detail::TileLike X, int along, detail::SortOption Way = detail::Ascending>
 auto argsort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
   using Check = detail::Sorting<X, along>;

@@ -94,8 +94,8 @@ class Variants {
 
   [[nodiscard]] char const* name() const { return name_; }
 
-  /// Gives the same kernels with a table of measured choices. Of several tables, that of the device decides. The table
-  /// must live as long as the result.
+  /// Returns the same kernels with a table of measured choices. Of several tables, that of the device decides. The
+  /// table must live as long as the result.
   [[nodiscard]] Variants tuned(TunedTable const& table) const {
     Variants result = *this;
     for (TunedTable const*& place : result.tables_)

@@ -188,7 +188,7 @@ constexpr To float_to_int(From x) {
   return static_cast<To>(x);
 }
 
-/// Gives the value of a narrow float's bits.
+/// Returns the value of a narrow float's bits.
 constexpr float narrow_value(Element element, std::uint16_t bits) {
   Bits<std::int32_t> const lane{bits};
   switch (element) {
@@ -203,7 +203,7 @@ constexpr float narrow_value(Element element, std::uint16_t bits) {
   }
 }
 
-/// Gives a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
+/// Returns a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
 constexpr float to_f32_odd(float x) { return x; }
 constexpr float to_f32_odd(double x) { return f64_to_f32_odd(Real<double>{x}).value; }
 constexpr float to_f32_odd(std::int64_t x) {
@@ -216,7 +216,7 @@ constexpr float to_f32_odd(std::uint64_t x) {
   return to_f32_odd(static_cast<std::int64_t>(x >> top | (x & top))) * (top == 0 ? 1.0F : 2.0F);
 }
 
-/// Gives the bits of the narrow float nearest to a number, rounded once.
+/// Returns the bits of the narrow float nearest to a number, rounded once.
 template <class T>
 constexpr std::uint16_t narrow_bits(Element element, T number) {
   Real<float> const x{to_f32_odd(number)};

@@ -83,11 +83,11 @@ class Recorder {
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder();
 
-  /// Gives the recorder of the kernel that is being traced; UserError that names `word` when there is none.
+  /// Returns the recorder of the kernel that is being traced; UserError that names `word` when there is none.
   static Recorder& current(char const* word, location where);
-  /// Gives the same, or null when no kernel is being traced.
+  /// Returns the same, or null when no kernel is being traced.
   static Recorder* active() noexcept;
-  /// Gives the region in which a variable made now lives; -1 outside of a trace.
+  /// Returns the region in which a variable made now lives; -1 outside of a trace.
   static std::int32_t home() noexcept;
 
   // Record parameters, in order.
@@ -100,9 +100,9 @@ class Recorder {
 
   // Use values.
   [[nodiscard]] Handle handle(Id value) const;
-  /// Gives the value, checked to belong to this trace and to a region that is open.
+  /// Returns the value, checked to belong to this trace and to a region that is open.
   Id use(Handle value, location where);
-  /// Gives the type of a value of this trace.
+  /// Returns the type of a value of this trace.
   [[nodiscard]] ir::Type type(Id value) const;
   /// Checks that a tile variable made in region `home` may be assigned; an error when the trace is in a deeper region.
   void check_assign(std::uint32_t trace, std::int32_t home, location where);
@@ -118,14 +118,14 @@ class Recorder {
   }
   /// Records the literal as a scalar or, in every element, a tile; UserError when it does not fit the element.
   Id constant(Literal value, ir::Type const& type, location where);
-  /// Gives the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
+  /// Returns the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
   Id adapt(Id value, ir::Type const& wanted, location where);
   Id extent(Id tensor, int axis, location where);
-  /// Gives the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
+  /// Returns the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
   Id slice(Id tensor, int axis, Id begin, Id end, location where);
   Id index_value(Coordinate const& coordinate, location where);
-  /// Gives the element at which the tile of a coordinate begins, along an axis on which tiles have `extent` elements. A
-  /// tile far outside of every tensor begins far outside, where the product of its number and `extent` would wrap.
+  /// Returns the element at which the tile of a coordinate begins, along an axis on which tiles have `extent` elements.
+  /// A tile far outside of every tensor begins far outside, where the product of its number and `extent` would wrap.
   Id first_element(Coordinate const& coordinate, std::int64_t extent, location where);
 
   // Access memory.

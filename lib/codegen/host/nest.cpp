@@ -65,7 +65,7 @@ void Nest::scan(ir::Value const& value, Map const& map) {
     if (op.operand(i)->type().is_tile()) scan(*op.operand(i), operand_index(op, i, map, -1));
 }
 
-/// Gives the nest's axis for each axis of its shape; axes of extent 1 have index 0.
+/// Returns the nest's axis for each axis of its shape; axes of extent 1 have index 0.
 Nest::Map Nest::whole_map() const {
   Map whole;
   for (int axis = 0; axis < shape_.size(); ++axis) whole.push_back(shape_[axis] == 1 ? -1 : axis);
@@ -102,7 +102,7 @@ int Nest::vector_axis() const {
   return best;
 }
 
-/// Gives the vectors of one iteration, fewer for values of a higher cost.
+/// Returns the vectors of one iteration, fewer for values of a higher cost.
 int Nest::unrolling(int cost) const {
   std::int64_t const extent = shape_[axis_];
   int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;

@@ -23,7 +23,7 @@ namespace tegula::codegen {
 
 namespace {
 
-/// Gives the value, or throws UserError naming the kernel.
+/// Returns the value, or throws UserError naming the kernel.
 template <class T>
 T checked(llvm::Expected<T> value, CompiledKernel const& kernel, char const* step) {
   if (value) return std::move(*value);

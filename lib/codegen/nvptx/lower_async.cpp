@@ -28,7 +28,7 @@ struct Boxes {
   std::vector<layout::ByteOffset> offsets;  ///< from the view's start
 };
 
-/// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
+/// Returns the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const map_op = ir::tensor_map_of(map);
   if (map_op == nullptr) refuse(op, ir::to_string(map) + " is made by neither tensor_map nor device_tensor_map");
@@ -62,7 +62,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   return result;
 }
 
-/// Gives the coordinates of one box as PTX takes them: i32, the innermost axis first.
+/// Returns the coordinates of one box as PTX takes them: i32, the innermost axis first.
 Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead, Extents const& origin) {
   Registers result;
   for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
@@ -231,7 +231,7 @@ class RowStarts {
     llvm::Value* inside = nullptr;
     llvm::Value* element = nullptr;  ///< i64
   };
-  /// Gives the start of the row of a chunk. `anew`: its address is not kept from one iteration of a loop to the next.
+  /// Returns the start of the row of a chunk. `anew`: its address is not kept from one iteration of a loop to the next.
   Start of(std::size_t chunk, bool anew) {
     llvm::IRBuilder<>& b = e_.b;
     Start start{nullptr, e_.i64(0)};

@@ -81,7 +81,7 @@ Registers where_true(Emitter& e, llvm::Value* condition, Registers const& otherw
   return either(e, condition, body, [&] { return otherwise; });
 }
 
-/// Gives the type that PTX names for the native atomic that combines elements so; empty: there is none.
+/// Returns the type that PTX names for the native atomic that combines elements so; empty: there is none.
 std::string native_type(ir::AtomicCombine combine, Element element) {
   std::string const width = std::to_string(bits(element));
   switch (combine) {
@@ -185,7 +185,7 @@ Registers add_vector(Emitter& e, ir::AtomicUpdateOp const& how, Element element,
   return result;
 }
 
-/// Gives the elements of one access that the op and the layout allow.
+/// Returns the elements of one access that the op and the layout allow.
 int access_width(std::int64_t vector, ir::Type const& tile) {
   if (vector < 2 || tile.rank() == 0) return 1;
   return static_cast<int>(std::min<std::int64_t>(vector, tile.layout()->contiguous(tile.rank() - 1)));

@@ -28,7 +28,7 @@ ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
-/// Gives the words of an operand as the instructions take them: i32, or f64.
+/// Returns the words of an operand as the instructions take them: i32, or f64.
 Registers operand_words(Emitter& e, Element element, Registers const& registers) {
   Registers words = pack_words(e, element, registers);
   if (element == Element::f64) return words;
@@ -36,9 +36,9 @@ Registers operand_words(Emitter& e, Element element, Registers const& registers)
   return words;
 }
 
-/// Gives the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper half
-/// of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot know:
-/// the upper half of the number of multiprocessors.
+/// Returns the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper
+/// half of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot
+/// know: the upper half of the number of multiprocessors.
 Registers mma_words(Emitter& e, ir::Value const& operand) {
   Element const element = operand.type().element();
   Registers words = operand_words(e, element, e.get(operand));
@@ -71,7 +71,7 @@ target::WgmmaColumns columns_operand(ir::Op const& op, Emitter const& e, ir::Typ
                                         view.shape()[1], max_columns));
 }
 
-/// Gives the address of the columns of the right operand that this warpgroup multiplies.
+/// Returns the address of the columns of the right operand that this warpgroup multiplies.
 llvm::Value* columns_address(ir::Op const& op, Emitter& e, target::WgmmaColumns const& columns, layout::WarpGrid grid) {
   llvm::Value* const address = e.scalar(*op.rhs());
   if (grid.columns == 1) return address;

@@ -24,7 +24,7 @@ using Header = ProfileRowHeader;
 
 llvm::Value* cta_number(Emitter& e) { return e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
 
-/// Gives i1: this warp records.
+/// Returns i1: this warp records.
 llvm::Value* selected(ir::ProfileBeginOp const& attributes, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* result = b.getTrue();
@@ -65,7 +65,7 @@ bool elected_entries(ir::Block& block, bool elected = false) {
   return false;
 }
 
-/// Gives the group of rows of this multiprocessor.
+/// Returns the group of rows of this multiprocessor.
 llvm::Value* row_group(Emitter& e, Log const& log) {
   return e.b.CreateAnd(ptx::multiprocessor(e.b), e.i32(profile_groups(log.layout) - 1));
 }
@@ -91,8 +91,8 @@ llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* group, llvm::V
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
-/// Gives the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind them:
-/// LLVM moves arithmetic whose results are needed late behind other clocks.
+/// Returns the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind
+/// them: LLVM moves arithmetic whose results are needed late behind other clocks.
 Registers computed_before(ir::Op const& entry, Emitter& e) {
   ir::Op const* before = nullptr;
   for (ir::Op const& op : *entry.parent()) {

@@ -10,7 +10,7 @@ namespace {
 
 using Part = layout::AccessMap::Part;
 
-/// Gives the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
+/// Returns the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
 std::optional<std::vector<Part>> bits_of(layout::AccessMap const& map, layout::Dim dim) {
   std::vector<Part> bits;
   for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view mark_text = " //#";
 
-/// Gives the opcode of the first instruction; braces and declarations of registers may stand before it.
+/// Returns the opcode of the first instruction; braces and declarations of registers may stand before it.
 std::string first_opcode(std::string const& text) {
   std::size_t at = 0;
   while (text[at] == '{' || text[at] == '.') {

@@ -24,7 +24,7 @@ using machine::LaneBytes;
 
 namespace {
 
-/// Gives the bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a
+/// Returns the bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a
 /// swizzle.
 constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
   return static_cast<std::uint32_t>(layout::swizzle_alignment(swizzle_bytes(swizzle)));
@@ -41,7 +41,7 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
-/// Gives the copies that make up a view, in the order of their shared addresses; found in the op's first turn.
+/// Returns the copies that make up a view, in the order of their shared addresses; found in the op's first turn.
 std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   auto& result = warp.kept<std::vector<BoxCopy>>();
   if (!result.empty()) return result;

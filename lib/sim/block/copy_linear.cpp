@@ -24,7 +24,7 @@ struct BulkEnds {
   int tensor = -1;
 };
 
-/// Finds both ends. Gives null ends, with a report, if the bytes are not there.
+/// Finds both ends. Returns null ends, with a report, if the bytes are not there.
 BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
   BulkEnds ends;
   Extents const offsets = warp.integers(op.all("offsets"));

@@ -232,7 +232,7 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
 namespace {
 
 /// Visits this warp's elements at the indices that tiles hold: visit(element, address), address null outside. `owners`:
-/// those elements that this warp owns. Gives the bytes of the elements inside.
+/// those elements that this warp owns. Returns the bytes of the elements inside.
 template <class Visit>
 std::vector<LaneBytes> each_indexed(WarpProgram& warp, Op const& op, Fragment const& fragment, bool owners,
                                     Visit const& visit) {

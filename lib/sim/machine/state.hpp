@@ -281,7 +281,7 @@ struct State {
 
   // time.cpp
   static Time clocks_for(double bytes, double per_clock);
-  /// Gives the time when a warp that can go on goes on.
+  /// Returns the time when a warp that can go on goes on.
   [[nodiscard]] Time ready_time(WarpState const&) const;
   [[nodiscard]] Time groups_time(WarpState const&, Blocked const&) const;
   /// Sets the times of an operation that begins now. `product`: clocks of the tensor core.

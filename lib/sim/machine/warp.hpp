@@ -88,9 +88,9 @@ class Warp {
 
   // --- virtual time: moves no other agent, and is not a point of the schedule
   // -------------------------------------------
-  /// Gives the target's costs; null if this run has none.
+  /// Returns the target's costs; null if this run has none.
   [[nodiscard]] CostModel const* costs() const;
-  /// Gives this warp's clock, in clocks of the multiprocessor.
+  /// Returns this warp's clock, in clocks of the multiprocessor.
   [[nodiscard]] Time now() const;
   void wait_until_time(Time);
   void spend(Time clocks);

@@ -11,7 +11,7 @@
 
 namespace tegula::transform {
 
-/// Gives the type that a fetched tile has as an operand.
+/// Returns the type that a fetched tile has as an operand.
 ir::Type view_type(FetchedOperand const& source);
 
 /// Tells whether parts of so many elements of K of an operand can be read from where it lies in shared memory.

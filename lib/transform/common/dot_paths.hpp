@@ -18,7 +18,7 @@ struct Factor {
   bool turned = false;
   [[nodiscard]] Extents shape() const;
   [[nodiscard]] Element element() const { return tile->type().element(); }
-  /// Gives the copied tile that it is; null: none.
+  /// Returns the copied tile that it is; null: none.
   [[nodiscard]] FetchedOperand fetched() const;
   /// Tells whether it is computed as the transpose of another tile.
   [[nodiscard]] bool is_transpose() const;
@@ -47,7 +47,7 @@ struct StoredOperands {
   layout::Layout const* right = nullptr;
   layout::Layout const* left = nullptr;
 };
-/// Gives the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
+/// Returns the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
 /// is the left one.
 StoredOperands stored_operands(ProductForm product);
 
@@ -74,7 +74,7 @@ struct DotGrid {
 /// operands directly, and of these the ones whose parts are nearer to squares. `direct` is not asked of the others.
 std::vector<DotGrid> mma_grids(ProductForm product, int warps);
 
-/// Gives the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
+/// Returns the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
 /// thread's registers and can be read in parts from where they were copied.
 std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid);
 

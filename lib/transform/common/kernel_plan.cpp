@@ -245,7 +245,7 @@ class Search {
     return count;
   }
 
-  /// Gives the plan of the options.
+  /// Returns the plan of the options.
   [[nodiscard]] KernelPlan given() const {
     KernelPlan plan = planned(asked_->warps);
     for (std::size_t i = 0; i < dots_.size(); ++i) {
@@ -383,7 +383,7 @@ class Search {
     for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
   }
 
-  /// Gives the arrangements of so many warps by mma, asked once.
+  /// Returns the arrangements of so many warps by mma, asked once.
   [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const {
     auto const [at, first] = grids_.try_emplace({i, warps});
     if (first) at->second = mma_grids(forms_[i], warps);
@@ -562,8 +562,8 @@ class Search {
     return result;
   }
 
-  /// Gives the registers of a thread for each value, where each thread holds an equal part of every tile. Operands that
-  /// were copied are read a few at a time, if only products take them.
+  /// Returns the registers of a thread for each value, where each thread holds an equal part of every tile. Operands
+  /// that were copied are read a few at a time, if only products take them.
   [[nodiscard]] std::function<int(Value const&)> cost_in(KernelPlan const& plan) const {
     std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes;
     // Parts of operands that a thread holds, for each product that takes them; a tile that was computed besides lies as
@@ -620,7 +620,7 @@ class Search {
   mutable std::map<std::pair<std::size_t, int>, std::vector<DotGrid>> grids_;
 };
 
-/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
+/// Returns the bits of an element that an op moves from or to global memory; 0 for other ops.
 int bits_moved(Op const& op) {
   if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !global_accesses::at_indices(op))
     return 0;

@@ -68,7 +68,7 @@ class LoopPipeline {
   /// Replaces the loop. Requires that error() is empty.
   void rewrite(Tail tail);
 
-  /// Gives the constant that one iteration adds to carried value `carry`; nothing if it adds anything else.
+  /// Returns the constant that one iteration adds to carried value `carry`; nothing if it adds anything else.
   static std::optional<std::int64_t> counts_by(ir::Loop const& loop, int carry);
 
  private:

@@ -29,19 +29,19 @@ StageLifetime stage_lifetime(ir::Op& fetch);
 
 /// Counts the stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t requested_stages(ir::Op const& loop);
-/// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
+/// Returns the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
 /// arrive.
 inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
 /// Counts the places for a tile in a stage of a ring: the tile lies in the first one. The others are padding, so that
 /// the next stage begins where a copy may write.
 std::int64_t places_of_stage(ir::Type const& tile);
-/// Gives the bytes from one stage of a tile to the next.
+/// Returns the bytes from one stage of a tile to the next.
 std::int64_t stage_bytes(ir::Type const& tile);
-/// Gives the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
+/// Returns the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
 std::int64_t bytes_beside_rings(ir::Function& function);
-/// Gives the min bytes of shared memory that all fetches need.
+/// Returns the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
-/// Gives the bytes of all fetches with one stage each: what is left where shared memory has no room for more.
+/// Returns the bytes of all fetches with one stage each: what is left where shared memory has no room for more.
 std::int64_t bytes_of_single_stages(ir::Function& function);
 
 /// Finds the op of `block` that is `op` or holds it.

@@ -27,7 +27,7 @@ class ColumnShares {
   /// Explains why the columns cannot be shared; empty: they can.
   std::string find();
 
-  /// Gives the type of a share of a sum. Needs: find.
+  /// Returns the type of a share of a sum. Needs: find.
   [[nodiscard]] ir::Type const& share_of(ir::Value const& sum) const { return cuts_.at(&sum).type; }
 
   /// Rewrites the tail: `totals` take the place of the sums, and the share of number `rank` is computed and stored.

@@ -39,8 +39,8 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
-/// Gives the differences between `scores` and the same for each row. Empty: there are none, or something else than they
-/// and the maximum sees the scores.
+/// Returns the differences between `scores` and the same for each row. Empty: there are none, or something else than
+/// they and the maximum sees the scores.
 std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;
   for (ir::Use const& use : scores.uses()) {
@@ -113,7 +113,7 @@ class Scales {
     return true;
   }
 
-  /// Gives the value that replaces a scale; the scale itself if no mask replaces it.
+  /// Returns the value that replaces a scale; the scale itself if no mask replaces it.
   [[nodiscard]] Value* in_place_of(Value* factor) const {
     auto const found = scales_.find(factor);
     return found == scales_.end() ? factor : found->second.factor;
@@ -192,7 +192,7 @@ class Maximum {
     return builder.same(ir::MulOp{}, {max, builder.value(ir::SplatOp{}, {factor_}, folded_)});
   }
 
-  /// Gives the row's maximum from each lane's own, which with a negative factor is the least element's.
+  /// Returns the row's maximum from each lane's own, which with a negative factor is the least element's.
   Value* across_lanes(ir::Builder& builder, Value* max, Value* negative) const {
     if (negative != nullptr) {
       Op& branch = builder.op(ir::IfOp{}, {negative}, {folded_});

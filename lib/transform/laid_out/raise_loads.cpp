@@ -71,8 +71,8 @@ class Move {
   std::size_t from_, to_;
 };
 
-/// Gives the first place from `next` on where a load may stand: behind stores to its own tensor. Tensors that a kernel
-/// writes overlap no other.
+/// Returns the first place from `next` on where a load may stand: behind stores to its own tensor. Tensors that a
+/// kernel writes overlap no other.
 std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
   if (can_move(*run[from])) return next;
   ir::Value const& read = ir::parameter_behind(*run[from]->in("tensor"));

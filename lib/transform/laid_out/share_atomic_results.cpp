@@ -34,7 +34,7 @@ Op& of_one_element(Op& op, int warps) {
   return builder.create(op.kind(), op.attributes(), operands, std::vector<Type>{tile});
 }
 
-/// Gives the value that all threads have after the owners have written theirs to shared memory.
+/// Returns the value that all threads have after the owners have written theirs to shared memory.
 Value* shared(Op& owners, Type const& wanted) {
   Type const& tile = owners.result()->type();
   ir::Builder outside = ir::Builder::before(owners.function()->body().front());

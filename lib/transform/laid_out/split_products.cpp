@@ -33,16 +33,16 @@ using layout::LayoutInput;
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
-/// Gives the operand that a fence of products, or a wait for them, passes on under this name; the value itself if there
-/// is none.
+/// Returns the operand that a fence of products, or a wait for them, passes on under this name; the value itself if
+/// there is none.
 template <class PassesOn>
 Value const& passed_on(Value const& value) {
   Op const* const op = value.defined_by<PassesOn>();
   return op == nullptr ? value : *op->in<PassesOn>("values", value.index());
 }
 
-/// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
-/// 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
+/// Returns the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses
+/// have 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
 Layout const* part_layout(Layout const& tile, std::int64_t slots) {
   auto const placed = [&](Extents const& vector) {
     Extents result = vector;
@@ -118,7 +118,7 @@ class Split {
  private:
   // ---- find
 
-  /// Gives the type of what one CTA hands to another.
+  /// Returns the type of what one CTA hands to another.
   [[nodiscard]] Type const& part_of(Value const& sum) const { return shares_ ? shares_->share_of(sum) : sum.type(); }
   static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
 

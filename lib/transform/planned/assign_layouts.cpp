@@ -457,7 +457,7 @@ class Assignment {
     return serves ? spread : whole;
   }
 
-  /// Gives the layout of a tile of that shape made of boxes, each thread with its part of every box.
+  /// Returns the layout of a tile of that shape made of boxes, each thread with its part of every box.
   static Layout const* repeated(Layout const* box, Extents const& shape) {
     for (int axis = 0; axis < shape.size(); ++axis) box = box->repeated(axis, shape[axis] / box->shape()[axis]);
     return box;
@@ -499,7 +499,7 @@ class Assignment {
     }
     for (Value* const operand : joined.operands()) offer(operand, first);
   }
-  /// Gives the layout of one operand's box of a joined tile; null: threads hold different parts of it.
+  /// Returns the layout of one operand's box of a joined tile; null: threads hold different parts of it.
   static Layout const* layout_of_part(ir::SourcePart const& part, Op const& joined, Layout const* whole) {
     Extents offsets;
     for (ir::AxisSource const& axis : part) offsets.push_back(-axis.offset);
@@ -546,7 +546,7 @@ class Assignment {
                        [&](Value const* value) { return reaches_shared(*value, layout); });
   }
 
-  /// Gives the layout that a result has if the op's operand has `operand`; null if it does not follow.
+  /// Returns the layout that a result has if the op's operand has `operand`; null if it does not follow.
   static Layout const* result_layout(Op const& op, Layout const* operand) {
     return op.is<ir::ReduceOp>() ? operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis))
                                  : ir::result_layout(op, operand);

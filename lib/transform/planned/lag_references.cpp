@@ -49,7 +49,7 @@ bool is_multiple(Dependence const& dependence) {
   return dependence.role == Role::weight || dependence.role == Role::multiple;
 }
 
-/// Gives the axes of a relabelled value.
+/// Returns the axes of a relabelled value.
 std::vector<int> relabelled(Op const& op, std::vector<int> const& axes) {
   ir::Source const source = ir::source(op);
   std::vector<int> result;
@@ -66,7 +66,7 @@ class Reference {
  public:
   explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()) {}
 
-  /// Gives the slack that the loop allows; 0: none.
+  /// Returns the slack that the loop allows; 0: none.
   std::int64_t slack() {
     Element const element = max_.result()->type().element();
     if ((element != Element::f32 && element != Element::f64) || !find_carried()) return 0;
@@ -172,7 +172,7 @@ class Reference {
     return Dependence{exponent.role == Role::fall ? Role::factor : Role::weight, exponent.axes, exponent.bounded};
   }
 
-  /// Gives a carried value times the factor: the product of the first two operands.
+  /// Returns a carried value times the factor: the product of the first two operands.
   std::optional<Dependence> rescaled(Op const& op) {
     for (Value const* side : {op.lhs(), op.rhs()}) {
       Dependence const* const factor = of(*side);
@@ -187,7 +187,7 @@ class Reference {
     return std::nullopt;
   }
 
-  /// Gives the sum of a carried value times the factor and a multiple of the same powers.
+  /// Returns the sum of a carried value times the factor and a multiple of the same powers.
   std::optional<Dependence> rescaled_sum(Op const& op) {
     Value const& addend = *op.in<ir::FmaOp>("addend");
     std::optional<Dependence> const product = rescaled(op);
@@ -208,7 +208,7 @@ class Reference {
     if (!has_range(op.result()->type().element())) return std::nullopt;
     return Dependence{Role::multiple, std::move(axes)};
   }
-  /// Gives the sum of multiples of the same powers; a zero is one of any.
+  /// Returns the sum of multiples of the same powers; a zero is one of any.
   [[nodiscard]] std::optional<Dependence> sum(Op const& op) const {
     std::vector<int> const* axes = nullptr;
     for (Value const* operand : op.operands()) {
@@ -289,7 +289,7 @@ class Reference {
       return user.is<ir::AddOp>() && logarithm_axes(*ir::other_operand(user, reference)) == axes;
     });
   }
-  /// Gives the axes of the reference that the loop returns.
+  /// Returns the axes of the reference that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> reference_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == &loop_.op() && value.index() == carry_) return before().axes;
@@ -297,7 +297,7 @@ class Reference {
     auto const axes = reference_axes(*op->operand());
     return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
-  /// Gives the axes of a multiple's logarithm.
+  /// Returns the axes of a multiple's logarithm.
   [[nodiscard]] std::optional<std::vector<int>> logarithm_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;
@@ -306,7 +306,7 @@ class Reference {
     auto const axes = logarithm_axes(*op->operand());
     return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
-  /// Gives the axes of a multiple that the loop returns.
+  /// Returns the axes of a multiple that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;

@@ -33,7 +33,7 @@ using layout::Layout;
 
 constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
 
-/// Gives the store to a buffer of its own from which a product reads a view; null: it reads a copied tile.
+/// Returns the store to a buffer of its own from which a product reads a view; null: it reads a copied tile.
 Op* store_of(Value const& view) {
   if (view.defined_by<ir::BufferAllocOp>() == nullptr) return nullptr;
   for (ir::Use const& use : view.uses())
@@ -61,8 +61,8 @@ bool loads_beside(Op const& dot, TargetInfo const& target) {
   return true;
 }
 
-/// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
-/// operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
+/// Returns the carried value to which a product adds that stays open from one iteration to the next. Registers of a
+/// left operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
 /// iteration: none then either, unless loads run until that is done.
 std::optional<Carry> open_carry(Op const& dot, TargetInfo const& target) {
   bool own = false;
@@ -75,7 +75,7 @@ std::optional<Carry> open_carry(Op const& dot, TargetInfo const& target) {
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
-/// Gives the chain that begins with this product if all its products stay open: of one shape, with copied operands.
+/// Returns the chain that begins with this product if all its products stay open: of one shape, with copied operands.
 std::optional<DotChain> open_chain(Op& dot) {
   auto chain = chain_from(dot);
   if (!chain) return std::nullopt;
@@ -200,13 +200,13 @@ class Schedule {
     return why.empty() ? "wgmma does not divide it among the warps so" : why.text();
   }
 
-  /// Gives the arrangement of the warps that the plan states.
+  /// Returns the arrangement of the warps that the plan states.
   static layout::WarpGrid grid_of(Op const& dot) {
     Extents const& warps = dot.as<ir::DotOp>().warps;
     return {static_cast<int>(warps[0]), static_cast<int>(warps[1]), warps.size() > 2 ? static_cast<int>(warps[2]) : 1};
   }
 
-  /// Gives the operand as wgmma takes it.
+  /// Returns the operand as wgmma takes it.
   static Value* operand_of(ir::Builder& builder, Value* tile, layout::WarpGrid grid) {
     FetchedOperand const source = fetched_operand(*tile);
     if (source.view != nullptr)
@@ -217,7 +217,7 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
   }
 
-  /// Gives a tile in a product's layout; zeros are made there.
+  /// Returns a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
     // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
@@ -282,7 +282,7 @@ class Schedule {
     return commit;
   }
 
-  /// Gives the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
+  /// Returns the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
   static Op* first_store(Loop const& loop, Op const& commit) {
     for (Op& op : loop.body()) {
       if (&op == &commit) break;
@@ -333,7 +333,7 @@ class Schedule {
     }
   }
 
-  /// Gives the open products to whose result this one alone adds, in the same registers and instructions of the same
+  /// Returns the open products to whose result this one alone adds, in the same registers and instructions of the same
   /// shape; null: there are none.
   OpenProducts* added_to(Op const& dot) {
     Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
@@ -387,7 +387,7 @@ class Schedule {
     open_.push_back(std::move(open));
   }
 
-  /// Gives the first op behind products that needs them done.
+  /// Returns the first op behind products that needs them done.
   static Op& first_that_needs(OpenProducts const& open) {
     std::vector<Op*> next;
     for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
@@ -545,7 +545,7 @@ class Schedule {
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
   }
 
-  /// Gives the reason that neither wgmma nor mma takes a product, as data.
+  /// Returns the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
     target::Finding const elements = why_not_tensor_cores(dot);
     return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();

@@ -99,7 +99,7 @@ class Phases {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
-  /// Gives the tensors of a buffer or of a full mbarrier; empty: it has none.
+  /// Returns the tensors of a buffer or of a full mbarrier; empty: it has none.
   std::string tensors_of(Value const& value) const {
     std::vector<std::string> names;
     for (Op const* buffer : analysis::buffers_of(value))
@@ -117,7 +117,7 @@ class Phases {
     return tensors.empty() ? "tile" : tensors;
   }
 
-  /// Gives the name of the copies that the wait for an empty stage makes room for: those behind it in its block.
+  /// Returns the name of the copies that the wait for an empty stage makes room for: those behind it in its block.
   std::string filled_behind(Op const& wait) const {
     bool behind = false;
     std::string name;

@@ -81,7 +81,7 @@ Value* mul(RewriteSite& site, bool integers, std::optional<Constant> const& righ
   return reassociate(site);
 }
 
-/// Gives 1 / c if it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
+/// Returns 1 / c if it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
 std::optional<Constant> exact_reciprocal(Constant constant) {
   double const value = ir::to_double(constant);
   int exponent = 0;

@@ -13,7 +13,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Gives the scalar of a tile whose elements are all equal to it, made if it is a constant; null for other tiles.
+/// Returns the scalar of a tile whose elements are all equal to it, made if it is a constant; null for other tiles.
 Value* uniform_scalar(RewriteSite& site, Value* tile, bool make) {
   if (Op* splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
   auto const constant = constant_of(*tile);
@@ -143,7 +143,7 @@ Value* trans(RewriteSite& site) {
   return nullptr;
 }
 
-/// Gives the axes of extent 1.
+/// Returns the axes of extent 1.
 Extents units(Extents const& shape) {
   Extents result;
   for (int axis = 0; axis < shape.size(); ++axis)
@@ -223,7 +223,7 @@ Value* extent(RewriteSite& site) {
   return site.builder.value(of_tensor, {view->in("tensor")}, site.type());
 }
 
-/// Gives the only element of a tile that is uniform, or that moves another tile's only element.
+/// Returns the only element of a tile that is uniform, or that moves another tile's only element.
 Value* item(RewriteSite& site) {
   Value* const tile = site.operand();
   if (auto const constant = constant_of(*tile)) return site.builder.constant(*constant, site.type());
@@ -234,7 +234,7 @@ Value* item(RewriteSite& site) {
   return site.same_op({from->operand()}, site.type());
 }
 
-/// Gives the element at a known place of a uniform tile, or of a tile of one element.
+/// Returns the element at a known place of a uniform tile, or of a tile of one element.
 Value* item_at(RewriteSite& site) {
   Value* const tile = site.op.in<ir::ItemAtOp>("tile");
   Extents const& shape = tile->type().shape();

@@ -23,7 +23,7 @@ using ir::Predicate;
 using ir::Type;
 using ir::Value;
 
-/// Gives the line of an op; of arithmetic on indices, which has none, the line of its first user that has one.
+/// Returns the line of an op; of arithmetic on indices, which has none, the line of its first user that has one.
 location line_of(Op const& op) {
   std::vector<Op const*> open = {&op};
   std::set<Op const*> seen = {&op};
@@ -135,7 +135,7 @@ Value* some_inside(Maker& make, Value* offset, Value* extent, std::int64_t size)
                    make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
 }
 
-/// Gives the elements of a box along an axis of its tensor.
+/// Returns the elements of a box along an axis of its tensor.
 std::int64_t box_extent(Type const& tensor, Type const& box, int axis) {
   int const at = box.is_scalar() ? -1 : axis - (tensor.rank() - box.rank());
   return at < 0 ? 1 : box.shape()[at];
@@ -155,7 +155,7 @@ void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets,
   }
 }
 
-/// Gives the elements that an index of -1 leaves out, as masks do with one index alone. Null where one index is all.
+/// Returns the elements that an index of -1 leaves out, as masks do with one index alone. Null where one index is all.
 Value* left_out(Maker& make, std::vector<Value*> const& indices, Type const& type) {
   Value* result = nullptr;
   if (indices.size() == 1) return result;
@@ -277,7 +277,7 @@ bool can_leave_finite(Op const& op) {
   return op.is<ir::DotOp>() || op.is(ir::Family::elementwise);
 }
 
-/// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
+/// Returns the place behind an op: in the outermost block behind the grid too, which ops before it may state.
 Builder behind(Op& op) {
   Op* after = &op;
   if (op.parent_op() == nullptr) {
@@ -306,7 +306,7 @@ class Takers {
 
   /// True if there is no way to take an element but by such ops.
   [[nodiscard]] bool decide() const { return decided_; }
-  /// Gives the last of them: behind it the condition is known.
+  /// Returns the last of them: behind it the condition is known.
   [[nodiscard]] Op& last() const { return *last_; }
   /// True where an element of the type is taken.
   [[nodiscard]] Value* taken(Maker& make, Type const& type) const {

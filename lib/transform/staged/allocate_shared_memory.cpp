@@ -26,7 +26,7 @@ bool overlap(SharedUser const& a, std::int64_t at_a, SharedUser const& b, std::i
   return at_a >= 0 && at_b >= 0 && at_a < at_b + b.bytes && at_b < at_a + a.bytes;
 }
 
-/// Gives offsets of all users; existing ones are unchanged.
+/// Returns offsets of all users; existing ones are unchanged.
 std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target) {
   auto const& users = live.users();
   std::vector<PackItem> items;

@@ -130,13 +130,13 @@ class Specialization {
     return found;
   }
 
-  /// Gives the registers for so many rows of a thread: an index, and a few addresses that code generation keeps.
+  /// Returns the registers for so many rows of a thread: an index, and a few addresses that code generation keeps.
   static std::int64_t of_rows(std::int64_t count) {
     constexpr std::int64_t max_kept = 8, of_address = 2;
     return count + (count <= max_kept ? of_address * count : 0);
   }
 
-  /// Gives the registers that a producer needs for the places of its copies; 0: few.
+  /// Returns the registers that a producer needs for the places of its copies; 0: few.
   static std::int64_t registers_of_copies(Block& producer) {
     constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
     std::map<Block const*, std::int64_t> copies, rows_of_block;

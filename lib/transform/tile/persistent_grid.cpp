@@ -87,7 +87,7 @@ bool work_from_memory(std::vector<ir::Loop> const& loops) {
   });
 }
 
-/// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
+/// Returns the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
 /// and as many times those of a column as there are columns beside each other. The sum is smallest where both are
 /// equal.
 std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
@@ -140,7 +140,7 @@ struct UnevenAxis {
   Slope work = Slope::level;  ///< along it
 };
 
-/// Gives the axis that says how long loops with products are; nothing: none, or several.
+/// Returns the axis that says how long loops with products are; nothing: none, or several.
 std::optional<UnevenAxis> uneven_axis(ir::Function& function) {
   std::vector<ir::Loop> const loops = product_loops(function);
   std::set<std::int64_t> const axes = axes_behind(bounds_of(loops));
@@ -282,7 +282,7 @@ class Persistence {
     return {cta, ctas, rank};
   }
 
-  /// Gives the grid's extents as a tile sees them. Inside of a tile none is below 1. This statement shows axis facts
+  /// Returns the grid's extents as a tile sees them. Inside of a tile none is below 1. This statement shows axis facts
   /// the range of the indices and of the rest behind them.
   static std::vector<Value*> extents_in_tile(ir::Builder& builder, std::vector<Value*> const& extents) {
     bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
@@ -480,18 +480,18 @@ class Persistence {
   }
   static Value* select(ir::Builder& b, Operands of) { return b.value(ir::SelectOp{}, of, (*(of.begin() + 1))->type()); }
 
-  /// Gives quotient and remainder by one division.
+  /// Returns quotient and remainder by one division.
   static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
     Value* const quotient = b.same(ir::DivOp{}, {value, by});
     return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
   }
 
-  /// Gives a value that lies in 0 .. extent - 1, in a form that says so.
+  /// Returns a value that lies in 0 .. extent - 1, in a form that says so.
   static Value* within(ir::Builder& b, Value* index, Value* extent) {
     Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
     return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
   }
-  /// Gives an index that is not negative, in a form that says so and takes a register of 32 bits while the tile is
+  /// Returns an index that is not negative, in a form that says so and takes a register of 32 bits while the tile is
   /// computed.
   static Value* counted(ir::Builder& b, Value* index) {
     return widen(b, b.same(ir::MaxOp{}, {narrow(b, index), number(b, 0)}));
@@ -512,7 +512,7 @@ class Persistence {
       for (Op& inner : op.block(block)) name_again(inner, before, after);
   }
 
-  /// Gives the block indices that a tile's number stands for.
+  /// Returns the block indices that a tile's number stands for.
   std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) const {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());
@@ -553,7 +553,7 @@ bool is_persistent(ir::Function& function, CompileOptions const& options) {
   return !loops.empty() && !slices_at_start(function) && !work_from_memory(loops);
 }
 
-/// Gives the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
+/// Returns the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;

@@ -62,7 +62,7 @@ void turn_around(ir::Loop const& loop, Value* odd) {
   for (ir::Use const& use : uses) use.user->set_operand(use.index, place);
 }
 
-/// Gives i1, in a loop over tiles: its CTA has had an odd number of tiles before this one.
+/// Returns i1, in a loop over tiles: its CTA has had an odd number of tiles before this one.
 Value* odd_turn(ir::Loop const& tiles) {
   ir::Type const number = ir::Type::scalar(Element::i32);
   ir::Builder builder = ir::Builder::before(tiles.body().front());

@@ -22,7 +22,7 @@ inline constexpr auto rows = kernel("rows", [](in<float, 2> x, out<float, 2> y) 
   store(y, shape<1, 32768>, v / sum(v, axis<1>), g[0], 0);
 });
 
-/// Gives why the compiler refuses a kernel before it makes code; empty: it does not.
+/// Returns why the compiler refuses a kernel before it makes code; empty: it does not.
 std::string refusal(ir::Module const& module, CompileOptions const& options) {
   try {
     compiler::refuse_for_gpu(compiler::lower(module, options), options);

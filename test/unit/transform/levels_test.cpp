@@ -62,7 +62,7 @@ ir::Module after(char const* text, std::string const& pipeline) {
 
 std::vector<Pipeline> default_pipelines() { return {host_pipeline(), cuda_pipeline(), block_pipeline()}; }
 
-/// Gives a module on which a default pipeline starts.
+/// Returns a module on which a default pipeline starts.
 ir::Module start_of(Pipeline pipeline) {
   return pipeline.data() == block_pipeline().data() ? after(tiles, "assign-layouts") : module_of(tiles);
 }

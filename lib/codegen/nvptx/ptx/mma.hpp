@@ -11,7 +11,7 @@ namespace tegula::codegen::nvptx::ptx {
 enum class MmaElement : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, f64 };
 enum class MmaResult : std::uint8_t { f16, f32, s32 };
 
-/// Gives K of one wgmma or mma instruction: 32 bytes.
+/// Returns K of one wgmma or mma instruction: 32 bytes.
 [[nodiscard]] int wgmma_depth(MmaElement element);
 
 /// Counts the registers of A and B of one mma.

@@ -7,7 +7,7 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-/// Gives "[map, {c0, c1}]".
+/// Returns "[map, {c0, c1}]".
 std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates) {
   std::string const name = assembly.in(map);
   std::vector<std::string> names;
@@ -17,7 +17,7 @@ std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates)
 
 std::string at(Assembly& assembly, llvm::Value* address) { return "[" + assembly.in(address) + "]"; }
 
-/// Gives ".2d", after a check of the rank.
+/// Returns ".2d", after a check of the rank.
 std::string rank_of(Values const& coordinates) {
   if (coordinates.empty() || coordinates.size() > 5)
     throw InternalError(fmt::format("nvptx: a tensor copy of {} coordinates; TMA takes 1 to 5", coordinates.size()));
