@@ -154,7 +154,7 @@ analysis::Spills spills(CompileOptions const& options) {
   return may_spill(options) ? analysis::Spills::allowed : analysis::Spills::refused;
 }
 
-/// Refuses a kernel that exceeds the budget; gives that. `warns`: says that it will spill, if no number of warps fits.
+/// Refuses a kernel that exceeds the budget; returns that. `warns`: says that it will spill if no number of warps fits.
 Budget check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
   Budget const budget = analysis::budget(kernel, target::gpu_target(options), spills(options));
   analysis::refuse_over_budget(budget, kernel);

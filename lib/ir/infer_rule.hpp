@@ -21,7 +21,7 @@ std::string list_text(Extents const& values);
 /// Prints "8x4xf16" for a tile without a layout, and other types as they are.
 std::string short_text(Type const& type);
 
-/// Names an operand of a rule's op, or gives its position where a rule treats all operands alike.
+/// Names an operand of a rule's op, or returns its position where a rule treats all operands alike.
 struct OperandOf {
   int position = 0;
   std::string_view name;

@@ -54,7 +54,7 @@ class Loop {
   /// Returns the k whose init is this use by the loop, or whose yielded value is this use by its yield; else -1.
   [[nodiscard]] int carry_of(Use const& use) const;
 
-  /// Adds a carried value and gives its argument in the body. The caller yields the next value.
+  /// Adds a carried value and returns its argument in the body. The caller yields the next value.
   Value* add_carry(Value* init, std::string name = {}) const;
   /// Removes carried value k. result(k) must be unused, carried(k) too but for being yielded as value k.
   void remove_carry(int k) const;

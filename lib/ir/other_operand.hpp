@@ -12,7 +12,7 @@ namespace tegula::ir {
 /// Returns the operand beside `side`: rhs for lhs, and lhs for rhs.
 inline Value* other_operand(Op const& op, Value const& side) { return op.lhs() == &side ? op.rhs() : op.lhs(); }
 
-/// Reads a sum of the number of this warp's warpgroup, `warp_index >> 2`, and a constant: gives the constant.
+/// Reads a sum of the number of this warp's warpgroup, `warp_index >> 2`, and a constant: returns the constant.
 inline std::optional<std::int64_t> constant_beside_warpgroup(Value const& sum) {
   Op const* const add = sum.defined_by<AddOp>();
   if (add == nullptr) return std::nullopt;

@@ -27,7 +27,7 @@ class KeptTrace {
 
  private:
   std::shared_ptr<Traced const> kept(std::shared_ptr<Traced const> const& place);
-  /// Keeps a trace unless there is one; gives the one that is kept.
+  /// Keeps a trace unless there is one; returns the one that is kept.
   std::shared_ptr<Traced const> keep(std::shared_ptr<Traced const>& place, std::shared_ptr<Traced const> fresh);
 
   support::Mutex mutex_;

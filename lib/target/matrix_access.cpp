@@ -58,7 +58,7 @@ class RowsOfMap {
         return fmt::format("the rows of warp {} do not begin at a multiple of 16 bytes", w);
     return {};
   }
-  /// Joins registers to units of 32 bits; gives the reason why they do not lie so, empty: they do.
+  /// Joins registers to units of 32 bits; returns the reason why they do not lie so, empty: they do.
   std::string join_registers(std::vector<Unit>& units) const {
     int const packed = 4 / element_bytes_;
     for (int r = 0; r < map_.registers(); r += packed) {

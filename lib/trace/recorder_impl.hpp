@@ -96,7 +96,7 @@ struct Recorder::Impl {
   void check_whole() const;
   /// Emits the trace as a function of the module.
   ir::Function& emit(std::string const& unique_name);
-  /// Emits the trace as a function of the caller's module; gives an earlier one that is equal but for its name.
+  /// Emits the trace as a function of the caller's module; returns an earlier one that is equal but for its name.
   ir::Function& emit_once(ir::Module& into, std::string const& wanted, ir::Inline inlining);
   /// Holds what a call passes to a function.
   struct Passed {
@@ -109,7 +109,7 @@ struct Recorder::Impl {
   Passed passed_arguments(Impl const& callee, std::span<Handle const> arguments, Use const& use);
   /// Checks that the last operand, a tensor, shares no bytes with an earlier one where the function writes either.
   void check_passed_tensor(Impl const& callee, std::vector<Id> const& operands);
-  /// Adds the results of a call; gives the first one, -1: there is none.
+  /// Adds the results of a call; returns the first one, -1: there is none.
   Id add_results(int node, Impl const& callee, Ids results);
 
   DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }

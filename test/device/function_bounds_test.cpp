@@ -111,7 +111,7 @@ Worst measure(K const& kernel, Sweep const& sweep, std::vector<float> const& fir
   return result;
 }
 
-/// Prints a worst error and the operands at which it is, and gives it as text.
+/// Prints a worst error and the operands at which it is, and returns it as text.
 std::string report(std::string const& name, double bound, double error, std::vector<float> const& operands) {
   char text[256];
   int size = std::snprintf(text, sizeof text, "%-10s bound %7.2f worst %12.6f ulp%s at", name.c_str(), bound, error,

@@ -162,7 +162,7 @@ class TileKernelGenerator : TileProducts {
     keep(scope, tile(define("concatenate " + high.name + ", " + low.name + " {axis = " + text(axis) + "}", a.type),
                      a.bound, a.error));
   }
-  /// Exchanges neighbours of a tile, some in a longer one, gives its elements in the opposite order, or takes the
+  /// Exchanges neighbours of a tile, some in a longer one, returns its elements in the opposite order, or takes the
   /// maximum of all by butterflies.
   void trade(Scope& scope, Tile const& a, int axis) {
     std::int64_t const extent = a.type.shape()[axis];

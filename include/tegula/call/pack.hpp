@@ -91,7 +91,7 @@ auto pack(Parameters parameters, char const* kernel, First& first, X&... x) {
 template <StreamKind stream, class K, class... X>
 using CallOf = FindingOf<stream, typename K::parameters, std::remove_reference_t<X>...>;
 
-/// Packs the arguments of a call and gives run(list, grid). A mistake of the call is stated and does not compile; the
+/// Packs the arguments of a call and returns run(list, grid). A mistake of the call is stated and does not compile; the
 /// types of Call, which the compiler prints, show the argument, the type found and the type expected. Then the result
 /// is empty, so that one mistake gives one error.
 template <class Call, class K, class Run, class... X>

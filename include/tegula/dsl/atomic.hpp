@@ -62,7 +62,7 @@ using old_elements =
 template <class P>
 inline constexpr bool is_inout = TensorElement<P>::readable&& TensorElement<P>::writable;
 
-/// Records an atomic update and gives the old elements.
+/// Records an atomic update and returns the old elements.
 template <ir::AtomicCombine combine, class P, class V, class... Rest>
 class Update : public old_elements<typename TensorElement<P>::type, places_shape<Rest...>> {
   using T = typename TensorElement<P>::type;
@@ -104,7 +104,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   }
 };
 
-/// Records an atomic update of the elements of a box, and gives nothing.
+/// Records an atomic update of the elements of a box, and returns nothing.
 template <ir::AtomicCombine combine, class P, class S, class V, class... Rest>
 class UpdateBox {
   using facts = TensorElement<P>;

@@ -114,7 +114,7 @@ struct Width<X> {
   static constexpr int value = WidthOfMembers<decltype(member_types(std::declval<X&>()))>::value;
 };
 
-/// Records a carried value and gives its id.
+/// Records a carried value and returns its id.
 template <Carryable X>
 requires(!Group<X>) trace::Id record_carried(trace::Recorder& recorder, X& x, location at) {
   if constexpr (TileLike<X>)

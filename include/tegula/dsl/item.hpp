@@ -7,7 +7,7 @@ namespace tegula {
 
 namespace detail {
 
-/// Records a tile of one element, and gives that as a scalar, which stands for an error if the tile does.
+/// Records a tile of one element, and returns that as a scalar, which stands for an error if the tile does.
 template <class A>
 scalar<element_t<A>> only_item(char const* word, A&& tile, location where) {
   if constexpr (is_invalid<A>) {

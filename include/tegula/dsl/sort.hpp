@@ -105,7 +105,7 @@ inline trace::Id lengthened_keys(AxisSteps const& steps, trace::Id key) {
   return steps.recorder.emit(ir::SelectOp{}, {inside, longer, highest}, type, steps.where);
 }
 
-/// Sorts keys with their places, and gives the first `extent` of both. Further tiles follow.
+/// Sorts keys with their places, and returns the first `extent` of both. Further tiles follow.
 template <int count>
 Bundle<count + 2> sorted_with_places(AxisSteps const& steps, trace::Id key, Bundle<count> const& others,
                                      std::int64_t extent) {

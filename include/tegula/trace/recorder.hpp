@@ -150,7 +150,7 @@ class Recorder {
   }
 
   // State the grid and relations.
-  /// States the grid; gives one index per extent, the last extent running fastest.
+  /// States the grid; returns one index per extent, the last extent running fastest.
   void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
   /// Refuses an axis that the grid does not have.
   [[noreturn]] void refuse_grid_axis(int axis, int rank);
@@ -162,7 +162,7 @@ class Recorder {
   // Tell the host something when the kernel runs.
   /// Records an assert on a bool scalar or tile; nothing where it is known to hold.
   void device_assert(Id condition, char const* message, location where);
-  /// Checks that an integer scalar lies in min .. max and is a multiple of `multiple`, and gives it: clamped and
+  /// Checks that an integer scalar lies in min .. max and is a multiple of `multiple`, and returns it: clamped and
   /// rounded toward zero, so that facts hold of it whatever the memory has.
   Id stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where);
   /// Records a print of scalars and tiles.

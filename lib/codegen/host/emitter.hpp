@@ -294,7 +294,7 @@ class FunctionEmitter {
     llvm::Value* inside = nullptr;
   };
   Place place(ir::Value const& tensor, std::vector<llvm::Value*> const& at);
-  /// Exchanges the bits at the address with `value` if they equal `expected`; gives the old ones.
+  /// Exchanges the bits at the address with `value` if they equal `expected`; returns the old ones.
   llvm::Value* exchange_if(ir::MemoryOrder order, llvm::Value* address, llvm::Value* expected, llvm::Value* value);
   llvm::Value* update(ir::AtomicUpdateOp const& how, Element element, llvm::Value* address, llvm::Value* value);
   llvm::Value* change_element(ir::Op const& op, llvm::Value* address,

@@ -72,7 +72,7 @@ Nest::Map Nest::whole_map() const {
   return whole;
 }
 
-/// Scans what the sinks touch; gives the cost of their values.
+/// Scans what the sinks touch; returns the cost of their values.
 int Nest::scan_sinks() {
   Map const whole = whole_map();
   int cost = 0;

@@ -98,7 +98,7 @@ class Plan {
   bool has_atomics_ = false;
 };
 
-/// Finds the dependences of a value; gives nothing if it depends on more than grid axes, `index` and launch values.
+/// Finds the dependences of a value; returns nothing if it depends on more than grid axes, `index` and launch values.
 /// `index` may be null.
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 

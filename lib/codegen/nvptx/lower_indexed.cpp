@@ -75,7 +75,7 @@ Registers either(Emitter& e, llvm::Value* condition, Then const& then, Else cons
   return result;
 }
 
-/// Runs `body` in the threads for which `condition` holds, and gives its registers there, else `otherwise`.
+/// Runs `body` in the threads for which `condition` holds, and returns its registers there, else `otherwise`.
 template <class Body>
 Registers where_true(Emitter& e, llvm::Value* condition, Registers const& otherwise, Body const& body) {
   return either(e, condition, body, [&] { return otherwise; });
@@ -114,7 +114,7 @@ std::string atomic_with(ir::MemoryOrder order, ir::AtomicScope scope) {
          scopes[static_cast<int>(scope)] + ".global.";
 }
 
-/// Exchanges the bits of an element with those of `value` if they equal `expected`; gives the old bits. `atom`: as
+/// Exchanges the bits of an element with those of `value` if they equal `expected`; returns the old bits. `atom`: as
 /// atomic_with gives it.
 llvm::Value* exchange_if(Emitter& e, std::string const& atom, llvm::Value* address, llvm::Value* expected,
                          llvm::Value* value) {
@@ -167,7 +167,7 @@ llvm::Value* combine_at(Emitter& e, ir::AtomicUpdateOp const& how, Element eleme
   return bitwise ? e.from_bits(old, element) : old;
 }
 
-/// Adds to adjacent elements, each on its own; gives the old ones.
+/// Adds to adjacent elements, each on its own; returns the old ones.
 Registers add_vector(Emitter& e, ir::AtomicUpdateOp const& how, Element element, llvm::Value* address,
                      llvm::Value* const* values, int count) {
   ptx::Assembly assembly(e.b);

@@ -70,7 +70,7 @@ llvm::Value* row_group(Emitter& e, Log const& log) {
   return e.b.CreateAnd(ptx::multiprocessor(e.b), e.i32(profile_groups(log.layout) - 1));
 }
 
-/// Takes a row of a group; gives its number there, at least the count of its rows where there is none.
+/// Takes a row of a group; returns its number there, at least the count of its rows where there is none.
 llvm::Value* take_row(Emitter& e, Log const& log, llvm::Value* group) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const offset =

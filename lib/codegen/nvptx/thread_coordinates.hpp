@@ -47,7 +47,7 @@ class ThreadCoordinates {
     std::map<layout::Layout const*, std::vector<AxisCoordinate>> known;
     llvm::BasicBlock* place = nullptr;
   };
-  /// Begins a group; gives the former one, for `resume`.
+  /// Begins a group; returns the former one, for `resume`.
   Group begin(llvm::BasicBlock* place);
   void resume(Group group);
 

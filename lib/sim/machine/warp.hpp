@@ -96,9 +96,9 @@ class Warp {
   void spend(Time clocks);
   /// Starts so many instructions, which share the scheduler of this warp's quarter with the other warps.
   void start_instructions(Time count);
-  /// Moves bytes; gives the time when the last one has passed.
+  /// Moves bytes; returns the time when the last one has passed.
   Time transfer(Port, double bytes);
-  /// Occupies the tensor core of this warp's quarter; gives the end.
+  /// Occupies the tensor core of this warp's quarter; returns the end.
   Time multiply(Time clocks);
 
   // --- ordinary accesses (generic proxy), of memory and of registers -------------------------------------------------

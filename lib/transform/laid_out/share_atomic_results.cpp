@@ -22,7 +22,7 @@ bool is_replicated(Layout const& layout) {
   return false;
 }
 
-/// Replaces the scalars that an atomic takes by tiles of one element, and gives the atomic of these.
+/// Replaces the scalars that an atomic takes by tiles of one element, and returns the atomic of these.
 Op& of_one_element(Op& op, int warps) {
   Layout const* const layout = Layout::blocked({1}, {1}, {32}, {warps}, {0}, 1);
   ir::Builder builder = ir::Builder::before(op);

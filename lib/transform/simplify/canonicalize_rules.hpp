@@ -1,4 +1,4 @@
-// Declares canonicalize's rules by family, for its files only. Each rule examines one op and gives the value that
+// Declares canonicalize's rules by family, for its files only. Each rule examines one op and returns the value that
 // replaces it, built before the op, or null. A rule that edits the op in place sets `edited`.
 #pragma once
 

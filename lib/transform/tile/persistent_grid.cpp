@@ -328,7 +328,7 @@ class Persistence {
     builder.op(ir::GridOp{}, {ctas}, {});
   }
 
-  /// Makes an `if` before an op; gives the end of its block.
+  /// Makes an `if` before an op; returns the end of its block.
   static Op& only_if(Value* condition, Op& before) {
     ir::Builder builder = ir::Builder::before(before);
     Op& branch = builder.op(ir::IfOp{}, {condition}, {});

@@ -16,7 +16,7 @@ llvm::Value* grid_number(Builder& b);
 llvm::Value* multiprocessor(Builder& b);
 /// Returns the number of the lane (i32), read here: no register holds it from an earlier place.
 llvm::Value* lane(Builder& b);
-/// Adds 1 to the u32 at a global address where `predicate` holds and gives the old value, else `otherwise` (i32).
+/// Adds 1 to the u32 at a global address where `predicate` holds and returns the old value, else `otherwise` (i32).
 llvm::Value* count_up(Builder& b, llvm::Value* address, llvm::Value* predicate, llvm::Value* otherwise);
 
 }  // namespace tegula::codegen::nvptx::ptx

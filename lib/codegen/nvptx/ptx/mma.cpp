@@ -38,7 +38,7 @@ bool is_integer(MmaElement element) { return element == MmaElement::s8 || elemen
 bool is_fp8(MmaElement element) { return element == MmaElement::e4m3 || element == MmaElement::e5m2; }
 bool is_16_bit(MmaElement element) { return element == MmaElement::f16 || element == MmaElement::bf16; }
 
-/// Explains why the form does not exist, or gives nothing (the PTX ISA's tables of wgmma.mma_async).
+/// Explains why the form does not exist, or returns nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
     return "n is a multiple of 8 up to 256";

@@ -11,7 +11,7 @@ llvm::Value* word_at(Builder& b, llvm::Value* bits, llvm::Value* word) {
   return b.CreateAdd(bits, b.CreateShl(b.CreateZExt(word, b.getInt64Ty()), b.getInt64(2)));
 }
 
-/// Emits an atomic on a word of global memory, at device scope; gives the old word.
+/// Emits an atomic on a word of global memory, at device scope; returns the old word.
 llvm::Value* atomic(Builder& b, std::string const& order_and_name, llvm::Value* address, llvm::Value* operand) {
   auto const dot = order_and_name.find('.');
   Assembly assembly(b);
