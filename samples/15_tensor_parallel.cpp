@@ -154,7 +154,7 @@ class Network {
       }
       add_up(first, rows);
     }
-    // The next pass overwrites y, so it comes behind the last sum.
+    // The next pass overwrites y, so it comes after the last sum.
     for (std::size_t i = 0; i < reduce_.size(); ++i) parts_[i]->compute.wait(event(reduce_[i]));
   }
 

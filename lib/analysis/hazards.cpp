@@ -30,7 +30,7 @@ bool barrier_of_warpgroup(Op const& op) {
 
 /// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
 /// several mbarriers, the awaited one may belong to an earlier use than the release. Then the wait covers only the
-/// buffers that the lane fills behind it.
+/// buffers that the lane fills after it.
 bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   if (mbarriers.result()->type().elements() == 1) return true;
   bool filled = false;

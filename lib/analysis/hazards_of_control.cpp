@@ -211,7 +211,7 @@ bool Hazards::order(Op const& op, State& state) {
 
 void Hazards::leave_pending(Op const& op, State& state) {
   for (Access const& current : accesses_.of(op)) {
-    if (current.completion == Completion::mbarrier) continue;  // over behind the wait
+    if (current.completion == Completion::mbarrier) continue;  // over after the wait
     if (proxies_ &&
         (current.proxy == Proxy::async || current.slice.root == nullptr || current.slice.root->type().is_mbarrier()))
       continue;

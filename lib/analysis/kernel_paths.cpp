@@ -258,7 +258,7 @@ class Paths {
     abi::add_once(paths_.dots, std::move(row));
   }
 
-  /// Adds the ring whose stage is filled behind this op, which announces its bytes.
+  /// Adds the ring whose stage is filled after this op, which announces its bytes.
   void ring(Op const& expect) {
     Value const* const mbarrier = expect.in<ir::MbarrierExpectOp>("mbarrier");
     RingDepth row;
@@ -309,7 +309,7 @@ class Paths {
     }
   }
 
-  /// Says why a ring, filled behind this op, has another depth than written.
+  /// Says why a ring, filled after this op, has another depth than written.
   void explain_depth(RingDepth& row, Op const& fill) const {
     if (row.used == row.written || row.written == 0) return;
     if (row.used > row.written) {

@@ -179,7 +179,7 @@ class Products {
     Reads const reads(mma);
     for (ir::Value const* operand : {mma.lhs(), mma.rhs()})
       if (reads.by_fragments(*operand)) by_fragments_.insert({operand, maker(*operand)->result()});
-    // Left operands of products one behind another are read ahead, unless arithmetic gives the right ones. Products of
+    // Left operands of products one after another are read ahead, unless arithmetic gives the right ones. Products of
     // f64 take long enough to read them in between.
     bool const apart =
         mma.parent() != block_ || reads.load_of(*mma.rhs()) == nullptr || mma.lhs()->type().element() == Element::f64;

@@ -27,9 +27,9 @@ using Cost = std::function<int(ir::Value const&)>;
 
 /// Says which points of a block are counted.
 enum class Points {
-  ops,           ///< behind each op, or within a chain that a thread does a few elements at a time
-  whole_tiles,   ///< behind ops that do not stream: their operands may be computed element by element, too
-  as_assembled,  ///< of these, not behind ops that rename registers or take no tile; steps between ops count besides
+  ops,           ///< after each op, or within a chain that a thread does a few elements at a time
+  whole_tiles,   ///< after ops that do not stream: their operands may be computed element by element, too
+  as_assembled,  ///< of these, not after ops that rename registers or take no tile; steps between ops count besides
 };
 
 /// Ops of a chain from which on the assembler does several elements at once, to hide latencies.

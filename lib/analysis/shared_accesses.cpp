@@ -25,7 +25,7 @@ constexpr std::int16_t elected_lane = 32;
 constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
-constexpr int max_rounds = 8;  ///< remainders of remainders, and loops behind each other
+constexpr int max_rounds = 8;  ///< remainders of remainders, and loops after each other
 
 /// Holds the possible distances of two boxes in three forms, each of which is true.
 struct Distances {
@@ -349,7 +349,7 @@ struct SharedAccesses::AxisPair {
   }
 };
 
-/// Tells whether loops around one of the two accesses keep its box before or behind the other.
+/// Tells whether loops around one of the two accesses keep its box before or after the other.
 bool SharedAccesses::kept_apart_by_loops(AxisPair const& pair) {
   Affine const &from = pair.from.offset, &to = pair.to.offset;
   Affine const last_from = bounded_above(from, pair.earlier, pair.later);

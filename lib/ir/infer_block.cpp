@@ -229,7 +229,7 @@ void apply(Rule&, ClusterWaitOp const&) {}
 void apply(Rule&, LaunchDependentsOp const&) {}
 void apply(Rule&, WaitDependenciesOp const&) {}
 
-/// True if the stated type shows a box as rows of its last axis, one behind the other: [1, 1, 128, 64] for a box of
+/// True if the stated type shows a box as rows of its last axis, one after the other: [1, 1, 128, 64] for a box of
 /// [1, 8, 16, 64].
 static bool stated_box(Rule const& rule, Extents const& box) {
   if (rule.stated.size() != 1 || !rule.stated[0].is_tensor_map()) return false;

@@ -8,7 +8,7 @@
 namespace tegula::ir {
 
 /// Views a `for` or a `repeat`. Loop-carried value k is init(k) before the loop, carried(k) and yielded(k) at the two
-/// ends of an iteration, and result(k) behind the loop. Only a `for` has bounds, a step and a counter; only a `repeat`
+/// ends of an iteration, and result(k) after the loop. Only a `for` has bounds, a step and a counter; only a `repeat`
 /// has a condition.
 class Loop {
  public:

@@ -122,7 +122,7 @@ class DebugExecutor final : public trace::Eager {
   static thread_local DebugExecutor* current;
 
  private:
-  /// Inserts ops before and behind the last one and executes them and it in order. Null: all ops so far have run.
+  /// Inserts ops before and after the last one and executes them and it in order. Null: all ops so far have run.
   template <class Insert>
   void execute_behind(Insert const& insert, ir::Op const* last) {
     ir::Block const& body = function_.body();

@@ -41,7 +41,7 @@ class RecentLaunches {
                {key.arguments.begin(), key.arguments.end()},
                std::move(launch)};
     std::unique_lock const lock(mutex_);
-    std::swap(kept_[next_], fresh);  // the oldest ends behind the lock
+    std::swap(kept_[next_], fresh);  // the oldest ends after the lock
     next_ = (next_ + 1) % kept_.size();
   }
 

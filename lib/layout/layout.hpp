@@ -161,7 +161,7 @@ class Layout {
   /// Sees the elements, in row-major order, in another shape. Null where no layout says so: an odd factor of an extent
   /// would lie below a power of two.
   [[nodiscard]] Layout const* reshaped(Extents const& shape) const;
-  /// Puts `count` tiles of this layout one behind the other along an axis, each thread with its part of all. Registers
+  /// Puts `count` tiles of this layout one after the other along an axis, each thread with its part of all. Registers
   /// keep the order of the axes, so that adjacent elements stay adjacent.
   [[nodiscard]] Layout const* repeated(int axis, std::int64_t count) const;
   /// Drops registers that hold the same element as a lower register of the same thread.

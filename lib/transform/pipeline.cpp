@@ -97,7 +97,7 @@ class Run {
     return result == PassResult::changed;
   }
 
-  /// Verifies the module, what the pass leaves, and the level behind it.
+  /// Verifies the module, what the pass leaves, and the level after it.
   void check(PassInfo const& pass) {
     support::throw_internal_error(ir::verify(module_), "verifier");
     if (auto const lack = first_lack(pass.all_leaves(), module_))
@@ -150,7 +150,7 @@ std::string comes_too_early(Pipeline pipeline) {
       auto const first = std::find_if(pipeline.begin(), pipeline.end(),
                                       [&](PassInfo const* pass) { return pass->name == after.pass; });
       if (first != pipeline.end() && first > at && !(*first)->works_everywhere())
-        return fmt::format("pipeline: {} comes before {}, but must come behind it: {}", (*at)->name, after.pass,
+        return fmt::format("pipeline: {} comes before {}, but must come after it: {}", (*at)->name, after.pass,
                            after.why);
     }
   }

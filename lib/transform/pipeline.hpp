@@ -20,7 +20,7 @@ std::string to_string(Pipeline pipeline);
 
 /// Explains why the passes cannot run in this order on this module. Empty: they can. A pass is refused
 /// - before a pass that it comes after, unless one of the two works on all levels,
-/// - behind the last level on which it works,
+/// - after the last level on which it works,
 /// - below the first one, or without a property that it needs: neither an earlier pass leaves it, nor has the module
 /// it.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);

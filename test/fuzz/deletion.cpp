@@ -416,13 +416,13 @@ class Remover {
                                   (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
       return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
     }
-    // Another store's barrier stands behind the same wait, and in front of the next use of this buffer.
+    // Another store's barrier stands after the same wait, and in front of the next use of this buffer.
     if (is_of_warpgroup(op) && frees_staging(op)) return Reason::others_order;
     if (analysis_proves(mutation)) return Reason::analysis_proves;
     return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
   }
 
-  /// Tells whether an op is missed together with one of the others, which are not missed alone either. One fence behind
+  /// Tells whether an op is missed together with one of the others, which are not missed alone either. One fence after
   /// two accumulators orders both.
   bool one_of_a_pair(std::size_t number, std::vector<std::size_t> const& others) {
     return std::any_of(others.begin(), others.end(), [&](std::size_t other) {

@@ -155,7 +155,7 @@ Verdict verdict_of(Judgement const& found) {
     case Judgement::Kind::wrong:
       break;
   }
-  return wrong("behind " + found.pass + ": " + found.reason);
+  return wrong("after " + found.pass + ": " + found.reason);
 }
 template <bool each_pass>
 JudgeOptions judge_options() {
@@ -625,7 +625,7 @@ Verdict judge_semantics(std::string const& text) {
     transform::run_pipeline(module, value_of(text, "passes"), {});
     if (auto const found = ir::verify(module); !found.empty()) return wrong("verifier: " + found.str());
     auto const kept = sim::run(module.kernel(), after.views());
-    if (!kept.clean()) return wrong("behind the passes: " + kept.str());
+    if (!kept.clean()) return wrong("after the passes: " + kept.str());
     for (std::size_t i = 0; i < before.tensors.size(); ++i) {
       auto const found = sim::compare(after.tensors[i].view(), before.tensors[i].view());
       if (!found.none()) return wrong("argument " + std::to_string(i) + ": " + found.text);
@@ -741,9 +741,9 @@ Verdict judge_fitting(std::string const& text) {
 }
 
 constexpr Generator all[] = {
-    {"pipeline", "kernels with attention, products and memory, behind the cuda pipeline", draw_case, judge_case<false>,
+    {"pipeline", "kernels with attention, products and memory, after the cuda pipeline", draw_case, judge_case<false>,
      shrink_case<false>, 8},
-    {"each-pass", "such kernels behind each pass, by trip counts", draw_case_by_trips, judge_case<true>,
+    {"each-pass", "such kernels after each pass, by trip counts", draw_case_by_trips, judge_case<true>,
      shrink_case<true>, 1},
     {"deletion", "such kernels without any one synchronising op", draw_deletion, judge_deletion, shrink_deletion, 1},
     {"products", "products of all extents, through ptxas and the simulator", draw_product, judge_product,

@@ -6,7 +6,7 @@
 
 namespace tegula::registers {
 
-/// Holds the registers of one role behind its setmaxnreg.
+/// Holds the registers of one role after its setmaxnreg.
 struct RoleNeed {
   int limit = 0;    ///< that setmaxnreg sets
   int highest = 0;  ///< registers up to the highest that the role's machine code names

@@ -7,7 +7,7 @@ namespace tegula {
 
 /// Says what an atomic orders besides its own element, for the whole CTA. Relaxed, where no order is given: nothing.
 /// - release: the CTA's accesses before it come before it, for each CTA that acquires from it;
-/// - acquire: the CTA's accesses behind it come after all that a release of the same element, seen here, published;
+/// - acquire: the CTA's accesses after it come after all that a release of the same element, seen here, published;
 /// - acq_rel: both.
 /// A CTA that waits for another one needs both to run at once: the kernel's author sees to that.
 namespace order {

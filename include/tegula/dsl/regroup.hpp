@@ -80,7 +80,7 @@ struct OneOfTwo {
   }();
 };
 
-/// Holds two tiles that are put one behind the other.
+/// Holds two tiles that are put one after the other.
 template <class T, class S, class A, class B>
 class Concatenation : public Recipe<T, S> {
  public:
@@ -180,7 +180,7 @@ constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
         ir::make_op<ir::FlipOp>(std::int64_t{axis}), detail::stored(a), where);
 }
 
-/// Puts two tiles one behind the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
+/// Puts two tiles one after the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
 /// axis<1> give 8 x 48.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location::current()) {

@@ -353,7 +353,7 @@ class FunctionEmitter::Carried {
       e_.b.CreateStore(e_.b.CreateLoad(type, next_here_.pointer), now_here_.pointer);
     }
   }
-  /// Gives the ops behind the loop its result.
+  /// Gives the ops after the loop its result.
   void set_result() {
     ir::Value const& result = *loop_.result(number_);
     if (scalar_ != nullptr) {

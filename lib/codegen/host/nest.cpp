@@ -123,7 +123,7 @@ bool Nest::many_strided_loads() const {
   return strided > max_strided;
 }
 
-/// Tells whether a sink's elements along the vector axis lie one behind the other, or become one.
+/// Tells whether a sink's elements along the vector axis lie one after the other, or become one.
 bool Nest::takes_vectors(Sink const& sink) const {
   if (sink.kind == Sink::Kind::store)
     return whole_map().back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;

@@ -84,7 +84,7 @@ void lower_op(ir::Op const& op, Emitter& emitter) {
     lower(op.as<OpStruct>(), op, emitter);
 }
 
-/// The number of multiprocessors, behind the grid's extents.
+/// The number of multiprocessors, after the grid's extents.
 constexpr int multiprocessors_slot = 3;
 
 /// Lets LLVM compute a value here at the latest.
@@ -204,7 +204,7 @@ void Emitter::emit_block(ir::Block const& ops) {
 }
 
 void Emitter::keep_apart(std::vector<ir::Value const*> const& computed) {
-  // LLVM and ptxas would move what only later code needs behind the branch. For few values its condition takes them:
+  // LLVM and ptxas would move what only later code needs after the branch. For few values its condition takes them:
   // neither knows that the upper half of the number of multiprocessors is 0.
   llvm::Value* mixed = i32(-1);
   for (ir::Value const* tile : computed) {
@@ -226,7 +226,7 @@ void Emitter::keep_apart(std::vector<ir::Value const*> const& computed) {
   llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(mixed, zero), i32(-1 - apart_++));
   llvm::BasicBlock *const from = b.GetInsertBlock(), *const next = block("elements");
   if (never_ == nullptr) {
-    // A loop: behind a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
+    // A loop: after a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
     never_ = block("never");
     b.SetInsertPoint(never_);
     b.CreateBr(never_);

@@ -57,7 +57,7 @@ class Emitter {
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
-  /// Returns the op that is emitted next in the block; null behind the last, and once an op's own blocks are emitted.
+  /// Returns the op that is emitted next in the block; null after the last, and once an op's own blocks are emitted.
   [[nodiscard]] ir::Op const* next() const { return next_; }
 
   [[nodiscard]] Registers const& get(ir::Value const& value) const { return values_.get(value); }

@@ -222,7 +222,7 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
 }
 
 /// Shifts left or logically right; amounts outside 0..bits-1 give 0. PTX takes amounts of 32 bits and shifts everything
-/// out for large ones. LLVM relies on that where it sees a shift behind a test of its amount: it drops the test, and
+/// out for large ones. LLVM relies on that where it sees a shift after a test of its amount: it drops the test, and
 /// with it the upper half of an amount of 64 bits. So an unknown amount of 64 bits is bounded, and its shift is PTX.
 llvm::Value* shifted_out(Emitter& e, bool left, llvm::Value* x, llvm::Value* amount) {
   llvm::IRBuilder<>& b = e.b;

@@ -192,7 +192,7 @@ int access_width(std::int64_t vector, ir::Type const& tile) {
 }
 
 /// Emits `access(width)` once where groups of elements lie inside the tensor or outside as a whole. Else emits it for
-/// both widths behind a test of the innermost extent; registers are joined by phis.
+/// both widths after a test of the innermost extent; registers are joined by phis.
 template <class Access>
 Registers by_width(Emitter& e, ir::Op const& op, int width, Access const& access) {
   TensorParts const& tensor = e.tensors.of(*op.in("tensor"));

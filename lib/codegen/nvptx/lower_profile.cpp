@@ -1,6 +1,6 @@
 // Lowers logs. One lane of a warp writes: the one that is elected in elected regions too. Its predicated stores need no
 // branch, so the warp stays together. The count of entries is a register of that lane. Little of an entry stands where
-// other code waits: its place is computed before, and its store may come behind products.
+// other code waits: its place is computed before, and its store may come after products.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <cstddef>
@@ -91,8 +91,8 @@ llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* group, llvm::V
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
-/// Returns the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind
-/// them: LLVM moves arithmetic whose results are needed late behind other clocks.
+/// Returns the words of the tile that the op before an entry computed, if it did. The entry's clock is read after
+/// them: LLVM moves arithmetic whose results are needed late after other clocks.
 Registers computed_before(ir::Op const& entry, Emitter& e) {
   ir::Op const* before = nullptr;
   for (ir::Op const& op : *entry.parent()) {
@@ -198,7 +198,7 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
   Log const& log = e.logs->of(*op.in("log"));
   llvm::Value* const now = ptx::clock(b, computed_before(op, e));
   auto const store = [&e, &log, now, tag = ir::log_tag(attributes)] { append(e, log, e.i32(tag), now); };
-  // Products start at once behind the wait for their factors.
+  // Products start at once after the wait for their factors.
   if (e.next() != nullptr && (e.next()->is<ir::WgmmaFenceOp>() || e.next()->is<ir::WgmmaOp>()))
     e.logs->defer(store);
   else

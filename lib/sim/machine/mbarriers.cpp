@@ -24,7 +24,7 @@ void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, 
   if (b != nullptr) {
     if (first(ReportKind::dead_barrier, b->inval, site)) {
       add(ReportKind::dead_barrier,
-          describe(*b) + " is used after its inval; initialise it again, or move the inval behind the last use",
+          describe(*b) + " is used after its inval; initialise it again, or move the inval after the last use",
           {"inval of " + describe(*b), b->inval}, side(w, lanes, "use of " + describe(*b), site), true);
     }
   } else if (first(ReportKind::use_before_init, {}, site)) {
@@ -280,7 +280,7 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
   if (!b.state.live()) {
     if (first(ReportKind::dead_barrier, b.inval, blocked.site)) {
       add(ReportKind::dead_barrier,
-          describe(b) + " is invalidated while a thread waits on it; move the inval behind the last wait",
+          describe(b) + " is invalidated while a thread waits on it; move the inval after the last wait",
           {"inval of " + describe(b), b.inval}, side(w, blocked.lanes, "wait on " + describe(b), blocked.site), true);
     }
     return;

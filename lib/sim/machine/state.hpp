@@ -357,7 +357,7 @@ struct State {
   void check_observed(WarpState&, Lanes, Mbarrier const&, ActionSite const&);
   /// Keeps the record of data that a warp sends to a peer, or copies by cp.async for an mbarrier.
   void hand(WarpState& w, std::uint32_t record) const;
-  /// Tells whether such data that a warp sent behind its wait are known to these lanes.
+  /// Tells whether such data that a warp sent after its wait are known to these lanes.
   [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;

@@ -1,4 +1,4 @@
-// Finds products that add to one carried sum, one behind the other.
+// Finds products that add to one carried sum, one after the other.
 #pragma once
 
 #include <optional>

@@ -66,7 +66,7 @@ class Raise {
   }
 
  private:
-  /// Remembers a product, and the op behind which it could have started; null: the start of the block.
+  /// Remembers a product, and the op after which it could have started; null: the start of the block.
   struct Placed {
     Op const* dot;
     Op const* behind;

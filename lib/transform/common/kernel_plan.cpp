@@ -65,7 +65,7 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
   return max;
 }
 
-/// Tells whether products alone, also behind a transposition, take a tile.
+/// Tells whether products alone, also after a transposition, take a tile.
 bool only_products_take(Value const& tile) {
   return std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
     return use.user->is<ir::DotOp>() || (use.user->is<ir::TransOp>() && only_products_take(*use.user->result()));
@@ -694,7 +694,7 @@ std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
   auto const refuse = [&](std::string_view item) {
     why = fmt::format(
         "{} is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes, with +swapped, +early or "
-        "+together, +late behind it",
+        "+together, +late after it",
         support::quoted(item));
     return std::nullopt;
   };

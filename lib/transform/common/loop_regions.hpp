@@ -12,7 +12,7 @@
 
 namespace tegula::transform {
 
-/// Finds the first op of a kernel's body that has an effect: behind facts of the launch, buffers and computed values.
+/// Finds the first op of a kernel's body that has an effect: after facts of the launch, buffers and computed values.
 ir::Op& first_effect(ir::Function const& function);
 
 /// Tells whether a loop stands in the block, at any depth.
@@ -21,7 +21,7 @@ bool holds_a_loop(ir::Block const& block);
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
 void mark(ir::Op& op, ir::LoopRegion region);
 
-/// Makes the region in which one lane works before or behind a pipelined loop: `elect {region = ...} { fill, yield }`.
+/// Makes the region in which one lane works before or after a pipelined loop: `elect {region = ...} { fill, yield }`.
 template <class Fill>
 ir::Op& elected(ir::Builder& builder, ir::LoopRegion region, Fill&& fill) {
   ir::Op& elect = builder.op(ir::ElectOp{}, {}, {});

@@ -52,7 +52,7 @@ struct FillSite {
   std::vector<Op*> fetches;
   StageLifetime life;
   Value* use = nullptr;      ///< which use of the ring this is
-  Value* use_end = nullptr;  ///< behind the loop whose body holds the site: the use that would come next
+  Value* use_end = nullptr;  ///< after the loop whose body holds the site: the use that would come next
   [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
   /// Tells whether all threads fill the stage, since they copy rows of it.
   [[nodiscard]] bool by_threads() const { return std::any_of(fetches.begin(), fetches.end(), of_rows); }
@@ -237,7 +237,7 @@ class Rings {
 
   /// Counts the CTAs that fill each other's stages: only where products alone read them, and every site takes a part
   /// from each peer. Waits for products end their reads, so that a release need not order any; ordinary reads would
-  /// need a fence that a peer's copy waits for. A peer sends its part behind its wait for the stage, so whoever waited
+  /// need a fence that a peer's copy waits for. A peer sends its part after its wait for the stage, so whoever waited
   /// for the part releases in the peer's next phase. Without a part, the release could come a phase too early.
   static std::int64_t shared_by(Ring const& ring) {
     std::int64_t all = 1;
@@ -383,7 +383,7 @@ class Rings {
       }
     if (shares()) rank_ = builder.op(ir::ClusterRankOp{}, {}, {Type::index()}).result();
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
-      // The fence behind other mbarriers' initialisation there is enough.
+      // The fence after other mbarriers' initialisation there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
       return initialise(inside, first);
     }
@@ -427,7 +427,7 @@ class Rings {
     return (site.by_engine() ? 1 : 0) + (site.by_threads() ? function_.warps * context_.target.lanes : 0);
   }
 
-  /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand behind `first`.
+  /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand after `first`.
   void prefetch_maps(ir::Builder& builder, Op const& first) {
     auto const by_value = [&](Value const& map) {
       Op const* const op = map.defining_op();
@@ -468,7 +468,7 @@ class Rings {
     return buffer;
   }
 
-  /// Numbers the rings behind the ones of the function.
+  /// Numbers the rings after the ones of the function.
   void number_rings() {
     std::int64_t last = 0;
     ir::walk(function_, [&](Op const& op) {
@@ -721,7 +721,7 @@ class Rings {
     }
   }
 
-  /// Arrives once per warp at the stage's empty mbarrier, behind the last reader of site i's stage.
+  /// Arrives once per warp at the stage's empty mbarrier, after the last reader of site i's stage.
   static void give_back(Ring const& ring, std::size_t i) {
     if (ring.empty == nullptr) return;
     FillSite const& site = ring.sites[i];

@@ -378,7 +378,7 @@ class Factors {
     loop.yield().add_operand(grown(*loop.yielded(k)));
   }
 
-  /// Tells whether what a loop carries, and loops behind it carry on, multiplies nothing but zeros before the first
+  /// Tells whether what a loop carries, and loops after it carry on, multiplies nothing but zeros before the first
   /// iteration of any of them.
   bool scales_zeros(Carry const& carried, std::set<Op const*>& chain) const {
     auto const& [loop, k] = carried;

@@ -17,7 +17,7 @@ namespace tegula::transform {
 ///
 /// Needs: layouts. Leaves: no promise.
 ///
-/// Order: free behind limit-registers, whose kernels have no atomics.
+/// Order: free after limit-registers, whose kernels have no atomics.
 PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

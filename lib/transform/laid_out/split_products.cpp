@@ -122,7 +122,7 @@ class Split {
   [[nodiscard]] Type const& part_of(Value const& sum) const { return shares_ ? shares_->share_of(sum) : sum.type(); }
   static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
 
-  /// Finds the loop-carried sums, as values behind the loop.
+  /// Finds the loop-carried sums, as values after the loop.
   bool find_sums() {
     done_ = loop_;
     ir::Loop const loop(*loop_);
@@ -153,7 +153,7 @@ class Split {
     return true;
   }
 
-  /// Finds the ops behind the loop in its block, which the first CTA runs alone.
+  /// Finds the ops after the loop in its block, which the first CTA runs alone.
   std::string find_tail() {
     std::unordered_set<Op const*> tail;
     bool behind = false;
@@ -240,7 +240,7 @@ class Split {
     grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
   }
 
-  /// Finds the first op behind the tensor maps.
+  /// Finds the first op after the tensor maps.
   Op& first_of_body() {
     for (Op& op : function_.body())
       if (!op.is<ir::TensorMapOp>()) return op;
@@ -482,9 +482,9 @@ class Split {
   ir::Function& function_;
   std::int64_t ctas_;
   Op* loop_ = nullptr;
-  Op* done_ = nullptr;                  ///< behind it the sums are tiles
-  std::vector<Value*> sums_;            ///< behind the loop
-  std::vector<Op*> tail_;               ///< the ops behind the loop: for the first CTA alone, or for shares
+  Op* done_ = nullptr;                  ///< after it the sums are tiles
+  std::vector<Value*> sums_;            ///< after the loop
+  std::vector<Op*> tail_;               ///< the ops after the loop: for the first CTA alone, or for shares
   std::vector<Op*> before_;             ///< ops that must stand in the kernel's body
   std::optional<ColumnShares> shares_;  ///< of the columns, if each CTA goes on with its own
   Value* rank_ = nullptr;

@@ -39,7 +39,7 @@ namespace tegula::transform {
 ///
 /// Other kernels stay as they are, with a remark. Needs: layouts.
 ///
-/// Order: free behind share-items, whose exchange is one of warps.
+/// Order: free after share-items, whose exchange is one of warps.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -66,7 +66,7 @@ std::optional<Send> send_of(Op& op) {
 }
 
 /// Describes how a tile is cut. The 64 rows of a product that a warpgroup holds are rows of the tile, or its columns if
-/// the product is transposed. Where warpgroups hold parts of the columns too, their parts of a chunk lie one behind the
+/// the product is transposed. Where warpgroups hold parts of the columns too, their parts of a chunk lie one after the
 /// other, as the rows of a product that all warpgroups hold along the rows.
 struct Cut {
   bool transposed = false;

@@ -259,7 +259,7 @@ class Reference {
     });
   }
 
-  /// Tells whether, behind the loop, a multiple is only divided by another one of the same powers, compared with 0, or
+  /// Tells whether, after the loop, a multiple is only divided by another one of the same powers, compared with 0, or
   /// its logarithm added to the reference.
   bool cancels(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
@@ -281,7 +281,7 @@ class Reference {
       return user.is<ir::AddOp>() && reference_axes(*ir::other_operand(user, logarithm)) == axes;
     });
   }
-  /// Tells whether, behind the loop, the reference is only added to logarithms of multiples.
+  /// Tells whether, after the loop, the reference is only added to logarithms of multiples.
   bool only_logarithms(Value const& reference, std::vector<int> const& axes) const {
     return std::all_of(reference.uses().begin(), reference.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;

@@ -225,7 +225,7 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
   }
 
-  /// Issues a chain's products one behind the other, and waits for each when the next one is issued: its operands'
+  /// Issues a chain's products one after the other, and waits for each when the next one is issued: its operands'
   /// stages are free then.
   void carried_in_turn(DotChain const& chain) {
     for (std::size_t i = 0; i < chain.dots.size(); ++i) {
@@ -295,7 +295,7 @@ class Schedule {
   }
 
   /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
-  /// iteration before, where their operands are written again or behind the products of this one; behind it for all.
+  /// iteration before, where their operands are written again or after the products of this one; after it for all.
   static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
     ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(groups.front().first->where());
@@ -387,7 +387,7 @@ class Schedule {
     open_.push_back(std::move(open));
   }
 
-  /// Returns the first op behind products that needs them done.
+  /// Returns the first op after products that needs them done.
   static Op& first_that_needs(OpenProducts const& open) {
     std::vector<Op*> next;
     for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
@@ -468,7 +468,7 @@ class Schedule {
     return false;
   }
 
-  /// Collects the ops that read a value, also behind ops that hand it on.
+  /// Collects the ops that read a value, also after ops that hand it on.
   static void collect_readers(Value const& value, std::set<Op const*>& readers) {
     for (ir::Use const& use : value.uses())
       if (use.user->is<ir::ConvertLayoutOp>() || use.user->is<ir::WgmmaFenceOp>())

@@ -119,7 +119,7 @@ class Lowering {
     if (!lack) return true;
     error(
         fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                    "behind the passes that decide layouts, copies, fences and barriers",
+                    "after the passes that decide layouts, copies, fences and barriers",
                     name(lack->property), lack->why));
     return false;
   }

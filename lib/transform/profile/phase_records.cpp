@@ -117,7 +117,7 @@ class Phases {
     return tensors.empty() ? "tile" : tensors;
   }
 
-  /// Returns the name of the copies that the wait for an empty stage makes room for: those behind it in its block.
+  /// Returns the name of the copies that the wait for an empty stage makes room for: those after it in its block.
   std::string filled_behind(Op const& wait) const {
     bool behind = false;
     std::string name;
@@ -258,7 +258,7 @@ class Phases {
     return run.phase.name == next.name;
   }
 
-  /// Tells whether arithmetic too short for a phase begins at an op. Behind the issue of a product it belongs to that.
+  /// Tells whether arithmetic too short for a phase begins at an op. After the issue of a product it belongs to that.
   bool short_arithmetic(std::vector<Op*> const& ops, std::size_t first) const {
     int count = 0;
     for (std::size_t i = first; i < ops.size() && count < min_compute_ops; ++i) {

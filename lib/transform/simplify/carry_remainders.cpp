@@ -100,7 +100,7 @@ class Divisions {
     Value* remainder = nullptr;  ///< i32
     Value* quotient = nullptr;   ///< i64
   };
-  /// Finds the values that a loop carries or a branch chooses: in the loop's body, and behind the op.
+  /// Finds the values that a loop carries or a branch chooses: in the loop's body, and after the op.
   struct CarriedParts {
     Parts inside, behind;
   };

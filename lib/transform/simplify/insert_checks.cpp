@@ -277,7 +277,7 @@ bool can_leave_finite(Op const& op) {
   return op.is<ir::DotOp>() || op.is(ir::Family::elementwise);
 }
 
-/// Returns the place behind an op: in the outermost block behind the grid too, which ops before it may state.
+/// Returns the place after an op: in the outermost block after the grid too, which ops before it may state.
 Builder behind(Op& op) {
   Op* after = &op;
   if (op.parent_op() == nullptr) {
@@ -306,7 +306,7 @@ class Takers {
 
   /// True if there is no way to take an element but by such ops.
   [[nodiscard]] bool decide() const { return decided_; }
-  /// Returns the last of them: behind it the condition is known.
+  /// Returns the last of them: after it the condition is known.
   [[nodiscard]] Op& last() const { return *last_; }
   /// True where an element of the type is taken.
   [[nodiscard]] Value* taken(Maker& make, Type const& type) const {

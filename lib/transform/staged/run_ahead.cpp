@@ -158,7 +158,7 @@ bool gives_back(Op const& loop) {
   return found;
 }
 
-/// Erases waits for products in an epilogue, which fills nothing: a wait behind it ends all products that it carries.
+/// Erases waits for products in an epilogue, which fills nothing: a wait after it ends all products that it carries.
 /// An epilogue that releases stages through empty mbarriers keeps its waits, which show that products have read the
 /// stages.
 void leave_products_open(ir::Function& function) {

@@ -152,7 +152,7 @@ class Specialization {
     return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
   }
 
-  /// Moves tiles from which rows that threads copy follow behind the header, where both sides begin. Nothing but fills
+  /// Moves tiles from which rows that threads copy follow after the header, where both sides begin. Nothing but fills
   /// needs them.
   void lower_rows(Op& header_end) {
     Ops needed;
@@ -220,7 +220,7 @@ class Specialization {
     return true;
   }
 
-  /// Tells whether all warps of the CTA meet behind the header: at a barrier of the kernel's text, or where they
+  /// Tells whether all warps of the CTA meet after the header: at a barrier of the kernel's text, or where they
   /// exchange. Producers do not arrive there.
   bool meets_at_cta_barrier(Op const& header_end) {
     Op const* found = nullptr;

@@ -33,7 +33,7 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-/// True for a reshape to rows of the operand's last axis, one behind the other, which one copy can bring.
+/// True for a reshape to rows of the operand's last axis, one after the other, which one copy can bring.
 bool makes_rows(Op const& op) {
   if (!op.is<ir::ReshapeOp>()) return false;
   Extents const &from = op.operand()->type().shape(), &to = op.result()->type().shape();

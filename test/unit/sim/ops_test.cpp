@@ -654,7 +654,7 @@ void logs() {
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
-TEST_CASE("tiles are reshaped, cut and put one behind the other", "[sim][F30]") { regrouped(); }
+TEST_CASE("tiles are reshaped, cut and put one after the other", "[sim][F30]") { regrouped(); }
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
 TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }

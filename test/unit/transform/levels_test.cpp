@@ -283,7 +283,7 @@ TEST_CASE("order: the refusal names both levels and the pass between them") {
                 "pipeline: pad-tiles works on level tile, but the kernel is on level planned: tensor_map in @k; run it "
                 "on the text before the passes that lead there"},
            Case{tiles, "split-loops,skew-dots",
-                "pipeline: split-loops comes before skew-dots, but must come behind it: each part would"},
+                "pipeline: split-loops comes before skew-dots, but must come after it: each part would"},
        }) {
     INFO(one.order);
     support::Diagnostics unused;

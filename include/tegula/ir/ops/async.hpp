@@ -40,7 +40,7 @@ struct BuildTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
 };
 
 /// Publishes the descriptors that this thread built: `release_tensor_maps`
-/// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier behind which others acquire them.
+/// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier after which others acquire them.
 struct ReleaseTensorMapsOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "release_tensor_maps";
   static constexpr auto operands = names();

@@ -105,7 +105,7 @@ struct ReshapeOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Puts two tiles one behind the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
+/// Puts two tiles one after the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
 struct ConcatenateOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "concatenate";
   static constexpr auto operands = names("lhs", "rhs");
