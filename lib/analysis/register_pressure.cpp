@@ -175,15 +175,15 @@ class Pressure {
     if (streams(op)) return true;
     bool const renames = op.is<ir::ReshapeOp>() || op.is<ir::TransOp>() || op.is<ir::ExtractOp>() ||
                          op.is<ir::ConcatenateOp>() || op.is<ir::ResizeOp>() || op.is<ir::ButterflyOp>();
-    return points_ == Points::as_assembled && (renames || op.is<ir::YieldOp>() || takes_no_tile(op));
+    return points_ == Points::as_assembled && (renames || op.is<ir::YieldOp>() || !touches_tile(op));
   }
-  static bool takes_no_tile(ir::Op const& op) {
+  static bool touches_tile(ir::Op const& op) {
     auto const has_registers = [](ir::Value const* value) {
       return value->type().is_tile() || value->type().is_pending();
     };
     for (int i = 0; i < op.result_count(); ++i)
-      if (has_registers(op.result(i))) return false;
-    return op.block_count() == 0 && std::none_of(op.operands().begin(), op.operands().end(), has_registers);
+      if (has_registers(op.result(i))) return true;
+    return op.block_count() > 0 || std::any_of(op.operands().begin(), op.operands().end(), has_registers);
   }
 
   Points points_;

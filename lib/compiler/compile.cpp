@@ -110,8 +110,8 @@ ir::Module with_checks(ir::Module const& module, CompileOptions const& options) 
 
 namespace {
 
-bool lacks_fma(CompileOptions const& options) {
-  return options.target == Target::host && !codegen::host_has_fma(options.architecture);
+bool has_fma(CompileOptions const& options) {
+  return options.target != Target::host || codegen::host_has_fma(options.architecture);
 }
 
 }  // namespace
@@ -119,8 +119,8 @@ bool lacks_fma(CompileOptions const& options) {
 std::string_view rounding_of_products(CompileOptions const& options) {
   if (options.exact) return "rounded before they are added (exact)";
   if (!transform::contracts(options)) return "rounded before they are added (contraction = off)";
-  return lacks_fma(options) ? "rounded before they are added (the CPU has no FMA instructions)"
-                            : "added without rounding (fma)";
+  return has_fma(options) ? "added without rounding (fma)"
+                          : "rounded before they are added (the CPU has no FMA instructions)";
 }
 
 ir::Module for_tiles(ir::Module const& module, CompileOptions const& options) {
@@ -133,7 +133,7 @@ namespace {
 
 /// Switches contraction off for a CPU without instructions for it.
 CompileOptions as_target_rounds(CompileOptions options) {
-  if (transform::contracts(options) && lacks_fma(options)) options.contraction = Choice::off;
+  if (transform::contracts(options) && !has_fma(options)) options.contraction = Choice::off;
   return options;
 }
 

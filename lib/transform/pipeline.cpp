@@ -197,7 +197,7 @@ Level level_without(PropertySet lacks) {
 }
 
 /// Finds a pass without a property that it, or its level, needs. Empty: there is none.
-std::string lacks_property(Pipeline pipeline, ir::Module const& module) {
+std::string missing_property(Pipeline pipeline, ir::Module const& module) {
   PropertySet asked, lacks;
   for (PassInfo const* pass : pipeline) asked = asked | pass->all_needs();
   std::array<std::string, property_count> why;
@@ -266,7 +266,7 @@ std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module) {
                          pipeline[i + 1]->name, pipeline[i]->last);
   if (std::string refusal = comes_too_early(pipeline); !refusal.empty()) return refusal;
   if (std::string refusal = level_is_past(pipeline, module); !refusal.empty()) return refusal;
-  return lacks_property(pipeline, module);
+  return missing_property(pipeline, module);
 }
 
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,

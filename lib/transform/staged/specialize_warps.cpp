@@ -73,7 +73,7 @@ class Specialization {
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr || lacks_threads() || meets_at_cta_barrier(*last)) return false;
+    if (last == nullptr || !has_producer_threads() || meets_at_cta_barrier(*last)) return false;
     hoist_launch_statements(*last);
     lower_rows(*last);
     std::vector<Op*> region;
@@ -209,15 +209,15 @@ class Specialization {
     return nullptr;
   }
 
-  /// Tells whether a CTA has no threads for a producer. With specialization `on` the kernel is refused then.
-  bool lacks_threads() {
+  /// Tells whether a CTA has threads for a producer. Specialization `on` refuses the kernel where it has none.
+  bool has_producer_threads() {
     int const possible = context_.target.threads / context_.target.lanes;
-    if (context_.options.specialization == Choice::on || function_.warps + producer_warps <= possible) return false;
+    if (context_.options.specialization == Choice::on || function_.warps + producer_warps <= possible) return true;
     context_.diagnostics.remark(
         fmt::format("specialize-warps: copies do not get separate warps: {} warps compute, and a CTA has {}",
                     function_.warps, possible),
         function_.where);
-    return true;
+    return false;
   }
 
   /// Tells whether all warps of the CTA meet after the header: at a barrier of the kernel's text, or where they
