@@ -126,7 +126,7 @@ std::vector<double> reference_sharpen(std::vector<double> const& x, Size const& 
   return result;
 }
 
-/// Gives the planes of pictures of one size, side by side.
+/// Returns the planes of pictures of one size, side by side.
 std::vector<float> side_by_side(std::vector<std::vector<float>> const& pictures, Size const& size) {
   Size const wide{size.channels, size.height, size.width * static_cast<int>(pictures.size())};
   std::vector<float> result(wide.count());
@@ -136,7 +136,7 @@ std::vector<float> side_by_side(std::vector<std::vector<float>> const& pictures,
   return result;
 }
 
-/// Gives the distance of two pictures in decibels: more is closer.
+/// Returns the distance of two pictures in decibels: more is closer.
 double decibels(std::vector<float> const& x, std::vector<float> const& y) {
   double squares = 0;
   for (std::size_t i = 0; i < x.size(); ++i) squares += std::pow(static_cast<double>(x[i] - y[i]), 2);

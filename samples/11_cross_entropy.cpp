@@ -6,7 +6,7 @@ using namespace tegula;
 
 namespace {
 
-/// Gives loss = log(sum(exp(row))) - row[label] and gradient = (softmax(row) - [column is the label]) * scale.
+/// Computes loss = log(sum(exp(row))) - row[label] and gradient = (softmax(row) - [column is the label]) * scale.
 template <int width>
 constexpr auto cross_entropy = kernel("cross_entropy", [](in<bf16, 2> logits, in<int, 1> labels, out<float, 1> loss,
                                                           out<bf16, 2> gradient, arg<float> scale) {

@@ -17,7 +17,7 @@ struct Layers {
   Access<float, 2> w1, b1, w2, b2;
 };
 
-/// Gives the hidden layer and the scores of each class for a tile of points.
+/// Returns the hidden layer and the scores of each class for a tile of points.
 template <class Tile, class Network>
 auto forward(Tile const& points, Network const& net) {
   tile h = max(dot(points, load(net.w1, shape<inputs, hidden>, 0, 0)) + load(net.b1, shape<1, hidden>, 0, 0), 0);

@@ -154,7 +154,7 @@ class Network {
       }
       add_up(first, rows);
     }
-    // The next pass overwrites y, so it comes behind the last sum.
+    // The next pass overwrites y, so it comes after the last sum.
     for (std::size_t i = 0; i < reduce_.size(); ++i) parts_[i]->compute.wait(event(reduce_[i]));
   }
 
@@ -194,7 +194,7 @@ class Network {
   std::vector<cuda_stream> reduce_;  ///< one for each part, with NCCL
 };
 
-/// Gives random weights whose results are about as large as the inputs.
+/// Returns random weights whose results are about as large as the inputs.
 std::vector<bf16> weights(std::int64_t inputs, std::int64_t outputs) {
   auto const uniform = samples::random_values<float>(inputs * outputs);
   float const scale = std::sqrt(3.0F / static_cast<float>(inputs));
@@ -204,7 +204,7 @@ std::vector<bf16> weights(std::int64_t inputs, std::int64_t outputs) {
   return result;
 }
 
-/// Gives the min seconds of a pass.
+/// Returns the min seconds of a pass.
 double seconds_of(Network& network, int repeats) {
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= repeats; ++i) {

@@ -38,7 +38,7 @@ Softmax<BM, D> add_keys(Softmax<BM, D> const& before, tile<float, Shape<BM, BN>>
           tile(dot(cast<T>(weights), values, before.sums * fall))};
 }
 
-/// Gives the means of the values; 0 in rows without keys.
+/// Returns the means of the values; 0 in rows without keys.
 template <std::int64_t BM, std::int64_t D>
 tile<bf16, Shape<BM, D>> means(Softmax<BM, D> const& all) {
   return tile(cast<bf16>(select(all.total > 0, all.sums / all.total, 0)));

@@ -30,7 +30,7 @@ constexpr Problem problems[] = {{8192, 8192, 8192}, {4096, 4096, 4096}, {2048, 2
                                 {1024, 16384, 512}, {2048, 8192, 2048}};
 constexpr Problem small_problems[] = {{256, 256, 256}, {64, 512, 128}};
 
-/// Gives the second word of a device's name in small letters: "h200" of "NVIDIA H200".
+/// Returns the second word of a device's name in small letters: "h200" of "NVIDIA H200".
 std::string model_of(std::string const& name) {
   std::string result;
   for (std::size_t at = name.find(' ') + 1; at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;

@@ -15,7 +15,7 @@
 #include "tune/turns.hpp"
 #include "rig/openblas.hpp"
 #include "rig/result_file.hpp"
-#include "rig/turns.hpp"
+#include "rig/comparison_runner.hpp"
 #include "tegula/tegula.hpp"
 
 namespace {
@@ -107,7 +107,7 @@ struct Row {
 
 /// Holds what all measurements of a group share.
 struct Bench {
-  bench::Turns& turns;
+  bench::ComparisonRunner& runner;
   std::string json;
   int threads;
   std::string cpu;   ///< LLVM's name; empty: this machine
@@ -117,14 +117,14 @@ struct Bench {
 
   /// Tells whether the next comparisons are made in this process.
   [[nodiscard]] bool wants(std::string const& kernel, int comparisons = 1) const {
-    return kernel.find(only) != std::string::npos && !turns.skip(comparisons);
+    return kernel.find(only) != std::string::npos && !runner.skip(comparisons);
   }
 };
 
 /// Times both sides, prints one line of the table and writes the results of both. Throws if the results differ.
 void compare(Bench const& all, Row const& row, std::function<void()> const& ours, std::function<void()> const& rival,
              std::function<samples::Comparison()> const& results) {
-  std::optional<bench::Pair> const pair = all.turns.compare(ours, rival);
+  std::optional<bench::Pair> const pair = all.runner.compare(ours, rival);
   if (!pair) return;
   double const rival_work = row.rival_work == 0 ? row.work : row.rival_work;
   double const our_rate = 1e-9 * row.work / tuning::median(pair->ours);
@@ -155,7 +155,7 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
   if (!compared.right()) throw std::runtime_error(std::string("WRONG: ") + row.kernel + ": " + compared.str());
 }
 
-/// Gives a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
+/// Returns a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
 template <class T, int Rank, class... E>
 buffer<T, Rank> filled(int seed, E... extents) {
   buffer<T, Rank> result(device::host(), extents...);
@@ -339,8 +339,8 @@ void bench_all(Bench const& all) {
   }
 }
 
-void print_first_prepare(bench::Turns const& turns) {
-  if (turns.is_turn()) return;
+void print_first_prepare(bench::ComparisonRunner const& runner) {
+  if (runner.is_turn()) return;
   buffer<float, 2> x(device::host(), 1, 1), y(device::host(), 1, 1);
   auto const start = std::clock();
   auto const go = prepare(device::host(), softmax, x, y);
@@ -366,10 +366,10 @@ int main(int argc, char** argv) {
   app.add_option("--only", only, "measure kernels whose name has this part");
   app.add_option("--json", json, "append the results to this file, one JSON object a line");
   std::vector<int> turn;
-  app.add_option("--turn", turn)->group("")->expected(3);  // hidden: see Turns
+  app.add_option("--turn", turn)->group("")->expected(3);  // hidden: see ComparisonRunner
   CLI11_PARSE(app, argc, argv);
-  bench::Turns turns(budget, rounds, cpu_time);
-  turns.want(turn);
+  bench::ComparisonRunner runner(budget, rounds, cpu_time);
+  runner.want(turn);
   try {
     bench::ResultFile const writable(json, "", "");  // an error before anything is measured
   } catch (std::exception const& error) {
@@ -380,7 +380,7 @@ int main(int argc, char** argv) {
   for (std::string const& cpu : cpus) {
     bool const native = cpu == "native";
     std::string core;
-    if (!turns.is_turn()) {
+    if (!runner.is_turn()) {
       core = bench::fastest_core(
           native ? std::vector<std::string>{"SkylakeX", "Cooperlake", "Sapphirerapids", "Zen", "Haswell"}
                  : std::vector<std::string>{"Haswell", "Zen"});
@@ -395,10 +395,10 @@ int main(int argc, char** argv) {
           {"TEGULA_THREADS", number}, {"TEGULA_DEVICE", "host"}, {"TEGULA_CACHE", "off"}, {"OMP_NUM_THREADS", number}};
       if (!core.empty()) environment["OPENBLAS_CORETYPE"] = core;
       if (!native) environment["TEGULA_HOST_CPU"] = cpu;
-      bool const fine = turns.group(environment, [&] {
-        if (count == 1) print_first_prepare(turns);
+      bool const fine = runner.group(environment, [&] {
+        if (count == 1) print_first_prepare(runner);
         bench_all(
-            {turns, json, count, native ? "" : cpu, core, native ? bench::native_loops() : bench::avx2_loops(), only});
+            {runner, json, count, native ? "" : cpu, core, native ? bench::native_loops() : bench::avx2_loops(), only});
       });
       if (!fine) std::printf("bench: a measurement failed\n");
       failed = failed || !fine;

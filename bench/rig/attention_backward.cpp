@@ -81,7 +81,7 @@ class AttentionBackwardWork final : public Workload {
   [[nodiscard]] double weight(std::int64_t query, std::int64_t key) const {
     return std::exp(scale_ * inner(q_, query, k_, key) - lse_.at(query));
   }
-  /// Gives the gradient of a score.
+  /// Returns the gradient of a score.
   [[nodiscard]] double of_score(std::int64_t query, std::int64_t key, double delta) const {
     return weight(query, key) * (inner(go_, query, v_, key) - delta);
   }

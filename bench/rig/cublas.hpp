@@ -43,11 +43,11 @@ class Cublas {
   /// Calls cublasGemmEx with its default choice, 64 MiB of workspace. It does not support e4m3.
   void multiply(Product const& product) const;
 
-  /// Gives the fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the
+  /// Returns the fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the
   /// seconds of one launch. Empty if cuBLASLt proposes none or is not there.
   [[nodiscard]] std::function<void(Product const&)> best_of_heuristics(
       Product const& sample, std::function<double(std::function<void()> const&)> const& time) const;
-  /// Gives the first algorithm that the heuristic proposes for 32 MiB of workspace, as frameworks take it. Empty if
+  /// Returns the first algorithm that the heuristic proposes for 32 MiB of workspace, as frameworks take it. Empty if
   /// there is none.
   [[nodiscard]] std::function<void(Product const&)> first_of_heuristics(Product const& sample) const;
 
@@ -57,7 +57,7 @@ class Cublas {
   Cublas(std::unique_ptr<Api> api, std::string description, stream const& order);
   /// Asks the heuristic for up to `most` algorithms.
   [[nodiscard]] std::shared_ptr<Plan> propose(Product const& sample, int most, std::uint64_t workspace) const;
-  /// Runs an algorithm of the plan. Gives cuBLASLt's status.
+  /// Runs an algorithm of the plan. Returns cuBLASLt's status.
   [[nodiscard]] int run(Plan const& plan, int number, Product const& product) const;
 
   std::unique_ptr<Api> api_;

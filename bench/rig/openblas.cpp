@@ -12,7 +12,7 @@
 namespace tegula::bench {
 namespace {
 
-/// Gives the rate of a product in GFLOP/s, or 0 if OpenBLAS takes another core type than the one asked for.
+/// Returns the rate of a product in GFLOP/s, or 0 if OpenBLAS takes another core type than the one asked for.
 double rate_of(std::string const& core) {
   OpenBlas const* const blas = openblas();
   if (blas == nullptr) return 0;

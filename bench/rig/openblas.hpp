@@ -23,11 +23,11 @@ struct OpenBlas {
   }
 };
 
-/// Gives the library; null if libopenblas.so.0 is not installed. Its core type is OPENBLAS_CORETYPE's at the first
+/// Returns the library; null if libopenblas.so.0 is not installed. Its core type is OPENBLAS_CORETYPE's at the first
 /// call.
 OpenBlas const* openblas();
 /// Runs a small product with each core type in a process of its own. Prints one line: the rates, and the types that do
-/// not run. Gives the fastest; empty if none runs.
+/// not run. Returns the fastest; empty if none runs.
 std::string fastest_core(std::vector<std::string> const& cores);
 
 }  // namespace tegula::bench

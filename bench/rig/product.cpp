@@ -136,7 +136,7 @@ class ProductWork final : public Workload {
   [[nodiscard]] double b_at(std::int64_t k, std::int64_t column) const {
     return taken(b_.at(form_.b_by_columns ? column * k_ + k : k * n_ + column));
   }
-  /// Gives the part of a factor that the tensor core reads: of f32 the upper 10 bits of the fraction. The host reads
+  /// Returns the part of a factor that the tensor core reads: of f32 the upper 10 bits of the fraction. The host reads
   /// all.
   [[nodiscard]] double taken(double value) const {
     if (form_.factors != Element::f32 || order_.where().kind() == DeviceKind::host) return value;

@@ -9,7 +9,7 @@
 
 namespace tegula::bench {
 
-/// Gives the day in UTC: "2026-11-24".
+/// Returns the day in UTC: "2026-11-24".
 std::string today();
 
 /// Holds one figure: a candidate at one size.

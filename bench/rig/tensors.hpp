@@ -32,7 +32,7 @@ class HostTensor {
   [[nodiscard]] std::int64_t byte_count() const { return size_ * bytes(element_); }
   [[nodiscard]] unsigned char* data() { return data_.get(); }
   [[nodiscard]] unsigned char const* data() const { return data_.get(); }
-  /// Gives the value of an element of up to 32 bits, booleans excluded.
+  /// Returns the value of an element of up to 32 bits, booleans excluded.
   [[nodiscard]] double at(std::int64_t index) const;
   void set(std::int64_t index, double value);
 
@@ -63,10 +63,10 @@ class DeviceTensor {
   void poison();
   void zero();
   void copy_from(stream const& order, DeviceTensor const& other);
-  /// Gives the values. Throws std::runtime_error if something was written to the guard.
+  /// Returns the values. Throws std::runtime_error if something was written to the guard.
   [[nodiscard]] HostTensor read(std::string const& name) const;
   [[nodiscard]] Argument argument(bool read_only) const;
-  /// Gives the array as kernels in C++ take it.
+  /// Returns the array as kernels in C++ take it.
   template <class T, int rank>
   [[nodiscard]] tensor_view<T, rank> view() const {
     std::int64_t extents[rank];

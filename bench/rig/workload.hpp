@@ -52,9 +52,9 @@ class Workload {
   /// Counts the sets; together their bytes are far beyond the L2 cache.
   [[nodiscard]] int sets() const { return static_cast<int>(sets_.size()); }
 
-  /// Gives the tensors of one set by name, as the launcher takes them.
+  /// Returns the tensors of one set by name, as the launcher takes them.
   [[nodiscard]] std::map<std::string, Argument> arguments(int set) const;
-  /// Gives a tensor of one set as kernels in C++ take it.
+  /// Returns a tensor of one set as kernels in C++ take it.
   template <class T, int rank>
   [[nodiscard]] tensor_view<T, rank> view(int set, std::string const& name) const {
     return tensor(set, name).view<T, rank>();
@@ -62,9 +62,9 @@ class Workload {
   void poison(int set) { output(set).poison(); }
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
-  /// Gives the rivals. Ratios are taken to the first.
+  /// Returns the rivals. Ratios are taken to the first.
   virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas) = 0;
-  /// Gives what a framework calls for a product, without a search. Nothing for other problems.
+  /// Returns what a framework calls for a product, without a search. Nothing for other problems.
   virtual std::optional<Candidate> first_of_heuristics(Cublas const&) { return std::nullopt; }
 
  protected:

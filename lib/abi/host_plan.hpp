@@ -6,7 +6,7 @@
 
 namespace tegula::abi {
 
-/// Gives the plan of a compiled kernel: the descriptors that it takes, and general reasons for the other tensors.
+/// Returns the plan of a compiled kernel: the descriptors that it takes, and general reasons for the other tensors.
 HostPlan host_plan(CompiledKernel const& kernel);
 
 /// Puts the reasons for pointers that the paths of a GPU's code give in place of the general ones.

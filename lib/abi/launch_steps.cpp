@@ -1,5 +1,7 @@
 #include "abi/launch_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tegula/math/functions.hpp"
@@ -51,7 +53,7 @@ std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) 
     case LaunchOp::multiprocessors:
       break;
   }
-  throw InternalError("launch program: step " + std::to_string(static_cast<int>(op)) + " has no operands");
+  throw InternalError(fmt::format("launch program: step {} has no operands", static_cast<int>(op)));
 }
 
 }  // namespace tegula::abi

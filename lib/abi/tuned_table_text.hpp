@@ -10,7 +10,7 @@ namespace tegula::abi {
 /// Writes text as a literal of C++.
 std::string quoted(std::string const& text);
 
-/// Gives the definitions of an array `<symbol>_choices` and of the table `symbol`; `specifiers` stand before each.
+/// Returns the definitions of an array `<symbol>_choices` and of the table `symbol`; `specifiers` stand before each.
 std::string tuned_table_text(TunedTable const& table, std::string const& symbol, std::string const& specifiers);
 
 }  // namespace tegula::abi

@@ -46,7 +46,7 @@ constexpr double expansion_instructions = 25, units_instructions = 8, quotient_i
 constexpr double host_element_clocks = 4;  ///< of an access of a CPU to a place far from the one before
 constexpr double advised_stages = 4;       ///< of a loop that has as many as it needs
 
-/// Gives the number of processors' turns that blocks take.
+/// Returns the number of processors' turns that blocks take.
 double turns(double blocks, double processors) { return std::max(std::ceil(blocks / processors), 1.0); }
 
 /// Describes one thing that is slow: what it adds to the estimate of the launch without it.
@@ -471,7 +471,7 @@ class Advisor {
          });
   }
 
-  /// Gives the finding that keeps a product of this line from wgmma.
+  /// Returns the finding that keeps a product of this line from wgmma.
   [[nodiscard]] target::Finding why_not_wgmma(location where) const {
     target::Finding found;
     ir::walk_pre_order(about_.lowered->body(), [&](Op& op) {
@@ -526,7 +526,7 @@ class Advisor {
          std::move(remedy), [i, more](Estimate& launch) { add(launch, i, more); });
   }
 
-  /// Gives the loads of both operands of a product that is alone in its loop; empty: it is none of that kind.
+  /// Returns the loads of both operands of a product that is alone in its loop; empty: it is none of that kind.
   [[nodiscard]] std::vector<std::size_t> operands_of(std::size_t product) const {
     std::vector<std::size_t> loaded;
     int const ring = best_.ops[product].ring;
@@ -575,7 +575,7 @@ class Advisor {
          });
   }
 
-  /// Gives the rows or columns of the largest result that is stored.
+  /// Returns the rows or columns of the largest result that is stored.
   [[nodiscard]] double of_result(bool rows) const {
     double most = 0, found = 0;
     for (WorkOfOp const& store : best_.ops) {
@@ -761,7 +761,7 @@ class Advisor {
 
   [[nodiscard]] double seconds(Estimate const& launch) const { return seconds_of(launch, executor_); }
 
-  /// Gives the launch as if its work were spread evenly over all multiprocessors.
+  /// Returns the launch as if its work were spread evenly over all multiprocessors.
   [[nodiscard]] Estimate spread(Estimate launch) const {
     Work const whole = launch;
     Work part;
@@ -811,7 +811,7 @@ class Advisor {
     return result;
   }
 
-  /// Gives the share of the time that the remedies of all losses of a kind save.
+  /// Returns the share of the time that the remedies of all losses of a kind save.
   [[nodiscard]] double gain_of_kind(Kind kind, double now) const {
     Estimate others = best_;
     for (Loss const& loss : losses_)

@@ -37,7 +37,7 @@ struct Advised {
 /// A remedy is named where the model expects it to save this share of the launch's time.
 inline constexpr double least_gain = 0.05;
 
-/// Gives the advice for a launch. Each thing that is slow is counted as work of the launch's estimate. What it
+/// Returns the advice for a launch. Each thing that is slow is counted as work of the launch's estimate. What it
 /// costs is the time that the launch lasts longer with it: of several that hide each other, that with it alone.
 Advice advice(Advised const& about);
 

@@ -61,7 +61,7 @@ std::optional<Congruence> modulo(Affine const& sum, std::int64_t modulus) {
   return Congruence{sum, modulus};
 }
 
-/// Gives the greatest number that divides a sum whatever its terms are.
+/// Returns the greatest number that divides a sum whatever its terms are.
 std::int64_t divisor(Affine const& sum) {
   std::int64_t result = std::abs(sum.constant);
   for (auto const& [value, factor] : sum.terms) result = std::gcd(result, factor);
@@ -353,7 +353,7 @@ Range remainder(Range a, Range b) {
   return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
 }
 
-/// Gives the positive constant that a quotient or a shift divides by.
+/// Returns the positive constant that a quotient or a shift divides by.
 std::optional<std::int64_t> constant_divisor(Op const& op) {
   auto const by = constant_int(*op.rhs());
   if (!by || *by < 0) return std::nullopt;

@@ -48,19 +48,19 @@ struct Congruence {
 
 class Affines {
  public:
-  /// Gives the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few such
-  /// sums fit, each multiplied by the number of a tile's elements.
+  /// Returns the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few
+  /// such sums fit, each multiplied by the number of a tile's elements.
   Affine const& of(ir::Value const& value);
   /// Tells whether the numbers of a sum are that small.
   static bool small(Affine const& sum);
-  /// Gives a sum without an outer remainder, mask, select that wraps, or widening of an i32; nothing if there is none.
+  /// Returns a sum without an outer remainder, mask, select that wraps, or widening of an i32; nothing: there is none.
   std::optional<Congruence> congruence(ir::Value const& value);
-  /// Gives the range of values of a term of that sum.
+  /// Returns the range of values of a term of that sum.
   Range range_of_term(ir::Value const& value);
   /// Bounds the term of a for's counter by sums: `modulus` times the term is at most `sum`, since a counter stays below
   /// its upper bound.
   std::optional<Congruence> bound_of_term(ir::Value const& counter);
-  /// Gives the range of values of an integer scalar.
+  /// Returns the range of values of an integer scalar.
   Range range(ir::Value const& value) { return range(value, {}); }
   /// True when a term is the distance that a for has come from its lower bound.
   static bool turns(ir::Value const& value);
@@ -72,7 +72,7 @@ class Affines {
   std::optional<Congruence> congruence_of_remainder(ir::Op const& op);
   /// The two sides differ by the same for all values, or for the one value at which a constant is selected.
   std::optional<Congruence> congruence_of_select(ir::Op const& op);
-  /// Gives the one value of `number` that a comparison leaves; nothing: it leaves several, or compares another number.
+  /// Returns the one value of `number` that a comparison leaves; nothing: it leaves several, or compares another one.
   std::optional<std::int64_t> number_left_by(ir::Op const& compare, bool holds, ir::Value const& number);
   /// Tells whether all values of an integer fit 32 bits, or it is an index.
   bool fits(ir::Value const& value);
@@ -104,7 +104,7 @@ struct Distance {
   std::int64_t fixed = 0;
   Range spread = {0, 0};
   std::int64_t stride = 0;
-  /// Gives all of them but for the stride.
+  /// Returns all of them but for the stride.
   [[nodiscard]] Range whole() const { return spread + Range{fixed, fixed}; }
   /// Tells where [0, before) and [distance, distance + after) may meet.
   [[nodiscard]] Meeting meeting(std::int64_t before, std::int64_t after) const;

@@ -21,7 +21,7 @@ using ir::Value;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-/// Gives a number that both divide, or the larger one if the product grows too large.
+/// Returns a number that both divide, or the larger one if the product grows too large.
 std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t max = std::int64_t{1} << 30;
   if (a == 0 || b == 0) return 0;

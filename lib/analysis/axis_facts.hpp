@@ -40,7 +40,7 @@ class AxisFacts {
  public:
   explicit AxisFacts(ir::Module const& module);
 
-  /// Gives the facts of a value; the weakest ones for floats and for values made after the analysis.
+  /// Returns the facts of a value; the weakest ones for floats and for values made after the analysis.
   [[nodiscard]] ValueFacts facts(ir::Value const& value) const;
   [[nodiscard]] std::int64_t divisor(ir::Value const& value) const { return facts(value).divisor(); }
 

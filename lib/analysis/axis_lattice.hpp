@@ -15,16 +15,16 @@ using ir::IntegerRange;
 int fact_axes(ir::Type const& type);
 std::int64_t fact_extent(ir::Type const& type, int axis);
 
-/// Gives a divisor of the values at positions that are multiples of `run`.
+/// Returns a divisor of the values at positions that are multiples of `run`.
 std::int64_t divisor_at(AxisFact const& fact, std::int64_t run);
 
-/// Gives the weakest facts of a value of that type.
+/// Returns the weakest facts of a value of that type.
 ValueFacts unknown_facts(ir::Type const& type);
 
-/// Gives facts of a value whose elements are equal.
+/// Returns facts of a value whose elements are equal.
 ValueFacts uniform_facts(ir::Type const& type, std::int64_t divisibility, IntegerRange range);
 
-/// Gives the strongest facts that follow from either of two.
+/// Returns the strongest facts that follow from either of two.
 ValueFacts join(ValueFacts const& a, ValueFacts const& b);
 
 /// Maps values to their facts; values that are not in it have the weakest.

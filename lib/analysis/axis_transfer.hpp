@@ -5,7 +5,7 @@
 
 namespace tegula::analysis {
 
-/// Gives the facts of the only result of an op without regions or calls; its element is an integer or boolean.
+/// Returns the facts of the only result of an op without regions or calls; its element is an integer or boolean.
 ValueFacts transfer(ir::Op const& op, FactMap const& known);
 
 }  // namespace tegula::analysis

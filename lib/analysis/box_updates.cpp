@@ -13,7 +13,7 @@ bool engine_combines(ir::AtomicCombine combine, Element element) {
   return whole && (combine == ir::AtomicCombine::min || combine == ir::AtomicCombine::max);
 }
 
-/// Gives the number that all elements of a tile are. Nothing if they may differ.
+/// Returns the number that all elements of a tile are. Nothing if they may differ.
 std::optional<BoxOffset> common_number(Value const& tile) {
   Op const* op = tile.defining_op();
   while (op != nullptr && op->is<ir::BroadcastOp>()) op = op->operand()->defining_op();
@@ -23,7 +23,7 @@ std::optional<BoxOffset> common_number(Value const& tile) {
   return BoxOffset{nullptr, static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits)};
 }
 
-/// Gives the number from which a tile of indices counts an axis. Nothing if it does not count it.
+/// Returns the number from which a tile of indices counts an axis. Nothing if it does not count it.
 std::optional<BoxOffset> first_along(Value const& tile, std::int64_t axis) {
   BoxOffset first;
   Value const* at = &tile;

@@ -1,5 +1,7 @@
 #include "analysis/budget.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/kernel_paths.hpp"
@@ -19,7 +21,7 @@ namespace {
 /// Beyond this need the assembler takes minutes for the code: 4600 registers took over five.
 constexpr int max_spilled = 2048;
 
-/// Gives the most registers that a thread of any warp may have.
+/// Returns the most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
   int max = target.registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
@@ -44,7 +46,7 @@ std::string accumulators(ir::Function const& function) {
   found.erase(std::unique(found.begin(), found.end()), found.end());
   std::string text;
   for (auto const& [registers, type] : found)
-    text += (text.empty() ? "" : ", ") + type + " " + std::to_string(-registers);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", type, -registers);
   return text;
 }
 
@@ -84,8 +86,7 @@ LargestTile largest_tile(ir::Value const* largest) {
 void name_largest(BrokenRule& rule, LargestTile const& tile, ir::Value const* largest) {
   if (largest == nullptr) return;
   if (tile.line != 0) rule.where = largest->defining_op()->where();
-  rule.sentence +=
-      ", " + std::to_string(registers_of(*largest)) + " of them for " + ir::to_string(*largest) + ", " + tile.tile;
+  rule.sentence += fmt::format(", {} of them for {}, {}", registers_of(*largest), ir::to_string(*largest), tile.tile);
 }
 
 BrokenRule rule_of_load(ir::Op const& load) {

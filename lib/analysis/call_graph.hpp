@@ -7,14 +7,14 @@
 
 namespace tegula::analysis {
 
-/// Gives the functions of the module, callees before their callers, otherwise in module order. The module must be
+/// Returns the functions of the module, callees before their callers, otherwise in module order. The module must be
 /// verified (no recursion, no unknown callee).
 std::vector<ir::Function*> callees_first(ir::Module const& module);
 
-/// Gives the functions that no function calls, in module order.
+/// Returns the functions that no function calls, in module order.
 std::vector<ir::Function*> call_graph_roots(ir::Module const& module);
 
-/// Gives the functions that no kernel reaches.
+/// Returns the functions that no kernel reaches.
 std::vector<ir::Function*> unreached_functions(ir::Module const& module);
 
 }  // namespace tegula::analysis

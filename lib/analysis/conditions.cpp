@@ -14,7 +14,7 @@ namespace {
 
 constexpr int max_depth = 8;
 
-/// Gives the sum that is above 0 where an if enters its then block, or a for runs an iteration.
+/// Returns the sum that is above 0 where an if enters its then block, or a for runs an iteration.
 std::optional<Affine> above_zero(Op const& control, Affines& affines) {
   auto const difference = [&](Value const& high, Value const& low) { return affines.of(high) + affines.of(low) * -1; };
   if (control.is<ForOp>()) return difference(*Loop(control).upper(), *Loop(control).lower());

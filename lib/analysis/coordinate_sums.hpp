@@ -38,9 +38,9 @@ class CoordinateSums {
  public:
   CoordinateSums(SumLeaves leaves, AxisFacts const& facts) : leaves_(std::move(leaves)), facts_(facts) {}
 
-  /// Gives the sum that decides a comparison of coordinates, which holds for all elements if the sum's maximum is below
-  /// 0. Gives nothing for eq and ne. Gives nothing either if a side is not a sum of coordinates and such scalars, or
-  /// has too many or too large numbers.
+  /// Returns the sum that decides a comparison of coordinates, which holds for all elements if the sum's maximum is
+  /// below 0. Returns nothing for eq and ne. Returns nothing either if a side is not a sum of coordinates and such
+  /// scalars, or has too many or too large numbers.
   std::optional<ComparedSum> compared(ir::Op const& compare);
 
  private:

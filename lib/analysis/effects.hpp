@@ -19,7 +19,7 @@ EffectSummary effects_of(ir::Op const& op);
 /// to a launch.
 bool removable(ir::Op const& op);
 
-/// Gives the order of an atomic; relaxed for every other op.
+/// Returns the order of an atomic; relaxed for every other op.
 ir::MemoryOrder memory_order(ir::Op const& op);
 
 /// True for an op that must run once for each tile, not in each CTA that works on it: a store, an assert, a print.

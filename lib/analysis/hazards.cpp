@@ -6,7 +6,7 @@
 
 #include "ir/accesses.hpp"
 #include "ir/families.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
@@ -30,7 +30,7 @@ bool barrier_of_warpgroup(Op const& op) {
 
 /// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
 /// several mbarriers, the awaited one may belong to an earlier use than the release. Then the wait covers only the
-/// buffers that the lane fills behind it.
+/// buffers that the lane fills after it.
 bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   if (mbarriers.result()->type().elements() == 1) return true;
   bool filled = false;
@@ -53,7 +53,7 @@ Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniform
 void Hazards::start() {
   found_.reset();
   unfenced_.reset();
-  turns_.clear();
+  loop_states_.clear();
   context_ = {warps_, nullptr, 1};
 }
 

@@ -55,9 +55,9 @@ struct CallSummary {
 ///     wgmma_wait; cp.async, for its thread, at the cp_async_wait.
 ///   - An arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it.
 ///     The protocol ensures that the wait is for the phase of the arrival, and orders partitions that hand data to each
-///     other. A lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait.
+///     other. A lane that waits for one of several mbarriers knows it of the buffers that it fills after the wait.
 ///   - A copy into a buffer that a wait finds over came after the copies out of the same bytes.
-///   - The cluster's barrier orders accesses before a releasing arrive and behind the wait. A relaxed arrive orders
+///   - The cluster's barrier orders accesses before a releasing arrive and after the wait. A relaxed arrive orders
 ///     only the initialisation of mbarriers.
 ///   - Barriers with purpose = schedule order nothing.
 class Hazards {
@@ -132,11 +132,11 @@ class Hazards {
 
   void start();
   void block(ir::Block const& ops, State& state);
-  /// Gives the barrier that closes the hazard found before this op; null: there is none, or a later iteration of a loop
-  /// found it.
+  /// Returns the barrier that closes the hazard found before this op; null: there is none, or a later iteration of a
+  /// loop found it.
   ir::Op const* closed(ir::Op const* before);
   /// Takes loops inside `region` as not yet followed.
-  void forget_turns(ir::Op const& region);
+  void forget_loop_states(ir::Op const& region);
   void op(ir::Op const& op, State& state);
   /// Follows an op whose warps exchange bytes.
   void exchange(ir::Op const& op, Access const& scratch, State& state);
@@ -146,7 +146,7 @@ class Hazards {
   void leave_pending(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
-  /// Gives the state at the end of an iteration as the next one sees it.
+  /// Returns the state at the end of an iteration as the next one sees it.
   static State in_next_iteration(State state, ir::Op const& loop);
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
@@ -176,7 +176,7 @@ class Hazards {
   void forget_known(State& state) const;
   void fence(ir::Op const& op, State& state);
   void access_by_proxy(Access const& access, ir::Op const& at, State& state);
-  /// Gives the threads that must know of the fence between an ordinary access and one through the asynchronous proxy;
+  /// Returns the threads that must know of the fence between an ordinary access and one through the asynchronous proxy;
   /// nothing: it needs none.
   std::optional<Level> fence_level(Pending const& pending, Access const& later);
   /// Lists the places before which a fence for that level is missing.
@@ -216,10 +216,10 @@ class Hazards {
   std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later iteration
   /// Holds the states at the start and end of a loop's iterations, joined over all iterations of the loops around it so
   /// far.
-  struct Turns {
+  struct LoopStates {
     State start, end;
   };
-  std::map<ir::Op const*, Turns> turns_;
+  std::map<ir::Op const*, LoopStates> loop_states_;
   std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary collects accesses that may meet earlier ones
   std::map<ir::Op const*, CallSummary> calls_;
 };

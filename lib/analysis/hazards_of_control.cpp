@@ -211,7 +211,7 @@ bool Hazards::order(Op const& op, State& state) {
 
 void Hazards::leave_pending(Op const& op, State& state) {
   for (Access const& current : accesses_.of(op)) {
-    if (current.completion == Completion::mbarrier) continue;  // over behind the wait
+    if (current.completion == Completion::mbarrier) continue;  // over after the wait
     if (proxies_ &&
         (current.proxy == Proxy::async || current.slice.root == nullptr || current.slice.root->type().is_mbarrier()))
       continue;
@@ -233,7 +233,7 @@ void Hazards::block(Block const& ops, State& state) {
     while (Op const* const barrier = closed(&each)) {
       if (region) {
         op(*barrier, before);
-        forget_turns(each);
+        forget_loop_states(each);
         state = before;
       } else {
         op(*barrier, state);
@@ -251,8 +251,8 @@ Op const* Hazards::closed(Op const* before) {
   return barrier;
 }
 
-void Hazards::forget_turns(Op const& region) {
-  std::erase_if(turns_, [&](auto const& each) { return is_inside(*each.first, region); });
+void Hazards::forget_loop_states(Op const& region) {
+  std::erase_if(loop_states_, [&](auto const& each) { return is_inside(*each.first, region); });
 }
 
 void Hazards::take(Op const& control, State& state) {
@@ -306,26 +306,26 @@ void Hazards::loop(Op const& loop, State& state) {
   if (known == Trips::never) return;
   State entry = state;
   take(loop, entry);
-  bool later = turns_.count(&loop) != 0;
-  Turns& turns = turns_[&loop];
-  for (bool grew = join(turns.start, entry) || !later; grew; later = true) {
-    turns.end = turns.start;
+  bool later = loop_states_.count(&loop) != 0;
+  LoopStates& states = loop_states_[&loop];
+  for (bool grew = join(states.start, entry) || !later; grew; later = true) {
+    states.end = states.start;
     if (later) followed_.push_back(&loop);
-    block(loop.block(), turns.end);
+    block(loop.block(), states.end);
     if (later) followed_.pop_back();
     if (later && found_ && found_->before != &loop && is_inside(*found_->before, loop) &&
         closed(found_->before) != nullptr) {
-      forget_turns(loop);
+      forget_loop_states(loop);
       return this->loop(loop, state);
     }
     if (stopped() || known == Trips::once) break;
-    grew = join(turns.start, in_next_iteration(turns.end, loop));
+    grew = join(states.start, in_next_iteration(states.end, loop));
   }
   if (known == Trips::unknown) {
     pass(loop, state);
-    join(state, turns.end);
+    join(state, states.end);
   } else {
-    state = turns.end;
+    state = states.end;
   }
 }
 

@@ -11,13 +11,13 @@ namespace {
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
-/// Gives the positions along the last axis in which a value is equal.
+/// Returns the positions along the last axis in which a value is equal.
 std::int64_t constant_run(ir::Value const& value, std::int64_t extent, AxisFacts const& facts) {
   return value.type().is_tile() ? power_of_two_part(facts.facts(value).axes.back().constancy)
                                 : power_of_two_part(extent);
 }
 
-/// Gives the positions in which an index counts up by 1 from a multiple of their number. A mask is select(m, index, a
+/// Returns the positions in which an index counts up by 1 from a multiple of their number. A mask is select(m, index, a
 /// negative number): it leaves out whole groups where it is equal in them.
 std::int64_t counting_run(ir::Value const& index, AxisFacts const& facts) {
   if (!index.type().is_tile()) return 1;

@@ -1,4 +1,4 @@
-// Reads facts that decide a kernel's speed off its lowered IR.
+// Extracts performance facts (accesses, conflicts, registers) from lowered IR.
 #pragma once
 
 #include "ir/op.hpp"
@@ -6,7 +6,7 @@
 
 namespace tegula::analysis {
 
-/// Gives the facts of a kernel whose tiles have layouts and whose global accesses have their widths. The paths,
+/// Returns the facts of a kernel whose tiles have layouts and whose global accesses have their widths. The paths,
 /// shared_bytes and the assembler's facts are left open.
 KernelFacts kernel_facts(ir::Function const& kernel);
 

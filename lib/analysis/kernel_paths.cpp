@@ -34,7 +34,7 @@ std::string tile_text(Extents const& shape, Element element) {
   return shape.size() == 0 ? element_text(element) : shape_text(shape) + "x" + element_text(element);
 }
 
-/// Gives the extents of a product: rows, columns, depth.
+/// Returns the extents of a product: rows, columns, depth.
 Extents extents_of(Type const& left, Type const& right) {
   return {left.shape()[0], right.shape()[right.rank() - 1], left.shape()[left.rank() - 1]};
 }
@@ -149,7 +149,7 @@ class Paths {
 
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
   static std::string narrow_text(Op const& op, Type const& tile, int moved, Extents const& written) {
-    std::string const so_wide = std::to_string(moved) + " bytes at once: ";
+    std::string const so_wide = fmt::format("{} bytes at once: ", moved);
     switch (why_narrow(op, tile, moved)) {
       case Narrow::no:
         return {};
@@ -158,8 +158,8 @@ class Paths {
       case Narrow::alignment:
         return so_wide + "address and strides are not known to be multiples of 16 bytes";
       case Narrow::layout:
-        return so_wide + "a thread holds " + std::to_string(tile.layout()->contiguous(tile.rank() - 1)) +
-               " adjacent elements of " + tile_text(written, tile.element());
+        return fmt::format("{}a thread holds {} adjacent elements of {}", so_wide,
+                           tile.layout()->contiguous(tile.rank() - 1), tile_text(written, tile.element()));
       case Narrow::start:
         return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
     }
@@ -258,7 +258,7 @@ class Paths {
     abi::add_once(paths_.dots, std::move(row));
   }
 
-  /// Adds the ring whose stage is filled behind this op, which announces its bytes.
+  /// Adds the ring whose stage is filled after this op, which announces its bytes.
   void ring(Op const& expect) {
     Value const* const mbarrier = expect.in<ir::MbarrierExpectOp>("mbarrier");
     RingDepth row;
@@ -309,7 +309,7 @@ class Paths {
     }
   }
 
-  /// Says why a ring, filled behind this op, has another depth than written.
+  /// Says why a ring, filled after this op, has another depth than written.
   void explain_depth(RingDepth& row, Op const& fill) const {
     if (row.used == row.written || row.written == 0) return;
     if (row.used > row.written) {
@@ -317,14 +317,14 @@ class Paths {
       int fills = 0;
       for (Op const& op : *fill.parent())
         if (op.kind() == fill.kind() && &ir::viewed(*op.in("mbarrier")) == &ring) ++fills;
-      row.reason = fills > 1 ? "an iteration fills " + std::to_string(fills) + " of them"
+      row.reason = fills > 1 ? fmt::format("an iteration fills {} of them", fills)
                              : "products end in the next iteration, which fills a stage before it frees theirs";
       return;
     }
     std::int64_t const taken = ir::frame_bytes(ir::shared_users(lowered_.kernel()));
     row.reason = taken + row.stage_bytes > target_.shared
-                     ? "one more does not fit: " + std::to_string(taken) + " bytes of shared memory are used, " +
-                           std::to_string(target_.shared) + " allowed"
+                     ? fmt::format("one more does not fit: {} bytes of shared memory are used, {} allowed", taken,
+                                   target_.shared)
                      : "the loop runs no more iterations, or ends its products in each";
   }
 
@@ -338,7 +338,7 @@ class Paths {
     [[nodiscard]] std::string text() const { return tile_text(extents, element); }
   };
 
-  /// Gives the traced product of this line; null: there is none, or several of different extents.
+  /// Returns the traced product of this line; null: there is none, or several of different extents.
   [[nodiscard]] Written const* written_at(location where) const {
     Written const* found = nullptr;
     for (Written const& dot : written_) {

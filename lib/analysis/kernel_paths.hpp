@@ -30,10 +30,10 @@ enum class Narrow : std::uint8_t {
 };
 Narrow why_narrow(ir::Op const& access, ir::Type const& tile, int moved_bytes);
 
-/// Gives the name of the tensor or shared buffer behind a value; views lead back to it.
+/// Returns the name of the tensor or shared buffer behind a value; views lead back to it.
 std::string name_of_memory(ir::Value const& value);
 
-/// Gives the paths of a module that the passes have made for a GPU. `source` is the module as traced: extents and
+/// Returns the paths of a module that the passes have made for a GPU. `source` is the module as traced: extents and
 /// products that the passes changed are compared with those at the same source line.
 KernelPaths kernel_paths(ir::Module const& lowered, TargetInfo const& target, ir::Module const& source);
 

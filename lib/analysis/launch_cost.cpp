@@ -82,14 +82,14 @@ struct Counting {
   int stages = 0;    ///< of every loop; 0: as written
 };
 
-/// Gives the tensor that a load reads as it is; null: a view of one, or another op.
+/// Returns the tensor that a load reads as it is; null: a view of one, or another op.
 TensorSize const* tensor_of(Op const& op, Counting const& counting) {
   if (!op.is<ir::LoadOp>()) return nullptr;
   ir::Value const& tensor = *op.in<ir::LoadOp>("tensor");
   return tensor.defining_op() != nullptr ? nullptr : &counting.tensors[static_cast<std::size_t>(tensor.index())];
 }
 
-/// Gives the share of loaded tiles that lies within their tensor, in the mean over the tiles that cover it.
+/// Returns the share of loaded tiles that lies within their tensor, in the mean over the tiles that cover it.
 double share_within(Op const& load, Counting const& counting) {
   TensorSize const* const tensor = tensor_of(load, counting);
   ir::Type const& tile = load.result()->type();
@@ -102,7 +102,7 @@ double share_within(Op const& load, Counting const& counting) {
   return share;
 }
 
-/// Gives the bytes that a thread accesses at once where a tensor's rows are not multiples of 16 bytes; 0: they are.
+/// Returns the bytes that a thread accesses at once where a tensor's rows are not multiples of 16 bytes; 0: they are.
 std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
   constexpr std::int64_t widest = 16;
   TensorSize const* const tensor = tensor_of(load, counting);
@@ -113,7 +113,7 @@ std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
   return together == widest ? 0 : std::max<std::int64_t>(info(tensor->element).bits / 8, 1);
 }
 
-/// Gives the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
+/// Returns the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
 /// that is no multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
   TensorSize const* const tensor = tensor_of(load, counting);
@@ -298,7 +298,7 @@ double clocks_of(Work const& work, Rates const& rates) {
                    moved + work.narrow * costs.narrow, arithmetic});
 }
 
-/// Gives the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
+/// Returns the clocks that a block waits for loads because the stages do not cover their latency. The first loads of a
 /// ring are all in flight at once. A stage is free an iteration after its use, so one less loads while one is used.
 /// Loads that nothing copies run one iteration ahead.
 double clocks_waited(Ring const& ring, Rates const& rates, double resident) {

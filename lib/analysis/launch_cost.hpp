@@ -146,7 +146,7 @@ struct TensorSize {
 Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, std::vector<std::int64_t> grid,
                   CompileOptions const& options, Executor const& executor);
 
-/// Gives the seconds of a launch whose work is counted.
+/// Returns the seconds of a launch whose work is counted.
 double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts const& costs = hopper_costs);
 
 }  // namespace tegula::analysis

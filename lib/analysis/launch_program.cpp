@@ -1,5 +1,7 @@
 #include "analysis/launch_program.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <tuple>
 #include <type_traits>
@@ -47,12 +49,12 @@ class Slice {
         std::int32_t const divisor = number(multiple);
         std::int32_t const rest = emit(LaunchOp::rem, extent, divisor);
         std::int32_t const zero = number(0);
-        program.requirements.push_back({emit(LaunchOp::eq, rest, zero),
-                                        "argument " + std::to_string(i + 1) + ": the extent of axis " +
-                                            std::to_string(axis) + " is not a multiple of " + std::to_string(multiple) +
-                                            ", as multiple_of in its type promises; pad the tensor, or leave the "
-                                            "fact out of the type",
-                                        kernel.where.file(), kernel.where.line()});
+        program.requirements.push_back(
+            {emit(LaunchOp::eq, rest, zero),
+             fmt::format("argument {}: the extent of axis {} is not a multiple of {}, as multiple_of in its type "
+                         "promises; pad the tensor, or leave the fact out of the type",
+                         i + 1, axis, multiple),
+             kernel.where.file(), kernel.where.line()});
       }
     }
   }
@@ -179,23 +181,22 @@ std::string to_string(LaunchProgram const& program) {
   std::string text;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     LaunchInstruction const& step = program.steps[i];
-    text += std::to_string(i) + ": " + names[static_cast<int>(step.op)];
+    text += fmt::format("{}: {}", i, names[static_cast<int>(step.op)]);
     if (step.op == LaunchOp::constant)
-      text += " " + std::to_string(step.value);
+      text += fmt::format(" {}", step.value);
     else if (step.op == LaunchOp::scalar)
-      text += " of parameter " + std::to_string(step.a);
+      text += fmt::format(" of parameter {}", step.a);
     else if (step.op == LaunchOp::extent)
-      text += " of parameter " + std::to_string(step.a) + ", axis " + std::to_string(step.b);
+      text += fmt::format(" of parameter {}, axis {}", step.a, step.b);
     else if (step.op != LaunchOp::multiprocessors)
-      text += " " + std::to_string(step.a) + ", " + std::to_string(step.b) +
-              (step.op == LaunchOp::select ? ", " + std::to_string(step.c) : "");
+      text += fmt::format(" {}, {}{}", step.a, step.b, step.op == LaunchOp::select ? fmt::format(", {}", step.c) : "");
     text += "\n";
   }
   text += "grid";
-  for (std::int32_t const step : program.grid) text += step < 0 ? " 1" : " #" + std::to_string(step);
+  for (std::int32_t const step : program.grid) text += step < 0 ? " 1" : fmt::format(" #{}", step);
   text += "\n";
   for (Requirement const& requirement : program.requirements)
-    text += "require #" + std::to_string(requirement.condition) + ": " + requirement.message + "\n";
+    text += fmt::format("require #{}: {}\n", requirement.condition, requirement.message);
   return text;
 }
 

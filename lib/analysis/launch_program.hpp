@@ -7,7 +7,7 @@
 
 namespace tegula::analysis {
 
-/// Gives the backward slice of the kernel's grid and requirements, each value once, in order of first need. Throws
+/// Returns the backward slice of the kernel's grid and requirements, each value once, in order of first need. Throws
 /// UserError that names the op in the way when a value cannot be computed before the launch (see
 /// ir::why_not_launchable).
 LaunchProgram launch_program(ir::Function const& kernel);

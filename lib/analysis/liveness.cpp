@@ -1,5 +1,7 @@
 #include "analysis/liveness.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/shared_buffers.hpp"
@@ -166,11 +168,10 @@ std::string Liveness::str() const {
         text += to_string(user);
         break;
     }
-    text += ": " + std::to_string(user.bytes) + " bytes";
-    if (user.decided()) text += " at " + std::to_string(user.offset);
+    text += fmt::format(": {} bytes", user.bytes);
+    if (user.decided()) text += fmt::format(" at {}", user.offset);
     LiveRange const& range = ranges_[i];
-    text += range.last < range.first ? ", never live"
-                                     : ", live " + std::to_string(range.first) + ".." + std::to_string(range.last);
+    text += range.last < range.first ? ", never live" : fmt::format(", live {}..{}", range.first, range.last);
     text += "\n";
   }
   return text;

@@ -40,7 +40,7 @@ class Liveness {
   [[nodiscard]] LiveRange const& range(std::size_t user) const { return ranges_[user]; }
   /// Tells whether both hold data at one time.
   [[nodiscard]] bool together(std::size_t a, std::size_t b) const;
-  /// Gives a lower bound of the bytes of all allocations.
+  /// Returns a lower bound of the bytes of all allocations.
   [[nodiscard]] std::int64_t max_live_bytes() const;
   /// Prints one line per user: its kind, name, bytes, offset once decided, and range.
   [[nodiscard]] std::string str() const;

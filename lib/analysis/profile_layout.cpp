@@ -1,5 +1,7 @@
 #include "analysis/profile_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "ir/exchange.hpp"
@@ -18,10 +20,10 @@ std::vector<ProfileRole> roles_of(ir::Function const& kernel) {
     std::int32_t first = 0;
     for (int i = 0; i < op.block_count(); ++i) {
       std::string const& stated = op.block(i).argument(0)->name();
-      std::string const name = stated.empty() ? "role " + std::to_string(i) : stated;
+      std::string const name = stated.empty() ? fmt::format("role {}", i) : stated;
       for (std::int64_t replica = 0; replica < split.replicas[i]; ++replica) {
         auto const warps = static_cast<std::int32_t>(split.warps[i]);
-        roles.push_back({split.replicas[i] == 1 ? name : name + " " + std::to_string(replica), first, warps});
+        roles.push_back({split.replicas[i] == 1 ? name : fmt::format("{} {}", name, replica), first, warps});
         first += warps;
       }
     }

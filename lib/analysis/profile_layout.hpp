@@ -6,7 +6,7 @@
 
 namespace tegula::analysis {
 
-/// Gives the sizes, names and roles of the log that lower-profiling made; no rows if the kernel has none.
+/// Returns the sizes, names and roles of the log that lower-profiling made; no rows if the kernel has none.
 ProfileLayout profile_layout(ir::Function const& kernel);
 
 }  // namespace tegula::analysis

@@ -43,7 +43,7 @@ ir::Op const* maker(ir::Value const& value) {
   return op;
 }
 
-/// Gives the registers that hold elements apart, a register each.
+/// Returns the registers that hold elements apart, a register each.
 int apart(ir::Type const& tile) { return tile.layout()->registers() * (bytes(tile.element()) > 4 ? 2 : 1); }
 
 /// Counts the elements that a load moves at once; 0: not known, or no load.
@@ -75,7 +75,7 @@ bool converts_elements(ir::Op const& op) {
   return layout::words_of(from, to, most).from_bits.empty();
 }
 
-/// Gives the part of a load's elements that lies in the tensor's part that it reads; the others are constants.
+/// Returns the part of a load's elements that lies in the tensor's part that it reads; the others are constants.
 double read_part(ir::Op const& load) {
   if (!load.is<ir::LoadOp>() || load.as<ir::LoadOp>().part.size() == 0) return 1;
   return double(load.as<ir::LoadOp>().part.product()) / double(load.result()->type().elements());
@@ -134,14 +134,14 @@ class Reads {
     }
     return true;
   }
-  /// Gives the load of an operand in the product's block.
+  /// Returns the load of an operand in the product's block.
   [[nodiscard]] ir::Op const* load_of(ir::Value const& operand) const {
     ir::Op const* const made = maker(operand);
     return made != nullptr && made->is<ir::BufferLoadOp>() && made->parent() == mma_.parent() ? made : nullptr;
   }
 
  private:
-  /// Gives the load whose elements an operand holds, perhaps in another layout.
+  /// Returns the load whose elements an operand holds, perhaps in another layout.
   static ir::Op const* load_behind(ir::Value const& operand) {
     ir::Op const* op = maker(operand);
     if (op != nullptr && op->is<ir::ConvertLayoutOp>()) op = maker(*op->operand());
@@ -179,7 +179,7 @@ class Products {
     Reads const reads(mma);
     for (ir::Value const* operand : {mma.lhs(), mma.rhs()})
       if (reads.by_fragments(*operand)) by_fragments_.insert({operand, maker(*operand)->result()});
-    // Left operands of products one behind another are read ahead, unless arithmetic gives the right ones. Products of
+    // Left operands of products one after another are read ahead, unless arithmetic gives the right ones. Products of
     // f64 take long enough to read them in between.
     bool const apart =
         mma.parent() != block_ || reads.load_of(*mma.rhs()) == nullptr || mma.lhs()->type().element() == Element::f64;
@@ -231,7 +231,7 @@ RegisterNeed::Part need_alone(ir::Function const& kernel) {
   return {std::max(registers, least_registers), 0, counts.largest};
 }
 
-/// Gives the roles of a kernel that set registers, unless all set as many: those share the code's limit.
+/// Returns the roles of a kernel that set registers, unless all set as many: those share the code's limit.
 std::vector<RegisterNeed::Part> roles_of(ir::Function const& kernel) {
   std::vector<RegisterNeed::Part> result;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {

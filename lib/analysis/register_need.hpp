@@ -21,7 +21,7 @@ struct RegisterNeed {
   };
   std::vector<Part> parts;  ///< the roles in their order; else the kernel alone
 
-  /// Gives the part that lacks most registers; if none does, the one that needs most.
+  /// Returns the part that lacks most registers; if none does, the one that needs most.
   [[nodiscard]] Part tightest() const;
   /// Tells whether a part is foretold to need more than it has. Roles take values from each other's past: where one
   /// lacks registers, they go to local memory for all.
@@ -37,7 +37,7 @@ RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target)
 
 /// Foretells the registers of a kernel, of which roles are parts.
 int registers_needed(ir::Function const& kernel);
-/// Foretells the registers that a partition takes behind its setmaxnreg, if that many are no limit.
+/// Foretells the registers that a partition takes after its setmaxnreg, if that many are no limit.
 int registers_of_role(ir::Block& role);
 
 /// Says what a kernel ahead of layouts does: what the assembler keeps besides tiles differs.

@@ -27,9 +27,9 @@ using Cost = std::function<int(ir::Value const&)>;
 
 /// Says which points of a block are counted.
 enum class Points {
-  ops,           ///< behind each op, or within a chain that a thread does a few elements at a time
-  whole_tiles,   ///< behind ops that do not stream: their operands may be computed element by element, too
-  as_assembled,  ///< of these, not behind ops that rename registers or take no tile; steps between ops count besides
+  ops,           ///< after each op, or within a chain that a thread does a few elements at a time
+  whole_tiles,   ///< after ops that do not stream: their operands may be computed element by element, too
+  as_assembled,  ///< of these, not after ops that rename registers or take no tile; steps between ops count besides
 };
 
 /// Ops of a chain from which on the assembler does several elements at once, to hide latencies.
@@ -68,7 +68,7 @@ class Live {
     if (values_.erase(&value) != 0) registers_ -= (*cost_)(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
-  /// Gives the value that takes most registers; of equal ones the first in the source, or by name.
+  /// Returns the value that takes most registers; of equal ones the first in the source, or by name.
   [[nodiscard]] ir::Value const* largest() const {
     auto const rank = [&](ir::Value const* value) {
       ir::Op const* const op = value->defining_op();
@@ -175,15 +175,15 @@ class Pressure {
     if (streams(op)) return true;
     bool const renames = op.is<ir::ReshapeOp>() || op.is<ir::TransOp>() || op.is<ir::ExtractOp>() ||
                          op.is<ir::ConcatenateOp>() || op.is<ir::ResizeOp>() || op.is<ir::ButterflyOp>();
-    return points_ == Points::as_assembled && (renames || op.is<ir::YieldOp>() || takes_no_tile(op));
+    return points_ == Points::as_assembled && (renames || op.is<ir::YieldOp>() || !touches_tile(op));
   }
-  static bool takes_no_tile(ir::Op const& op) {
+  static bool touches_tile(ir::Op const& op) {
     auto const has_registers = [](ir::Value const* value) {
       return value->type().is_tile() || value->type().is_pending();
     };
     for (int i = 0; i < op.result_count(); ++i)
-      if (has_registers(op.result(i))) return false;
-    return op.block_count() == 0 && std::none_of(op.operands().begin(), op.operands().end(), has_registers);
+      if (has_registers(op.result(i))) return true;
+    return op.block_count() > 0 || std::any_of(op.operands().begin(), op.operands().end(), has_registers);
   }
 
   Points points_;

@@ -26,8 +26,8 @@ int register_pressure(ir::Block& block);
 /// The same by the registers that `cost` gives for a value: ahead of layouts.
 int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
-/// Estimates the registers of all values behind ops that take or give whole tiles, where the assembler cannot go
-/// element by element: not behind ops that only rename registers, exchange them one by one, or take no tile at all. The
+/// Estimates the registers of all values after ops that take or give whole tiles, where the assembler cannot go
+/// element by element: not after ops that only rename registers, exchange them one by one, or take no tile at all. The
 /// steps of quotients and of long chains count beside what is alive there, and the sums of a scan beside its elements.
 struct AssembledPressure {
   int registers = 0;
@@ -35,7 +35,7 @@ struct AssembledPressure {
 };
 AssembledPressure pressure_as_assembled(ir::Block& block, std::function<int(ir::Value const&)> const& cost);
 
-/// Estimates the registers of tiles alone, behind ops that take or give whole ones: accesses to memory, reductions,
+/// Estimates the registers of tiles alone, after ops that take or give whole ones: accesses to memory, reductions,
 /// exchanges. Between them a thread computes element by element.
 int whole_tile_pressure(ir::Function const& function);
 int whole_tile_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);

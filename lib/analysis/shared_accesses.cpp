@@ -1,6 +1,8 @@
 // Relates accesses: boxes, then elements, then bytes. The accesses of an op stand in shared_accesses_of.cpp.
 #include "analysis/shared_accesses.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +25,7 @@ constexpr std::int16_t elected_lane = 32;
 constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
-constexpr int max_rounds = 8;  ///< remainders of remainders, and loops behind each other
+constexpr int max_rounds = 8;  ///< remainders of remainders, and loops after each other
 
 /// Holds the possible distances of two boxes in three forms, each of which is true.
 struct Distances {
@@ -78,7 +80,7 @@ bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   return false;
 }
 
-/// Gives the value that a result of a loop or branch around the earlier access had at that access. For a loop that is
+/// Returns the value that a result of a loop or branch around the earlier access had at that access. For a loop that is
 /// the last iteration's value, for a branch that of the access's block. `now`: as of the later access; else as of the
 /// iteration right before of `when.turn`. Null: not known.
 Value const* yielded_around(Value const& result, Access const& earlier, When when, bool now) {
@@ -91,7 +93,7 @@ Value const* yielded_around(Value const& result, Access const& earlier, When whe
   return block->terminator()->operand(result.index());
 }
 
-/// Gives the value that the previous iteration yielded as this one, which `loop` carries; null: it is another value.
+/// Returns the value that the previous iteration yielded as this one, which `loop` carries; null: it is another value.
 Value const* yielded_as(Value const& carried, Op const& loop) {
   if (!loop.is<ForOp>() || carried.owner_block() != &loop.block()) return nullptr;
   int const carry = Loop(loop).carry_of(carried);
@@ -106,10 +108,10 @@ bool may_conflict(Access const& earlier, Access const& later, Op const* turn) {
   return earlier.space != Space::global || !other_tile;
 }
 
-/// Gives the level at which all threads of a group of `warps` meet.
+/// Returns the level at which all threads of a group of `warps` meet.
 Level whole_group(int warps) { return warps > 1 ? Level::group : Level::warp; }
 
-/// Gives the lowest level of a group of `warps` at which the threads of `level` meet.
+/// Returns the lowest level of a group of `warps` at which the threads of `level` meet.
 std::optional<Level> in_group(std::optional<Level> level, int warps) {
   if (!level) return level;
   bool const one_warpgroup = warps <= isa::warps_per_group;
@@ -310,7 +312,7 @@ struct SharedAccesses::AxisPair {
     return (turn != nullptr && is_inside(value, *turn)) ||
            (replicas != nullptr && is_inside(value, *replicas->parent_op()));
   }
-  /// Gives the growth of a value from the earlier access to the later one; nothing: it may be any. The number of the
+  /// Returns the growth of a value from the earlier access to the later one; nothing: it may be any. The number of the
   /// replica differs by 1 or more, up or down. The index of the loop has gone on by an iteration or more.
   [[nodiscard]] std::optional<Range> growth(Value const& value, Range range, Replica replica) const {
     if (replicas != nullptr && value.owner_block() == replicas)
@@ -319,7 +321,7 @@ struct SharedAccesses::AxisPair {
       return Range{1, range.high};
     return std::nullopt;
   }
-  /// Gives the distances from the earlier box at `before` to the later one at `after`.
+  /// Returns the distances from the earlier box at `before` to the later one at `after`.
   [[nodiscard]] Distances distances(Affines& affines, Affine const& before, Affine const& after,
                                     std::int64_t stride = 0, Replica replica = Replica::higher) const {
     std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
@@ -347,7 +349,7 @@ struct SharedAccesses::AxisPair {
   }
 };
 
-/// Tells whether loops around one of the two accesses keep its box before or behind the other.
+/// Tells whether loops around one of the two accesses keep its box before or after the other.
 bool SharedAccesses::kept_apart_by_loops(AxisPair const& pair) {
   Affine const &from = pair.from.offset, &to = pair.to.offset;
   Affine const last_from = bounded_above(from, pair.earlier, pair.later);
@@ -663,15 +665,14 @@ std::string SharedAccesses::str() {
       text += access.slice.root == nullptr ? "bytes" : names.at(access.slice.root);
       text += access.slice.whole ? " somewhere" : "";
       for (Slice::Axis const& axis : access.slice.axes) {
-        text += " [" + std::to_string(axis.offset.constant);
+        text += fmt::format(" [{}", axis.offset.constant);
         std::map<std::string, std::int64_t> terms;
         for (auto const& [value, factor] : axis.offset.terms) terms[names.at(value)] = factor;
-        for (auto const& [value, factor] : terms) text += " + " + std::to_string(factor) + " " + value;
-        if (axis.per_warp != 0) text += " + " + std::to_string(axis.per_warp) + " warp";
-        text += ", " + std::to_string(axis.extent) + "]";
+        for (auto const& [value, factor] : terms) text += fmt::format(" + {} {}", factor, value);
+        if (axis.per_warp != 0) text += fmt::format(" + {} warp", axis.per_warp);
+        text += fmt::format(", {}]", axis.extent);
       }
-      if (access.space == Space::shared)
-        text += " in bytes " + std::to_string(access.begin) + ".." + std::to_string(access.end);
+      if (access.space == Space::shared) text += fmt::format(" in bytes {}..{}", access.begin, access.end);
       constexpr std::string_view holders[] = {
           "every thread", "the layout's threads", "the owners", "each warp its rows", "one lane", "chunk by chunk"};
       text += std::string(", ") + std::string(holders[static_cast<int>(access.holders)]);

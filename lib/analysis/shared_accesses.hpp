@@ -81,12 +81,12 @@ enum class HazardKind : std::uint8_t {
   waw,  ///< write after write
 };
 std::string_view name(HazardKind kind);
-/// Gives the hazard of two accesses of the same bytes; nothing: both read.
+/// Returns the hazard of two accesses of the same bytes; nothing: both read.
 std::optional<HazardKind> hazard_kind(Access const& earlier, Access const& later);
 /// Tells whether two accesses of the same bytes need an order: they are a hazard, and not both atomic.
 bool need_order(Access const& earlier, Access const& later);
 
-/// Gives the warp attribute of the elect region around an op, or Access::not_elected.
+/// Returns the warp attribute of the elect region around an op, or Access::not_elected.
 std::int64_t elected_around(ir::Op const& op);
 /// Tells whether `op` is `outer`, or inside it.
 bool is_inside(ir::Op const& op, ir::Op const& outer);
@@ -100,27 +100,27 @@ class SharedAccesses {
   /// `uniformity`: tells which numbers these warps have in common; null: accesses are related by their own sums alone.
   SharedAccesses(ir::Function const& function, int warps, Uniformity const* uniformity = nullptr);
 
-  /// Gives all accesses of an op, in the order of its record; none for calls, regions and `in` tensors of kernels.
+  /// Returns all accesses of an op, in the order of its record; none for calls, regions and `in` tensors of kernels.
   std::vector<Access> const& of(ir::Op const& op);
-  /// Gives the bytes through which an op's warps exchange; null if it exchanges nothing.
+  /// Returns the bytes through which an op's warps exchange; null if it exchanges nothing.
   Access const* scratch(ir::Op const& op, bool write);
-  /// Gives `copy`, as known to the lanes that executed a wait for it.
+  /// Returns `copy`, as known to the lanes that executed a wait for it.
   Access const& waited(Access const& copy, ir::Op const& wait);
-  /// Gives the copies that count on an mbarrier of this buffer.
+  /// Returns the copies that count on an mbarrier of this buffer.
   std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);
-  /// Gives the box of a called function's access, in a tensor and sums of this one's values. It is some part of the
+  /// Returns the box of a called function's access, in a tensor and sums of this one's values. It is some part of the
   /// root if the function moves it by more than its arguments, or if it lies in the function's shared memory.
   Slice slice_at(ir::Op const& call, Slice const& inside);
   /// Keeps an access that is made elsewhere: one of a called function, in bytes or tensors of this one.
   Access const& keep(Access access);
 
-  /// Gives the threads that must meet between two accesses of one group of `warps`, of which at least one writes.
+  /// Returns the threads that must meet between two accesses of one group of `warps`, of which at least one writes.
   Level between(Access const& earlier, Access const& later, When when, int warps) {
     return relation(earlier, later, when, warps).value_or(Level::none);
   }
-  /// Gives the same; nothing if no byte is touched by both.
+  /// Returns the same; nothing if no byte is touched by both.
   std::optional<Level> relation(Access const& earlier, Access const& later, When when, int warps);
-  /// Gives the same for two different replicas of the partition `block`: Level::none or Level::replicas.
+  /// Returns the same for two different replicas of the partition `block`: Level::none or Level::replicas.
   Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
   /// Tells whether both may touch some byte, in any threads.
   bool touch(Access const& earlier, Access const& later);

@@ -63,7 +63,7 @@ Slice SharedAccesses::slice_of(Value const& value) {
 
 namespace {
 
-/// Gives the extents of the part of a tile that the op touches.
+/// Returns the extents of the part of a tile that the op touches.
 Extents touched_of(Op const& op, Extents const& shape) {
   Extents const part = op.is<LoadOp>() ? op.as<LoadOp>().part : op.is<StoreOp>() ? op.as<StoreOp>().part : Extents{};
   return part.empty() ? shape : part;
@@ -168,7 +168,7 @@ void set_holders(Access& access, Sharing sharing, Value const* registers) {
 
 }  // namespace
 
-/// Gives the box of an access to global memory. `registers`: the tile or scalar that it moves, if any.
+/// Returns the box of an access to global memory. `registers`: the tile or scalar that it moves, if any.
 Slice SharedAccesses::slice_in_global(Op const& op, Value const& named, Value const* registers) {
   Value const& tensor = parameter_behind(named);
   if (!op.info().names("offsets") || &named != &tensor) {  // elements at indices, or of a slice that begins anywhere

@@ -43,7 +43,7 @@ void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op co
   if (int const carry = Loop(*loop).carry_of(value); carry >= 0) collect_carried(Loop(*loop), carry, seen, found);
 }
 
-/// Waits and commits in program order behind one op.
+/// Waits and commits in program order after one op.
 class Search {
  public:
   explicit Search(Op const& op) : group_(completion_of(op)) {
@@ -52,7 +52,7 @@ class Search {
       if (at->is<ElectOp>()) elected_ = at->as<ElectOp>().warp;
   }
 
-  /// Looks at the ops behind `op` in its block, then behind the op around it.
+  /// Looks at the ops after `op` in its block, then after the op around it.
   Op const* behind(Op const& op) {
     for (Op const* at = &op; at != nullptr; at = at->parent_op()) {
       bool passed = false;

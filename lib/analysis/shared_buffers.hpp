@@ -14,7 +14,7 @@ std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 using ir::Completion;
 /// Tells how the op's asynchronous accesses are completed; `none` if it does not make one itself.
 Completion completion_of(ir::Op const& op);
-/// Gives the mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none of this CTA.
+/// Returns the mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none of this CTA.
 ir::Value const* mbarrier_of(ir::Op const& op);
 
 /// Groups of asynchronous accesses: how many commits came since the access.

@@ -1,5 +1,7 @@
 #include "analysis/value_facts_text.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 namespace tegula::analysis {
@@ -52,11 +54,11 @@ std::string to_string(ValueFacts const& facts) {
   for (ListName const& list : list_names) {
     text += (text.empty() ? "" : ", ") + std::string(list.name) + " [";
     for (std::size_t axis = 0; axis < facts.axes.size(); ++axis)
-      text += (axis == 0 ? "" : ", ") + std::to_string(facts.axes[axis].*list.member);
+      text += fmt::format("{}{}", axis == 0 ? "" : ", ", facts.axes[axis].*list.member);
     text += "]";
   }
   if (facts.min != Limits::min() || facts.max != Limits::max())
-    text += ", from " + std::to_string(facts.min) + " to " + std::to_string(facts.max);
+    text += fmt::format(", from {} to {}", facts.min, facts.max);
   return text;
 }
 

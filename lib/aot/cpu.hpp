@@ -10,7 +10,7 @@ namespace tegula::aot {
 /// "x86-64-v4"; on other processors "generic".
 bool is_known_level(std::string_view architecture);
 
-/// Gives the first feature of the level that this CPU lacks; empty if it runs the code.
+/// Returns the first feature of the level that this CPU lacks; empty if it runs the code.
 std::string missing_here(std::string_view architecture);
 
 /// Compares levels: the higher one has more features.

@@ -20,9 +20,9 @@ class LineTable {
 
   LineTable(llvm::Module& module, ir::Function const& kernel, Kind kind);
 
-  /// Gives the function the name and the line of the user's one. Gives the location of code without an op.
+  /// Returns the function the name and the line of the user's one. Returns the location of code without an op.
   llvm::DebugLoc begin(llvm::Function& function, ir::Function const& source);
-  /// Gives the location of an op in a function that has begun; without a known line it has line 0.
+  /// Returns the location of an op in a function that has begun; without a known line it has line 0.
   llvm::DebugLoc at(llvm::Function const& function, location const& where);
   /// Completes the table, when all functions are emitted.
   void finish() { builder_.finalize(); }

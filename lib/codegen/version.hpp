@@ -5,7 +5,7 @@
 
 namespace tegula::codegen {
 
-/// Gives "22.1.8".
+/// Returns "22.1.8".
 std::string_view llvm_version();
 
 }  // namespace tegula::codegen

@@ -8,7 +8,7 @@
 
 namespace tegula::compiler {
 
-/// Gives lines "field=value" (see support/key_text.hpp):
+/// Returns lines "field=value" (see support/key_text.hpp):
 /// - versions of Tegula (a hash of its sources) and LLVM;
 /// - the architecture with the CPU's features;
 /// - every compile option, and the passes of the target;

@@ -110,8 +110,8 @@ ir::Module with_checks(ir::Module const& module, CompileOptions const& options) 
 
 namespace {
 
-bool lacks_fma(CompileOptions const& options) {
-  return options.target == Target::host && !codegen::host_has_fma(options.architecture);
+bool has_fma(CompileOptions const& options) {
+  return options.target != Target::host || codegen::host_has_fma(options.architecture);
 }
 
 }  // namespace
@@ -119,8 +119,8 @@ bool lacks_fma(CompileOptions const& options) {
 std::string_view rounding_of_products(CompileOptions const& options) {
   if (options.exact) return "rounded before they are added (exact)";
   if (!transform::contracts(options)) return "rounded before they are added (contraction = off)";
-  return lacks_fma(options) ? "rounded before they are added (the CPU has no FMA instructions)"
-                            : "added without rounding (fma)";
+  return has_fma(options) ? "added without rounding (fma)"
+                          : "rounded before they are added (the CPU has no FMA instructions)";
 }
 
 ir::Module for_tiles(ir::Module const& module, CompileOptions const& options) {
@@ -133,7 +133,7 @@ namespace {
 
 /// Switches contraction off for a CPU without instructions for it.
 CompileOptions as_target_rounds(CompileOptions options) {
-  if (transform::contracts(options) && lacks_fma(options)) options.contraction = Choice::off;
+  if (transform::contracts(options) && !has_fma(options)) options.contraction = Choice::off;
   return options;
 }
 
@@ -154,7 +154,7 @@ analysis::Spills spills(CompileOptions const& options) {
   return may_spill(options) ? analysis::Spills::allowed : analysis::Spills::refused;
 }
 
-/// Refuses a kernel that exceeds the budget; gives that. `warns`: says that it will spill, if no number of warps fits.
+/// Refuses a kernel that exceeds the budget; returns that. `warns`: says that it will spill if no number of warps fits.
 Budget check_budget(ir::Function const& kernel, CompileOptions const& options, bool warns) {
   Budget const budget = analysis::budget(kernel, target::gpu_target(options), spills(options));
   analysis::refuse_over_budget(budget, kernel);
@@ -167,7 +167,7 @@ Budget check_budget(ir::Function const& kernel, CompileOptions const& options, b
   return budget;
 }
 
-/// Refuses a module that the passes have not prepared for the target. Gives what it takes of a GPU.
+/// Refuses a module that the passes have not prepared for the target. Returns what it takes of a GPU.
 Budget check_lowered(ir::Module const& lowered, CompileOptions const& options, bool warns) {
   if (options.target != Target::cuda) return {};
   check_properties(lowered);

@@ -11,24 +11,24 @@
 
 namespace tegula::compiler {
 
-/// Gives the target's own pipeline.
+/// Returns the target's own pipeline.
 transform::Pipeline default_pipeline(Target target);
-/// Gives the pipeline for this module: a shorter one for kernels written in block ops.
+/// Returns the pipeline for this module: a shorter one for kernels written in block ops.
 transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions const& options);
 
-/// Gives a copy of the module, before any pass, with the checks that the options ask for. An option leaves out its
+/// Returns a copy of the module, before any pass, with the checks that the options ask for. An option leaves out its
 /// device_asserts.
 ir::Module with_checks(ir::Module const& module, CompileOptions const& options);
 
 /// Says how a kernel of these options rounds products that meet sums, and why, for explain.
 std::string_view rounding_of_products(CompileOptions const& options);
 
-/// Gives a copy of the module, with its checks, for the simulator of tiles: as it stands, but for the products that are
-/// added without rounding on every executor.
+/// Returns a copy of the module, with its checks, for the simulator of tiles: as it stands, but for the products that
+/// are added without rounding on every executor.
 ir::Module for_tiles(ir::Module const& module, CompileOptions const& options);
 
-/// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code
-/// generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
+/// Returns a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before;
+/// code generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
 /// kernels that the target refuses.
 ir::Module lower(ir::Module const& module, CompileOptions const& options);
 
@@ -48,7 +48,7 @@ void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options);
 /// counted first; exceeding it is a UserError (analysis/budget.hpp), or a warning where registers spill.
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
 
-/// Gives an output of code generation as text: the "launch" program, "llvm" IR, "asm" of a host, "ptx", or the image
+/// Returns an output of code generation as text: the "launch" program, "llvm" IR, "asm" of a host, "ptx", or the image
 /// ("object"). Throws as `emit` does, and UserError for an output that the target does not have.
 std::string output(ir::Module const& lowered, CompileOptions const& options, std::string_view kind);
 

@@ -31,10 +31,10 @@ struct CompiledExport {
   std::vector<TunedTable const*> tables;
 };
 
-/// Gives the header: one object `embedded` per kernel in the namespace `library`.
+/// Returns the header: one object `embedded` per kernel in the namespace `library`.
 std::string header_text(std::string const& library, std::vector<CompiledExport> const& kernels);
 
-/// Gives the source, which includes `header` and holds the tables.
+/// Returns the source, which includes `header` and holds the tables.
 std::string source_text(std::string const& library, std::string const& header,
                         std::vector<CompiledExport> const& kernels);
 

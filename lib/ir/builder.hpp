@@ -62,12 +62,12 @@ class Builder {
   location where_;
 };
 
-/// Gives the bits of a value in an element's own format (rounded to nearest even).
+/// Returns the bits of a value in an element's own format (rounded to nearest even).
 Constant make_constant(Element element, double value);
 Constant make_constant(Element element, std::int64_t value);
-/// Gives the value of a constant as a double (exact but for i64 beyond 2^53).
+/// Returns the value of a constant as a double (exact but for i64 beyond 2^53).
 double to_double(Constant constant);
-/// Gives the value as an integer: integers sign-extended, booleans 0 or 1.
+/// Returns the value as an integer: integers sign-extended, booleans 0 or 1.
 std::int64_t to_int(Constant constant);
 std::optional<std::int64_t> constant_int(Value const& value);
 

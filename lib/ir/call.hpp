@@ -5,7 +5,7 @@
 
 namespace tegula::ir {
 
-/// Gives the callee; null if the module has none of that name, or if the call stands in no module.
+/// Returns the callee; null if the module has none of that name, or if the call stands in no module.
 inline Function const* callee_of(Op const& call) {
   Function const* const caller = call.function();
   return caller == nullptr || caller->parent() == nullptr ? nullptr

@@ -5,10 +5,10 @@
 
 namespace tegula::ir {
 
-/// Gives the element that changes nothing it is combined with, bit for bit: -0 and 1 of floats, NaN for extremes.
+/// Returns the element that changes nothing it is combined with, bit for bit: -0 and 1 of floats, NaN for extremes.
 Constant neutral(Combine combine, Element element);
 
-/// Gives the first result of an exclusive scan: 0, 1, the lowest or the highest value, infinities included.
+/// Returns the first result of an exclusive scan: 0, 1, the lowest or the highest value, infinities included.
 Constant scan_start(Combine combine, Element element);
 
 }  // namespace tegula::ir

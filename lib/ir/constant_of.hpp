@@ -7,7 +7,7 @@
 
 namespace tegula::ir {
 
-/// Gives the constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
+/// Returns the constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
 std::optional<Constant> constant_of(Value const& value);
 
 /// True if that constant equals a number; zeros of both signs do.

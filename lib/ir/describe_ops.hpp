@@ -5,7 +5,7 @@
 
 namespace tegula::ir {
 
-/// Gives a JSON list with an entry for each op, in the order of OpKind: mnemonic, struct, family, operands, elements
+/// Returns a JSON list with an entry for each op, in the order of OpKind: mnemonic, struct, family, operands, elements
 /// that it takes, attributes with their defaults and bounds, effects, traits, executors and the pass that replaces it.
 std::string describe_ops();
 

@@ -39,7 +39,7 @@ class Chain {
  public:
   Chain(ElementChain& chain, Cost const& cost) : chain_(chain), cost_(cost) {}
 
-  /// Takes the op that stands behind those taken, if it belongs to the chain or can stand ahead of it.
+  /// Takes the op that stands after those taken, if it belongs to the chain or can stand ahead of it.
   bool take(Op const& op) {
     bool const depends = std::any_of(op.operands().begin(), op.operands().end(),
                                      [&](Value const* operand) { return inside_.contains(operand->defining_op()); });
@@ -53,10 +53,10 @@ class Chain {
     return true;
   }
 
-  /// Counts what whole tiles take between the ends of the chain, over what the ends themselves take. Gives the ops at
-  /// its start behind which less is alive, and which are done with whole tiles.
+  /// Counts what whole tiles take between the ends of the chain, over what the ends themselves take. Returns the ops at
+  /// its start after which less is alive, and which are done with whole tiles.
   std::size_t count() {
-    std::unordered_map<Value const*, std::size_t> last;  // op that uses a value last; their count: used behind
+    std::unordered_map<Value const*, std::size_t> last;  // op that uses a value last; their count: used after
     std::size_t const end = chain_.ops.size();
     for (std::size_t i = 0; i < end; ++i) {
       last.try_emplace(chain_.ops[i]->result(), end);
@@ -99,7 +99,7 @@ class Chain {
     Op const* const op = value.defining_op();
     return op != nullptr && makes_elements(*op) ? 0 : cost_(value);
   }
-  /// Gives the number of the op that uses a value last; `end`: it is alive behind the chain.
+  /// Returns the number of the op that uses a value last; `end`: it is alive after the chain.
   std::size_t last_use(Value const& value, std::size_t end) const {
     Op const* const made = value.defining_op();
     bool const of_block = made != nullptr ? made->parent() == chain_.ops.front()->parent()

@@ -8,7 +8,7 @@
 
 namespace tegula::ir {
 
-/// Lists ops that stand one behind another in a block. Where they are a chain, a thread computes a few elements of all
+/// Lists ops that stand one after another in a block. Where they are a chain, a thread computes a few elements of all
 /// of them before the next few, so that values within the chain take registers for those elements alone.
 struct ElementChain {
   std::vector<Op const*> ahead;     ///< ops between those of the chain that do not depend on it

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = ReductionStep::Kind;
 
-/// Gives the coordinates along `axis` at which a thread still has partial results, per result element.
+/// Returns the coordinates along `axis` at which a thread still has partial results, per result element.
 std::set<std::int64_t> register_positions(layout::Layout const& layout, int axis) {
   std::set<std::int64_t> positions;
   for (int r = 0; r < layout.registers(); ++r) positions.insert(layout.part(layout::Dim::reg, r)[axis]);
@@ -32,7 +32,7 @@ bool has_warp_digits(layout::Layout const& layout, int axis) {
                      [&](layout::LayoutDigit const& digit) { return digit.stride[axis] != 0; });
 }
 
-/// Gives the warp bits along the axis, by ascending coordinate.
+/// Returns the warp bits along the axis, by ascending coordinate.
 std::vector<int> warp_bits(layout::Layout const& layout, int axis) {
   auto const& bases = layout.input(layout::Dim::warp).bases;
   std::vector<int> result;
@@ -112,7 +112,7 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
 
 namespace {
 
-/// Gives the strides of a tile as a conversion writes it; rows are padded against bank conflicts.
+/// Returns the strides of a tile as a conversion writes it; rows are padded against bank conflicts.
 ScratchTile scratch_tile(Extents const& shape, Element element) {
   // A row that is a multiple of the 128 bytes of all banks gets 16 bytes more, so that columns use different banks.
   int const rank = shape.size();

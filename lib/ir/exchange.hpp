@@ -32,20 +32,20 @@ struct ReductionStep {
   std::int64_t partials = 1;   ///< exchange: partial results that a thread still has per result element
 };
 
-/// Gives the steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles;
+/// Returns the steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles;
 /// Order::pairwise follows the bits of the coordinate. Null, so convert to a blocked layout first, when
 /// - a thread index moves along the axis and another one at once,
 /// - for pairwise, a bit of the coordinate is spread over several indices,
 /// - for pairwise, warps move along the axis faster than lanes.
 std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& layout, int axis, Order order);
 
-/// Gives the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
+/// Returns the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
 /// the elements ahead of its own, which it combines with them.
 inline std::optional<std::vector<ReductionStep>> scan_steps(layout::Layout const& layout, int axis) {
   return reduction_steps(layout, axis, Order::pairwise);
 }
 
-/// Gives the element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
+/// Returns the element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
 }
@@ -60,11 +60,11 @@ struct ScratchTiles {
   ScratchTile written, read;
   std::int64_t first = 0;  ///< element of the scratch that is the result's first
 };
-/// Gives the tiles, as rows, of a shape op that goes through its scratch. Strides of `read` are by axis of the result.
+/// Returns the tiles, as rows, of a shape op that uses its scratch. Strides of `read` are by axis of the result.
 ScratchTiles scratch_tiles(Op const& op);
 /// Counts the elements of one access to a tile in rows whose result begins at element `first`: at most 16 bytes.
 int scratch_width(layout::Layout const& layout, ScratchTile const& tile, std::int64_t first, Element element);
-/// Gives the layout of a conversion's scratch if it has fewer bank conflicts than rows; null: rows.
+/// Returns the layout of a conversion's scratch if it has fewer bank conflicts than rows; null: rows.
 layout::Layout const* scratch_memory(Op const& op);
 
 /// Describes the accesses of one side of an exchange, of the warp with the highest cost.
@@ -88,15 +88,15 @@ struct Butterfly {
   std::vector<int> registers;
   std::uint32_t mask = 0;
 };
-/// Gives the plan of a shape op that exchanges neighbours; null for others, and if warps exchange them.
+/// Returns the plan of a shape op that exchanges neighbours; null for others, and if warps exchange them.
 std::optional<Butterfly> butterfly(Op const& op);
 
-/// Gives the bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
+/// Returns the bytes of a buffer in shared memory: of a shared type that names its layout's tile, or of mbarriers.
 std::int64_t buffer_bytes(Type const& type);
-/// Gives the bytes of shared memory that an op's exchange needs; 0 for other ops and for exchanges within warps. Needs
-/// layouts.
+/// Returns the bytes of shared memory that an op's exchange needs; 0 for other ops and for exchanges within warps.
+/// Needs layouts.
 std::int64_t scratch_bytes(Op const& op);
-/// Gives the `scratch` attribute of an op that has one, else null.
+/// Returns the `scratch` attribute of an op that has one, else null.
 std::int64_t* scratch_attribute(Op& op);
 std::int64_t const* scratch_attribute(Op const& op);
 

@@ -1,5 +1,7 @@
 #include "ir/infer_rule.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <set>
 
@@ -12,13 +14,13 @@ namespace tegula::ir {
 
 std::string short_text(Type const& type) {
   std::string text;
-  for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
+  for (std::int64_t const extent : type.shape()) text += fmt::format("{}x", extent < 0 ? "?" : std::to_string(extent));
   return text + std::string(name(type.element()));
 }
 
 std::string list_text(Extents const& values) {
   std::string text = "[";
-  for (std::int64_t const value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  for (std::int64_t const value : values) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", value);
   return text + "]";
 }
 
@@ -123,8 +125,7 @@ void apply(Rule& rule, BitcastOp const&) {
   Element const from = rule.operand("operand").element();
   Element const to = rule.stated[0].element();
   rule.require(bits(from) == bits(to) && from != Element::boolean,
-               std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) +
-                   " has " + std::to_string(bits(to)));
+               fmt::format("{} has {} bits but {} has {}", name(from), bits(from), name(to), bits(to)));
 }
 
 void apply(Rule& rule, ConstantOp const& op) {
@@ -158,8 +159,8 @@ void apply(Rule& rule, TableOp const& op) {
   rule.require(type.element() != Element::boolean, "the result is " + to_string(type) + " but a table has no booleans");
   std::string_view const digits = op.data.view();
   auto const wanted = static_cast<std::size_t>(type.elements() * bytes(type.element()) * 2);
-  rule.require(digits.size() == wanted, "data has " + std::to_string(digits.size()) + " digits but " + to_string(type) +
-                                            " needs " + std::to_string(wanted));
+  rule.require(digits.size() == wanted,
+               fmt::format("data has {} digits but {} needs {}", digits.size(), to_string(type), wanted));
   rule.require(digits.find_first_not_of("0123456789abcdef") == std::string_view::npos,
                "data has other characters than the digits 0 to 9 and a to f");
   rule.result(type);
@@ -172,9 +173,9 @@ void apply(Rule& rule, BroadcastOp const&) {
   rule.require(from.element() == to.element() && from.rank() == to.rank(),
                rule.says("tile") + " but the result is " + to_string(to));
   for (int i = 0; !rule.failed && i < from.rank(); ++i)
-    rule.require(from.shape()[i] == to.shape()[i] || from.shape()[i] == 1,
-                 "dim " + std::to_string(i) + " is " + std::to_string(from.shape()[i]) + " and cannot become " +
-                     std::to_string(to.shape()[i]) + "; only extent 1 broadcasts");
+    rule.require(
+        from.shape()[i] == to.shape()[i] || from.shape()[i] == 1,
+        fmt::format("dim {} is {} and cannot become {}; only extent 1 broadcasts", i, from.shape()[i], to.shape()[i]));
   rule.result(to);
 }
 
@@ -183,7 +184,7 @@ static bool ascending(Rule& rule, Extents const& axes, int rank) {
   std::int64_t last = -1;
   for (std::int64_t const axis : axes) {
     if (!rule.require(axis > last && axis < rank,
-                      "axes " + list_text(axes) + " are not ascending axes of " + std::to_string(rank)))
+                      fmt::format("axes {} are not ascending axes of {}", list_text(axes), rank)))
       return false;
     last = axis;
   }
@@ -193,8 +194,7 @@ static bool ascending(Rule& rule, Extents const& axes, int rank) {
 void apply(Rule& rule, ExpandDimsOp const& op) {
   if (!rule.tile_operand("tile")) return;
   Extents shape = rule.operand("tile").shape();
-  if (!rule.require(shape.size() + op.axes.size() <= max_rank, "more than " + std::to_string(max_rank) + " axes"))
-    return;
+  if (!rule.require(shape.size() + op.axes.size() <= max_rank, fmt::format("more than {} axes", max_rank))) return;
   if (!ascending(rule, op.axes, shape.size() + op.axes.size())) return;
   for (std::int64_t const axis : op.axes) shape.insert(static_cast<int>(axis), 1);
   rule.result(rule.operand("tile").with_shape(shape));
@@ -208,8 +208,7 @@ void apply(Rule& rule, SqueezeOp const& op) {
     std::int64_t const extent = rule.operand("tile").shape()[i];
     if (next < op.axes.size() && op.axes[next] == i) {
       ++next;
-      rule.require(extent == 1, "dim " + std::to_string(i) + " is " + std::to_string(extent) + ", not 1 (" +
-                                    short_text(rule.operand("tile")) + ")");
+      rule.require(extent == 1, fmt::format("dim {} is {}, not 1 ({})", i, extent, short_text(rule.operand("tile"))));
     } else {
       shape.push_back(extent);
     }
@@ -245,8 +244,8 @@ void apply(Rule& rule, ConcatenateOp const& op) {
   Extents shape = a.shape();
   bool fits = a.element() == b.element() && a.rank() == b.rank();
   for (int i = 0; fits && i < a.rank(); ++i) fits = i == axis || a.shape()[i] == b.shape()[i];
-  if (!rule.require(fits, rule.says("lhs") + " and " + rule.says("rhs") + ": they may differ along axis " +
-                              std::to_string(axis) + " alone"))
+  if (!rule.require(fits, fmt::format("{} and {}: they may differ along axis {} alone", rule.says("lhs"),
+                                      rule.says("rhs"), axis)))
     return;
   shape[axis] += b.shape()[axis];
   if (rule.require(shape.product() <= max_tile_elements, "the result has more than 16777216 elements"))
@@ -267,7 +266,7 @@ void apply(Rule& rule, ExtractOp const& op) {
   for (int i = 0; i < from.rank(); ++i)
     cut = cut && (to.shape()[i] == from.shape()[i] || (to.shape()[i] == 1 && op.offsets[i] == 0));
   rule.require(cut || !op.uniform, "the result is " + to_string(to) + " at " + list_text(op.offsets) +
-                                       "; of equal elements the first one is taken, and whole axes besides");
+                                       "; with `uniform`, each axis must be whole, or of extent 1 at offset 0");
   rule.result(to);
 }
 
@@ -282,10 +281,11 @@ void apply(Rule& rule, ResizeOp const&) {
 void apply(Rule& rule, ButterflyOp const& op) {
   if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
   Type const& tile = rule.operand("tile");
-  rule.require(std::has_single_bit(static_cast<std::uint64_t>(op.stride)) &&
-                   tile.shape()[static_cast<int>(op.axis)] % (2 * op.stride) == 0,
-               rule.says("tile") + ", of which axis " + std::to_string(op.axis) + " does not consist of pairs of " +
-                   std::to_string(op.stride) + " elements; the stride is a power of two");
+  rule.require(
+      std::has_single_bit(static_cast<std::uint64_t>(op.stride)) &&
+          tile.shape()[static_cast<int>(op.axis)] % (2 * op.stride) == 0,
+      fmt::format("{}, of which axis {} does not consist of pairs of {} elements; the stride is a power of two",
+                  rule.says("tile"), op.axis, op.stride));
   rule.result(tile);
 }
 
@@ -313,9 +313,8 @@ void apply(Rule& rule, ItemAtOp const&) {
   if (!rule.tile_operand("tile")) return;
   Type const& tile = rule.operand("tile");
   auto const given = static_cast<int>(rule.all("places").size());
-  rule.require(given == tile.rank(), std::to_string(given) + (given == 1 ? " place, but " : " places, but ") +
-                                         rule.says("tile") + " with " + std::to_string(tile.rank()) +
-                                         (tile.rank() == 1 ? " axis" : " axes"));
+  rule.require(given == tile.rank(), fmt::format("{} {}, but {} with {} {}", given, given == 1 ? "place" : "places",
+                                                 rule.says("tile"), tile.rank(), tile.rank() == 1 ? "axis" : "axes"));
   for (int i = rule.position("places"); i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
   rule.result(Type::scalar(tile.element()));
 }
@@ -344,8 +343,8 @@ void apply(Rule& rule, DotOp const& op) {
   Type const& b = rule.operand("rhs");
   Type const& acc = rule.operand("accumulator");
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
-  rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
-                                                 " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
+  rule.require(a.shape()[1] == b.shape()[0],
+               fmt::format("dim 1 of lhs is {} but dim 0 of rhs is {}{}", a.shape()[1], b.shape()[0], both));
   if (rule.require(is_multiplied(a.element()), "no product of " + std::string(name(a.element())) + " tiles" + both))
     rule.require(
         multiply_together(a.element(), b.element()),
@@ -361,7 +360,7 @@ void apply(Rule& rule, DotOp const& op) {
 // Launch.
 void apply(Rule& rule, GridOp const&) {
   rule.require(!rule.operands.empty() && rule.operands.size() <= 3,
-               "1 to 3 extents, found " + std::to_string(rule.operands.size()));
+               fmt::format("1 to 3 extents, found {}", rule.operands.size()));
   for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 void apply(Rule& rule, RequireOp const&) {
@@ -393,9 +392,11 @@ static void carried(Rule& rule) {
 }
 void apply(Rule& rule, ForOp const& op) {
   for (char const* const bound : {"lower", "upper", "step"}) rule.index_operand(bound);
-  rule.require(op.stages == 0 || op.distance < op.stages,
-               "distance is " + std::to_string(op.distance) + " with " + std::to_string(op.stages) +
-                   " stages; copies run at least 0 and fewer iterations ahead than there are stages");
+  rule.require(
+      op.stages == 0 || op.distance < op.stages,
+      fmt::format(
+          "distance is {} with {} stages; copies run at least 0 and fewer iterations ahead than there are stages",
+          op.distance, op.stages));
   carried(rule);
 }
 void apply(Rule& rule, RepeatOp const&) { carried(rule); }
@@ -437,8 +438,8 @@ Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operan
   std::size_t const named = info.operands.size();
   bool const counted = info.has(variadic) ? operands.size() + 1 >= named : operands.size() == named;
   if (!rule.require(counted,
-                    std::to_string(operands.size()) + " operand" + (operands.size() == 1 ? "" : "s") + " but takes " +
-                        (info.has(variadic) ? "at least " + std::to_string(named - 1) : std::to_string(named))))
+                    fmt::format("{} operand{} but takes {}", operands.size(), operands.size() == 1 ? "" : "s",
+                                info.has(variadic) ? fmt::format("at least {}", named - 1) : std::to_string(named))))
     return rule.out;
   if (std::string const wrong = why_out_of_bounds(kind, attributes); !rule.require(wrong.empty(), wrong))
     return rule.out;
@@ -456,7 +457,7 @@ std::string why_not_a_type(Type const& type) {
   for (std::int64_t const extent : type.shape()) {
     if (extent < 1) return to_string(type) + ": extents are at least 1";
     if (extent > max_tile_elements / elements)
-      return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
+      return fmt::format("{}: more than {} elements", to_string(type), max_tile_elements);
     elements *= extent;
   }
   if ((type.is_buffer() || type.is_pending()) && type.layout() == nullptr) return to_string(type) + ": needs a layout";

@@ -16,7 +16,7 @@ struct Inferred {
   [[nodiscard]] bool ok() const { return error.empty(); }
 };
 
-/// Gives the types of an op's results. `stated` are the types asked for. Ops whose result is not decided by their
+/// Returns the types of an op's results. `stated` are the types asked for. Ops whose result is not decided by their
 /// operands (load, splat, iota, broadcast, cast, constant, if, call ...) take them after checking. Others ignore them,
 /// but keep a stated layout where their own result does not have one.
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated = {});

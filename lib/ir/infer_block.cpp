@@ -57,7 +57,7 @@ void threads_at_barrier(Rule& rule, std::int64_t threads) {
                fmt::format("threads is {} but whole warps meet: a multiple of 32, 32 to 1024", threads));
 }
 
-/// Gives the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
+/// Returns the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
 /// digits without the outermost ones, which move along those axes. Null when they are not the outermost.
 layout::Layout const* without_leading(layout::Layout const& layout, int drop) {
   layout::LayoutInput const& offset = layout.input(layout::Dim::offset);
@@ -229,7 +229,7 @@ void apply(Rule&, ClusterWaitOp const&) {}
 void apply(Rule&, LaunchDependentsOp const&) {}
 void apply(Rule&, WaitDependenciesOp const&) {}
 
-/// True if the stated type shows a box as rows of its last axis, one behind the other: [1, 1, 128, 64] for a box of
+/// True if the stated type shows a box as rows of its last axis, one after the other: [1, 1, 128, 64] for a box of
 /// [1, 8, 16, 64].
 static bool stated_box(Rule const& rule, Extents const& box) {
   if (rule.stated.size() != 1 || !rule.stated[0].is_tensor_map()) return false;

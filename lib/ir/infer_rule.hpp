@@ -2,6 +2,8 @@
 // infer_block.cpp (block ops) share.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "ir/infer.hpp"
@@ -19,7 +21,7 @@ std::string list_text(Extents const& values);
 /// Prints "8x4xf16" for a tile without a layout, and other types as they are.
 std::string short_text(Type const& type);
 
-/// Names an operand of a rule's op, or gives its position where a rule treats all operands alike.
+/// Names an operand of a rule's op, or returns its position where a rule treats all operands alike.
 struct OperandOf {
   int position = 0;
   std::string_view name;
@@ -44,8 +46,8 @@ struct Rule {
     }
     return condition && !failed;
   }
-  /// Gives the position of the operand; for the last name of a variadic op, of its first operand. A name must be one of
-  /// the op's.
+  /// Returns the position of the operand; for the last name of a variadic op, of its first operand. A name must be one
+  /// of the op's.
   [[nodiscard]] int position(OperandOf place) const {
     return place.name.empty() ? place.position : info.position(place.name);
   }
@@ -58,8 +60,7 @@ struct Rule {
   [[nodiscard]] std::string operand_name(OperandOf place) const {
     auto const names = info.operands;
     auto const at = static_cast<std::size_t>(position(place));
-    if (info.has(variadic) && at + 1 >= names.size())
-      return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
+    if (info.has(variadic) && at + 1 >= names.size()) return fmt::format("{}[{}]", names.back(), at + 1 - names.size());
     return std::string(names[at]);
   }
   /// Says "lhs is tile<4xf32>".
@@ -90,12 +91,12 @@ struct Rule {
       legal = legal && permutation[i] >= 0 && permutation[i] < type.rank();
       for (int j = 0; j < i; ++j) legal = legal && permutation[i] != permutation[j];
     }
-    return require(legal, list_text(permutation) + " does not permute the " + std::to_string(type.rank()) +
-                              " axes of " + short_text(type));
+    return require(legal, fmt::format("{} does not permute the {} axes of {}", list_text(permutation), type.rank(),
+                                      short_text(type)));
   }
   bool axis_in(std::int64_t axis, int rank) {
     return require(axis >= 0 && axis < rank,
-                   "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
+                   fmt::format("axis {} of {}", axis, rank == 1 ? "1 axis" : fmt::format("{} axes", rank)));
   }
 };
 

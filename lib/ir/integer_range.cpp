@@ -10,7 +10,7 @@ namespace {
 
 using support::Int128;
 
-/// Gives the range of exact results, or the element's whole range if a result may wrap.
+/// Returns the range of exact results, or the element's whole range if a result may wrap.
 ResultRange exact(Int128 min, Int128 max, Element element) {
   IntegerRange const full = full_range(element);
   if (min < full.min || max > full.max) return {full, true};

@@ -27,10 +27,10 @@ inline constexpr std::int64_t max_iterations = std::int64_t{1} << 52;
 
 /// Tells whether ranges compare integers of an element as they are: those of u64 they hold as bits.
 bool has_known_order(Element element);
-/// Gives all integers that the element holds; for a float, and for u64, all of 64 bits.
+/// Returns all integers that the element holds; for a float, and for u64, all of 64 bits.
 IntegerRange full_range(Element element);
 
-/// Gives the range of an op without operands, or with a tensor, that makes an index (its `number`); nothing for others.
+/// Returns the range of an op without operands, or with a tensor, that makes an index (its `number`); else nothing.
 std::optional<IntegerRange> source_range(OpKind kind);
 
 /// Holds the range of a result, and whether the result may wrap; a result that may wrap has the element's full range.
@@ -39,14 +39,14 @@ struct ResultRange {
   bool may_wrap = false;
 };
 
-/// Gives the range of arithmetic on integers of an element (add, sub, mul, div, ceil_div, rem, min, max) whose operands
-/// lie in ranges. Other ops, floats and orders that are not known give the full range.
+/// Returns the range of arithmetic on integers of an element (add, sub, mul, div, ceil_div, rem, min, max) whose
+/// operands lie in ranges. Other ops, floats and orders that are not known give the full range.
 ResultRange arithmetic_range(OpKind kind, IntegerRange a, IntegerRange b, Element element);
 
-/// Gives the range of the counter of a loop, in iterations that can be reached.
+/// Returns the range of the counter of a loop, in iterations that can be reached.
 IntegerRange counter_range(IntegerRange lower, IntegerRange upper, IntegerRange step);
 
-/// Gives the range of a number that is cast from an integer of a range.
+/// Returns the range of a number that is cast from an integer of a range.
 ResultRange cast_range(IntegerRange from, Element to);
 
 }  // namespace tegula::ir

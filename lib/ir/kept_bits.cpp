@@ -11,35 +11,35 @@ namespace {
 
 constexpr int max_depth = 16;  // ops between a float and one that decides
 
-/// Tells whether the op gives no negative number, whatever its operands are.
-bool gives_no_negative(Op const& op) {
+/// Tells whether the op returns numbers of at least 0, whatever its operands are.
+bool returns_at_least_zero(Op const& op) {
   if (op.is<ExpOp>() || op.is<Exp2Op>() || op.is<SigmoidOp>() || op.is<AbsOp>() || op.is<ExtentOp>()) return true;
   return op.is<MulOp>() && op.lhs() == op.rhs();
 }
 
-/// Tells whether the op gives no negative number if its one operand is none.
+/// Tells whether the op returns numbers of at least 0 if its one operand does.
 bool keeps_sign(Op const& op) {
   if (op.is<BroadcastOp>() || op.is<ConvertLayoutOp>() || op.is<SplatOp>() || op.is<ExpandDimsOp>()) return true;
   if (op.is<CastOp>()) return is_float(op.result()->type().element());
   return op.is<ReduceOp>() && op.operand_count() == 1;
 }
 
-bool is_not_negative(Value const& value, int depth) {
+bool is_at_least_zero(Value const& value, int depth) {
   if (depth == 0) return false;
   if (auto const constant = constant_of(value)) return to_double(*constant) >= 0;
   Op const* const op = value.defining_op();
   if (op == nullptr) return false;
-  if (gives_no_negative(*op)) return true;
-  if (keeps_sign(*op)) return is_not_negative(*op->operand(), depth - 1);
-  auto const sides = [&] { return is_not_negative(*op->lhs(), depth - 1) && is_not_negative(*op->rhs(), depth - 1); };
+  if (returns_at_least_zero(*op)) return true;
+  if (keeps_sign(*op)) return is_at_least_zero(*op->operand(), depth - 1);
+  auto const sides = [&] { return is_at_least_zero(*op->lhs(), depth - 1) && is_at_least_zero(*op->rhs(), depth - 1); };
   if (op->is<FmaOp>())
-    return (op->lhs() == op->rhs() || sides()) && is_not_negative(*op->in<FmaOp>("addend"), depth - 1);
+    return (op->lhs() == op->rhs() || sides()) && is_at_least_zero(*op->in<FmaOp>("addend"), depth - 1);
   return (op->is<AddOp>() || op->is<MulOp>() || op->is<DivOp>()) && sides();
 }
 
 }  // namespace
 
-bool is_not_negative(Value const& value) { return is_not_negative(value, max_depth); }
+bool is_at_least_zero(Value const& value) { return is_at_least_zero(value, max_depth); }
 
 std::optional<RaisedSum> raised_sum(Op const& op) {
   if (op.result_count() != 1 || op.result()->type().element() != Element::f32) return std::nullopt;
@@ -50,13 +50,13 @@ std::optional<RaisedSum> raised_sum(Op const& op) {
   };
   if (op.is<FmaOp>()) {
     auto const by = raising(*op.in<FmaOp>("addend"));
-    if (!by || !is_not_negative(*op.result())) return std::nullopt;
+    if (!by || !is_at_least_zero(*op.result())) return std::nullopt;
     return RaisedSum{op.lhs(), op.rhs(), *by};
   }
   if (!op.is<AddOp>()) return std::nullopt;
   for (bool swapped : {false, true}) {
     Value &raised = swapped ? *op.rhs() : *op.lhs(), &other = swapped ? *op.lhs() : *op.rhs();
-    if (auto const by = raising(other); by && is_not_negative(raised)) return RaisedSum{&raised, nullptr, *by};
+    if (auto const by = raising(other); by && is_at_least_zero(raised)) return RaisedSum{&raised, nullptr, *by};
   }
   return std::nullopt;
 }
@@ -73,9 +73,9 @@ namespace {
 
 bool keeps_relative_error(Op const& op, Value const& of) {
   if (op.is<SelectOp>()) return op.operand(0) != &of;
-  if (op.is<AddOp>()) return is_not_negative(*op.lhs()) && is_not_negative(*op.rhs());
-  if (op.is<FmaOp>()) return is_not_negative(*op.result());  // neither the product nor the addend is negative
-  if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;      // halve it
+  if (op.is<AddOp>()) return is_at_least_zero(*op.lhs()) && is_at_least_zero(*op.rhs());
+  if (op.is<FmaOp>()) return is_at_least_zero(*op.result());  // neither the product nor the addend is negative
+  if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;       // halve it
   if (op.is<BroadcastOp>() || op.is<ExpandDimsOp>() || op.is<ConvertLayoutOp>()) return true;
   return op.is<MulOp>() || op.is<DivOp>() || op.is<NegOp>() || op.is<AbsOp>();
 }

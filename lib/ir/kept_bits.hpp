@@ -8,8 +8,8 @@ namespace tegula::ir {
 class Op;
 class Value;
 
-/// Tells whether a float is never negative, by the ops that compute it. It may be NaN.
-bool is_not_negative(Value const& value);
+/// Tells whether a float is at least 0, by the ops that compute it. It may be NaN.
+bool is_at_least_zero(Value const& value);
 
 /// Describes a sum of a float that is never negative and a constant between 2^-100 and 2^100: nothing below 2^-126
 /// changes it. The float may be a product that is not rounded.

@@ -34,7 +34,7 @@ class Lexer {
 
   /// Skips blanks and comments and reads one token.
   Token next();
-  /// Gives the offset at which the search for the next token begins; `rewind` goes back there.
+  /// Returns the offset at which the search for the next token begins; `rewind` goes back there.
   [[nodiscard]] std::size_t offset() const { return at_; }
   void rewind(std::size_t offset) { at_ = offset; }
 
@@ -45,9 +45,9 @@ class Lexer {
   /// before.
   std::optional<std::string_view> scan_balanced();
 
-  /// Gives the byte at an offset, 0 past the end.
+  /// Returns the byte at an offset, 0 past the end.
   [[nodiscard]] char character(std::size_t offset) const { return offset < source_.size() ? source_[offset] : '\0'; }
-  /// Gives the position; cheap when asked in ascending order.
+  /// Returns the position; cheap when asked in ascending order.
   [[nodiscard]] support::TextPosition position(std::size_t offset) const;
 
  private:

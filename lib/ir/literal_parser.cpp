@@ -197,7 +197,8 @@ void LiteralParser::check_extents(std::size_t begin, Extents const& shape) const
   std::int64_t elements = 1;
   for (std::int64_t const extent : shape) {
     if (extent < 1)
-      fail_at(begin, "a tile's extents are at least 1, found " + (extent < 0 ? "?" : std::to_string(extent)));
+      fail_at(begin,
+              fmt::format("a tile's extents are at least 1, found {}", extent < 0 ? "?" : std::to_string(extent)));
     if (extent > max_tile_elements / elements)
       fail_at(begin, fmt::format("a tile of more than {} elements", max_tile_elements));
     elements *= extent;

@@ -6,7 +6,7 @@
 
 namespace tegula::ir {
 
-/// Gives rows, slots and order of a log; names, roles and strategy are analysis::profile_layout's.
+/// Returns rows, slots and order of a log; names, roles and strategy are analysis::profile_layout's.
 inline ProfileLayout log_layout(ProfileBeginOp const& begin) {
   ProfileLayout layout;
   layout.circular = begin.circular;
@@ -15,7 +15,7 @@ inline ProfileLayout log_layout(ProfileBeginOp const& begin) {
   return layout;
 }
 
-/// Gives the first word of an entry.
+/// Returns the first word of an entry.
 inline std::uint32_t log_tag(ProfileAppendOp const& entry) {
   bool const starts = entry.event == RecordEvent::start;
   return profile_tag(starts ? ProfileSlotKind::start : ProfileSlotKind::stop, entry.number, entry.stops);

@@ -8,7 +8,7 @@
 namespace tegula::ir {
 
 /// Views a `for` or a `repeat`. Loop-carried value k is init(k) before the loop, carried(k) and yielded(k) at the two
-/// ends of an iteration, and result(k) behind the loop. Only a `for` has bounds, a step and a counter; only a `repeat`
+/// ends of an iteration, and result(k) after the loop. Only a `for` has bounds, a step and a counter; only a `repeat`
 /// has a condition.
 class Loop {
  public:
@@ -24,17 +24,17 @@ class Loop {
   [[nodiscard]] Value* lower() const { return op_->in<ForOp>("lower"); }
   [[nodiscard]] Value* upper() const { return op_->in<ForOp>("upper"); }
   [[nodiscard]] Value* step() const { return op_->in<ForOp>("step"); }
-  /// Gives the i64 that counts from lower to upper; an argument of the body.
+  /// Returns the i64 that counts from lower to upper; an argument of the body.
   [[nodiscard]] Value* counter() const;
 
-  /// Gives the bool that a repeat yields: true for another iteration.
+  /// Returns the bool that a repeat yields: true for another iteration.
   [[nodiscard]] Value* condition() const;
 
   /// Counts the carried values.
   [[nodiscard]] int count() const { return op_->result_count(); }
   [[nodiscard]] Value* init(int k) const { return op_->operand(first_init_ + k); }
   [[nodiscard]] Value* carried(int k) const { return body().argument(first_argument_ + k); }
-  /// Gives the position of carried(0) among the arguments of the body.
+  /// Returns the position of carried(0) among the arguments of the body.
   [[nodiscard]] int first_argument() const { return first_argument_; }
   [[nodiscard]] Value* yielded(int k) const { return yield().operand(first_yielded_ + k); }
   [[nodiscard]] Value* result(int k) const { return op_->result(k); }
@@ -43,18 +43,18 @@ class Loop {
     return yield().operands().subspan(index(first_yielded_));
   }
 
-  /// Gives the use of init(k) by the loop, and of yielded(k) by its yield.
+  /// Returns the use of init(k) by the loop, and of yielded(k) by its yield.
   [[nodiscard]] Use init_use(int k) const { return {op_, first_init_ + k}; }
   [[nodiscard]] Use yield_use(int k) const { return {&yield(), first_yielded_ + k}; }
   void set_init(int k, Value* value) const { op_->set_operand(first_init_ + k, value); }
   void set_yielded(int k, Value* value) const { yield().set_operand(first_yielded_ + k, value); }
 
-  /// Gives the k whose carried(k) is `value`; -1: it is not an argument of the body, or it is the counter.
+  /// Returns the k whose carried(k) is `value`; -1: it is not an argument of the body, or it is the counter.
   [[nodiscard]] int carry_of(Value const& value) const;
-  /// Gives the k whose init is this use by the loop, or whose yielded value is this use by its yield; -1: another use.
+  /// Returns the k whose init is this use by the loop, or whose yielded value is this use by its yield; else -1.
   [[nodiscard]] int carry_of(Use const& use) const;
 
-  /// Adds a carried value and gives its argument in the body. The caller yields the next value.
+  /// Adds a carried value and returns its argument in the body. The caller yields the next value.
   Value* add_carry(Value* init, std::string name = {}) const;
   /// Removes carried value k. result(k) must be unused, carried(k) too but for being yielded as value k.
   void remove_carry(int k) const;

@@ -56,14 +56,14 @@ class Value {
 
   [[nodiscard]] Type const& type() const { return type_; }
   void set_type(Type const& type) { type_ = type; }
-  /// Gives the op this is a result of; null for block arguments.
+  /// Returns the op this is a result of; null for block arguments.
   [[nodiscard]] Op* defining_op() const { return op_; }
-  /// Gives the op this is a result of, if it is of that struct; else null.
+  /// Returns the op this is a result of, if it is of that struct; else null.
   template <class OpStruct>
   [[nodiscard]] Op* defined_by() const;
-  /// Gives the block this is an argument of; null for results.
+  /// Returns the block this is an argument of; null for results.
   [[nodiscard]] Block* owner_block() const { return block_; }
-  /// Gives the position among the results or arguments.
+  /// Returns the position among the results or arguments.
   [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] std::string const& name() const { return name_; }
   /// Sets a name for the text, without %; empty: a number is given at printing. Made unique by the printer.
@@ -100,7 +100,7 @@ class Op {
     return kind() == kind_of<OpStruct>;
   }
   [[nodiscard]] bool is(Family family) const { return info_->family == family; }
-  /// Gives the op's attributes as its struct; the kind must match.
+  /// Returns the op's attributes as its struct; the kind must match.
   template <class OpStruct>
   [[nodiscard]] OpStruct& as() {
     return *static_cast<OpStruct*>(checked(kind_of<OpStruct>));
@@ -115,24 +115,24 @@ class Op {
   }
   [[nodiscard]] void* attributes() const { return attributes_.get(); }
 
-  /// Gives the operand of that name, of an op of that struct: `op.in<StoreOp>("tile")`. For the last name of a variadic
-  /// struct, the first of its operands. A struct without mnemonic (BinaryDefaults) names operands of every op that
-  /// derives from it.
+  /// Returns the operand of that name, of an op of that struct: `op.in<StoreOp>("tile")`. For the last name of a
+  /// variadic struct, the first of its operands. A struct without mnemonic (BinaryDefaults) names operands of every op
+  /// that derives from it.
   template <class OpStruct>
   [[nodiscard]] Value* in(OperandName<OpStruct> name) const {
     return operand(position<OpStruct>(name));
   }
-  /// Gives operand `k` under the last name of a variadic struct: `op.in<StoreOp>("offsets", axis)`.
+  /// Returns operand `k` under the last name of a variadic struct: `op.in<StoreOp>("offsets", axis)`.
   template <class OpStruct>
   [[nodiscard]] Value* in(OperandName<OpStruct> name, int k) const {
     return operand(position<OpStruct>(name) + k);
   }
-  /// Gives all operands that the last name of a variadic struct stands for: `op.all<StoreOp>("offsets")`.
+  /// Returns all operands that the last name of a variadic struct stands for: `op.all<StoreOp>("offsets")`.
   template <class OpStruct>
   [[nodiscard]] std::span<Value* const> all(OperandName<OpStruct> name) const {
     return operands().subspan(static_cast<std::size_t>(position<OpStruct>(name)));
   }
-  /// Gives the position of the operand of that name.
+  /// Returns the position of the operand of that name.
   template <class OpStruct>
   [[nodiscard]] int position(OperandName<OpStruct> name) const {
     if constexpr (requires { OpStruct::mnemonic; }) (void)as<OpStruct>();
@@ -148,7 +148,7 @@ class Op {
   /// Give the operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
   [[nodiscard]] Value* lhs() const { return in("lhs"); }
   [[nodiscard]] Value* rhs() const { return in("rhs"); }
-  /// Gives the only operand of an op that has one; InternalError for others.
+  /// Returns the only operand of an op that has one; InternalError for others.
   [[nodiscard]] Value* operand() const;
 
   /// Give operands by position, for code that treats those of every op alike.
@@ -170,9 +170,9 @@ class Op {
   Block& add_block();
 
   [[nodiscard]] Block* parent() const { return parent_; }
-  /// Gives the op whose block holds this one; null at function level.
+  /// Returns the op whose block holds this one; null at function level.
   [[nodiscard]] Op* parent_op() const;
-  /// Gives the function that holds this op; null when detached.
+  /// Returns the function that holds this op; null when detached.
   [[nodiscard]] Function* function() const;
   [[nodiscard]] location const& where() const { return where_; }
   void set_where(location where) { where_ = where; }
@@ -250,14 +250,14 @@ class Block {
   [[nodiscard]] std::size_t size() const { return ops_.size(); }
   [[nodiscard]] Op& front() const { return *ops_.front(); }
   [[nodiscard]] Op& back() const { return *ops_.back(); }
-  /// Gives the last op when it is a terminator, else null.
+  /// Returns the last op when it is a terminator, else null.
   [[nodiscard]] Op* terminator() const;
 
   Op& append(std::unique_ptr<Op> op);
   Op& insert_before(Op& position, std::unique_ptr<Op> op);
   std::unique_ptr<Op> remove(Op& op);
 
-  /// Gives the op this block belongs to; null for a function's body.
+  /// Returns the op this block belongs to; null for a function's body.
   [[nodiscard]] Op* parent_op() const { return parent_op_; }
   [[nodiscard]] Function* parent_function() const { return parent_function_; }
 
@@ -333,7 +333,7 @@ class Module {
   [[nodiscard]] Function* find(std::string_view name) const;
   void erase(Function& function);
   [[nodiscard]] std::vector<std::unique_ptr<Function>> const& functions() const { return functions_; }
-  /// Gives the single kernel; UserError when there is none or more than one.
+  /// Returns the single kernel; UserError when there is none or more than one.
   [[nodiscard]] Function& kernel() const;
   [[nodiscard]] Module clone() const;
 

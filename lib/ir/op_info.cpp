@@ -36,7 +36,7 @@ constexpr FieldKind field_kind() {
   else {
     static_assert(
         std::is_enum_v<T> && sizeof(T) == 1 && !enum_names<T>.empty(),
-        "an attribute is a bool, int64, Element, Extents, Constant, Symbol or a byte enumeration with enum_names");
+        "an attribute must be a bool, int64, Element, Extents, Constant, Symbol or a byte enumeration with enum_names");
     return FieldKind::enumeration;
   }
 }
@@ -160,7 +160,7 @@ std::array<OpInfo, op_kind_count> make_table() {
     if constexpr (!std::is_void_v<OpStruct>) {
       static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
       static_assert(effects_are_complete<OpStruct>(),
-                    "each access of an op names its operand, and an asynchronous one its completion");
+                    "each access of an op must name its operand, and an asynchronous one its completion");
       static constexpr OpStruct defaults{};
       table[static_cast<std::size_t>(kind_of<OpStruct>)] = info_of(defaults, &list_fields<OpStruct>);
     }

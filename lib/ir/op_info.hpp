@@ -56,7 +56,7 @@ struct OpInfo {
   [[nodiscard]] bool names(std::string_view operand) const {
     return std::find(operands.begin(), operands.end(), operand) != operands.end();
   }
-  /// Gives the position of the operand of that name, or of the first one of the last name of a variadic op.
+  /// Returns the position of the operand of that name, or of the first one of the last name of a variadic op.
   /// InternalError for a name that the op does not list.
   [[nodiscard]] int position(std::string_view operand) const;
 };
@@ -67,7 +67,7 @@ std::string why_not_run(OpInfo const& op, Support executor);
 /// Finds the op with that mnemonic, else null.
 OpInfo const* find_op(std::string_view mnemonic);
 
-/// Gives the fields of an op struct instance, in declared order.
+/// Returns the fields of an op struct instance, in declared order.
 std::vector<FieldRef> fields_of(OpKind kind, void* op);
 /// Names the first integer of an op struct outside its bounds: "stages is 65, not 0 to 64". Empty: there is none.
 std::string why_out_of_bounds(OpKind kind, void const* op);

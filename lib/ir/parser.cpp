@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <set>
 
 #include "ir/builder.hpp"
@@ -33,8 +35,7 @@ class Parser : LiteralParser {
     std::size_t const begin = token_.begin;
     std::int64_t const version = integer();
     if (version != text_version)
-      fail_at(begin, "format version " + std::to_string(version) + " is not known; this library reads " +
-                         std::to_string(text_version));
+      fail_at(begin, fmt::format("format version {} is not known; this library reads {}", version, text_version));
   }
 
   // ---- values
@@ -72,7 +73,7 @@ class Parser : LiteralParser {
   // ---- ops
 
   void block(Block& into) {
-    if (++depth_ > max_nesting) fail("blocks nested deeper than " + std::to_string(max_nesting));
+    if (++depth_ > max_nesting) fail(fmt::format("blocks nested deeper than {}", max_nesting));
     std::size_t const scope = scope_.size();
     expect("{");
     while (!at("}")) op(into);
@@ -92,8 +93,8 @@ class Parser : LiteralParser {
       while (accept(","));
     }
     if (result.size() != count)
-      fail_at(begin, std::to_string(count) + " result name" + (count == 1 ? "" : "s") + " but " +
-                         std::to_string(result.size()) + " type" + (result.size() == 1 ? "" : "s"));
+      fail_at(begin, fmt::format("{} result name{} but {} type{}", count, count == 1 ? "" : "s", result.size(),
+                                 result.size() == 1 ? "" : "s"));
     return result;
   }
 
@@ -219,7 +220,7 @@ class Parser : LiteralParser {
         std::size_t const value_begin = token_.begin;
         into.multiple_of = integer();
         if (into.multiple_of < 1)
-          fail_at(value_begin, "multiple_of is at least 1, found " + std::to_string(into.multiple_of));
+          fail_at(value_begin, fmt::format("multiple_of is at least 1, found {}", into.multiple_of));
       } else
         fail_at(begin, "unknown parameter fact " + fact + "; there are unit_inner, aligned_16, multiple_of");
     } while (accept(","));
@@ -251,8 +252,7 @@ class Parser : LiteralParser {
     std::size_t const begin = token_.begin;
     std::int64_t const number = integer();
     if (number < min || number > max)
-      fail_at(begin, what + " is from " + std::to_string(min) + " to " + std::to_string(max) + ", found " +
-                         std::to_string(number));
+      fail_at(begin, fmt::format("{} is from {} to {}, found {}", what, min, max, number));
     return number;
   }
 

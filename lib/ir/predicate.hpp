@@ -5,14 +5,14 @@
 
 namespace tegula::ir {
 
-/// Gives the predicate of the same comparison with its sides exchanged: `a < b` is `b > a`.
+/// Returns the predicate of the same comparison with its sides exchanged: `a < b` is `b > a`.
 constexpr Predicate swapped(Predicate predicate) {
   constexpr Predicate table[] = {Predicate::eq, Predicate::ne, Predicate::gt,
                                  Predicate::ge, Predicate::lt, Predicate::le};
   return table[static_cast<int>(predicate)];
 }
 
-/// Gives the predicate that holds where this one does not, of numbers that are ordered: `a < b` is not `a >= b`.
+/// Returns the predicate that holds where this one does not, of numbers that are ordered: `a < b` is not `a >= b`.
 constexpr Predicate negated(Predicate predicate) {
   constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
                                  Predicate::gt, Predicate::le, Predicate::lt};

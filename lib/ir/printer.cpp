@@ -240,7 +240,8 @@ class Printer {
 
   std::string const& define(Value const& value) {
     auto const [at, fresh] = names_.try_emplace(&value);
-    if (fresh) at->second = "%" + (value.name().empty() ? std::to_string(next_number_++) : unique(value.name()));
+    if (fresh)
+      at->second = fmt::format("%{}", value.name().empty() ? std::to_string(next_number_++) : unique(value.name()));
     return at->second;
   }
 
@@ -271,7 +272,7 @@ class Printer {
 
 std::string extents_text(Extents const& extents) {
   std::string text;
-  for (std::int64_t const extent : extents) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
+  for (std::int64_t const extent : extents) text += fmt::format("{}x", extent < 0 ? "?" : std::to_string(extent));
   return text;
 }
 

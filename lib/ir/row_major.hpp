@@ -5,7 +5,7 @@
 
 namespace tegula::ir {
 
-/// Gives the row-major strides of a shape, in elements, without padding.
+/// Returns the row-major strides of a shape, in elements, without padding.
 inline Extents row_major_strides(Extents const& shape) {
   Extents strides = shape;
   std::int64_t stride = 1;

@@ -40,7 +40,7 @@ std::string to_string(SharedUser const& user);
 
 /// Counts bytes up to the end of the last user whose offset is decided.
 std::int64_t frame_bytes(std::vector<SharedUser> const& users);
-/// Gives the alignment that a function's shared memory needs; at least 16.
+/// Returns the alignment that a function's shared memory needs; at least 16.
 std::int64_t frame_alignment(std::vector<SharedUser> const& users);
 
 /// Prints `shared memory: 262144 bytes needed, 232448 allowed; %ring 196608, %out 49152, %d 8192, 2 others 8160, gaps
@@ -49,9 +49,9 @@ std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, st
 /// States the remedy.
 inline constexpr std::string_view less_shared_memory = "take fewer stages or smaller tiles";
 
-/// Gives the parameter that says where a function's shared memory begins; null: at 0 (kernels), or not decided.
+/// Returns the parameter that says where a function's shared memory begins; null: at 0 (kernels), or not decided.
 Value* shared_base(Function const& function);
-/// Gives the offset of the callee's shared memory in the caller's, by the last argument: a constant, or one added to
+/// Returns the offset of the callee's shared memory in the caller's, by the last argument: a constant, or one added to
 /// the caller's own base. Nothing when it is not decided or says something else.
 std::optional<std::int64_t> callee_offset(Op const& call);
 

@@ -156,7 +156,7 @@ Layout const* result_layout(Op const& op, Layout const* operand) {
   if (source.partial) return nullptr;
   Extents const &from = op.operand(0)->type().shape(), &to = op.result()->type().shape();
   SourcePart const& part = source.parts[0];
-  if (source.count > 1) {  // tiles of one shape, one behind the other along an axis
+  if (source.count > 1) {  // tiles of one shape, one after the other along an axis
     if (!joins_equal_parts(op)) return nullptr;
     for (int axis = 0; axis < to.size(); ++axis)
       if (source.parts[1].axes[axis].offset != 0) return operand->repeated(axis, source.count);

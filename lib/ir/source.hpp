@@ -11,7 +11,7 @@
 
 namespace tegula::ir {
 
-/// Gives the source of an op's result; empty for an op that does not state one.
+/// Returns the source of an op's result; empty for an op that does not state one.
 Source source(Op const& op);
 /// True for an op that states its source: it moves elements and computes nothing.
 inline bool moves_elements(Op const& op) { return op.info().source != nullptr; }
@@ -24,7 +24,7 @@ inline bool relabels_tile(Op const& op) { return relabels(op) && op.operand()->t
 bool keeps_axis_order(Op const& op);
 /// True if the result has elements of its operand, a tile, more than once along an axis.
 bool repeats(Op const& op);
-/// Gives the operand axis that a result's axis follows in a part; -1: none.
+/// Returns the operand axis that a result's axis follows in a part; -1: none.
 int operand_axis(SourcePart const& part, int result_axis);
 /// True if elements along the axis are in another order than along the result's.
 inline bool reorders(AxisSource const& axis) { return axis.step != 1 || axis.mask != 0; }
@@ -36,7 +36,7 @@ bool joins_equal_parts(Op const& op);
 /// True if an axis of the source has equal elements, any of which may be taken.
 bool takes_equal_elements(Source const& source);
 
-/// Gives one coordinate of an operand's element for the coordinates of a result's.
+/// Returns one coordinate of an operand's element for the coordinates of a result's.
 template <class Coordinate>
 std::int64_t coordinate(AxisSource const& axis, Coordinate const* at) {
   return axis.axis < 0 ? axis.offset : axis.step * (static_cast<std::int64_t>(at[axis.axis]) ^ axis.mask) + axis.offset;
@@ -68,10 +68,10 @@ struct SourceTables {
 };
 SourceTables source_tables(SourcePart const& part, Extents const& operand, Extents const& result);
 
-/// Gives the layout that the result has where each thread keeps the elements of its operand; null: no layout does, or
+/// Returns the layout that the result has where each thread keeps the elements of its operand; null: no layout does, or
 /// the op moves elements between boxes.
 layout::Layout const* result_layout(Op const& op, layout::Layout const* operand);
-/// Gives the layout that an op's only operand must have for its result to have `result` without moving data; null:
+/// Returns the layout that an op's only operand must have for its result to have `result` without moving data; null:
 /// there is none.
 layout::Layout const* operand_layout(Op const& op, layout::Layout const* result);
 

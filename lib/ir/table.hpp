@@ -9,9 +9,9 @@
 
 namespace tegula::ir {
 
-/// Gives the bytes of a table's elements, in row-major order, as they lie in memory.
+/// Returns the bytes of a table's elements, in row-major order, as they lie in memory.
 std::vector<std::byte> table_bytes(TableOp const& table);
-/// Gives the data of a table whose elements have these bytes.
+/// Returns the data of a table whose elements have these bytes.
 Symbol table_data(std::span<std::byte const> bytes);
 
 }  // namespace tegula::ir

@@ -50,14 +50,14 @@ std::string print(Op const& op);
 std::string to_string(Type const& type);
 /// Prints "64x32xf16": shape and element alone.
 std::string short_text(Type const& type);
-/// Gives "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
+/// Returns "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
 std::string_view type_word(TypeKind kind);
 /// Prints `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.
 std::string to_string(Constant constant);
 /// Prints "%name", or "a tile<128xf32>" for a value without a name.
 std::string to_string(Value const& value);
 
-/// Gives the names, with %, that `print(function)` gives its values.
+/// Returns the names, with %, that `print(function)` gives its values.
 std::unordered_map<Value const*, std::string> value_names(Function const& function);
 
 using Positions = std::unordered_map<Op const*, support::TextPosition>;

@@ -14,7 +14,7 @@ namespace tegula::ir {
 template <class Result>
 class ValueMemo {
  public:
-  /// Gives the result of a value. `needs(value, visit)` calls visit for each value whose result `compute(value)` asks
+  /// Returns the result of a value. `needs(value, visit)` calls visit for each value whose result `compute(value)` asks
   /// for by `at`; a value must not need itself.
   template <class Needs, class Compute>
   Result const& of(Value const& value, Needs const& needs, Compute const& compute) {
@@ -33,7 +33,7 @@ class ValueMemo {
     }
     return at(value);
   }
-  /// Gives the result of a value that was computed.
+  /// Returns the result of a value that was computed.
   [[nodiscard]] Result const& at(Value const& value) const { return results_.at(&value); }
   [[nodiscard]] bool known(Value const& value) const { return results_.count(&value) != 0; }
 

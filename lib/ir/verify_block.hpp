@@ -8,7 +8,7 @@
 
 namespace tegula::ir {
 
-/// Gives the number of blocks that an op must have.
+/// Returns the number of blocks that an op must have.
 int block_count_of(Op const& op);
 
 /// Explains why a block op is not allowed at its place; empty: it is. Its types and those of its operands are right.

@@ -41,7 +41,7 @@ bool uses_any_of(Op const& op, Values const& values) {
   return false;
 }
 
-/// Finds the first op behind `dealloc` that uses one of the values, in its block or in one inside.
+/// Finds the first op after `dealloc` that uses one of the values, in its block or in one inside.
 Op const* use_behind(Op const& dealloc, Values const& values) {
   bool behind = false;
   Op const* found = nullptr;
@@ -73,7 +73,7 @@ std::vector<BufferError> buffer_errors(Function const& function) {
     add_aliases(buffer, aliases);
     if (Op const* const use = use_behind(op, aliases))
       errors.push_back({use, use->is<BufferDeallocOp>() ? to_string(buffer) + " is deallocated already"
-                                                        : to_string(buffer) + " is used behind its buffer_dealloc"});
+                                                        : to_string(buffer) + " is used after its buffer_dealloc"});
   });
   return errors;
 }

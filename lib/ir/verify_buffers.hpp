@@ -15,7 +15,7 @@ struct BufferError {
 
 /// Lists the errors of a function whose ops are well-typed. The rules:
 ///   - a dealloc names the result of a buffer_alloc of its own block;
-///   - no op behind it uses the buffer, or a value made of it: a view, or what a loop or branch passes on.
+///   - no op after it uses the buffer, or a value made of it: a view, or what a loop or branch passes on.
 std::vector<BufferError> buffer_errors(Function const& function);
 
 }  // namespace tegula::ir

@@ -17,7 +17,7 @@
 namespace tegula::ir {
 namespace {
 
-/// Gives a message of the layout functions without the instruction's name, which the op's own replaces.
+/// Returns a message of the layout functions without the instruction's name, which the op's own replaces.
 std::string without_prefix(std::string const& text, std::string_view prefix) {
   return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
 }

@@ -8,8 +8,8 @@
 
 namespace tegula::ir {
 
-/// Gives visit(hana::type_c<OpStruct>) for the struct of a kind. All calls have one result type. It is a switch, since
-/// a table of functions over a hana::tuple of all structs takes much longer to compile.
+/// Returns visit(hana::type_c<OpStruct>) for the struct of a kind. All calls have one result type. It is a switch,
+/// since a table of functions over a hana::tuple of all structs takes much longer to compile.
 template <class Visit>
 decltype(auto) visit_op(OpKind kind, Visit const& visit) {
   switch (kind) {

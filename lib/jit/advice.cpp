@@ -89,7 +89,7 @@ Inspection look(KernelRef const& kernel, Launch const& launch) {
 
 GridFrom from(GridOverride const& grid) { return grid.given ? GridFrom::launch : GridFrom::kernel; }
 
-/// Gives the bytes that the assembler says go to local memory and back; -1: nothing is known.
+/// Returns the bytes that the assembler says go to local memory and back; -1: nothing is known.
 std::int64_t spills_of(runtime::LoadedKernel const& loaded) {
   std::string const& log = loaded.function.assembly_log;
   if (log.empty()) return -1;

@@ -24,10 +24,10 @@ struct Inspection {
 Inspection inspect(KernelRef const& kernel, runtime::LoadedKernel const& loaded, std::span<Argument const> arguments,
                    GridOverride const& grid);
 
-/// Gives the options that code was compiled with for a launch.
+/// Returns the options that code was compiled with for a launch.
 CompileOptions options_of(KernelRef const& kernel, runtime::LoadedKernel const& loaded);
 
-/// Gives the seconds of the latest launch of this code that was timed; 0: none was, or a graph took it. Waits for it.
+/// Returns the seconds of the latest launch of this code that was timed; 0: none was, or a graph took it. Waits for it.
 double measured_seconds(runtime::LoadedKernel const& loaded);
 
 /// Prints the advice of an inspected launch to standard error.

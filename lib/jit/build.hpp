@@ -13,7 +13,7 @@
 
 namespace tegula::jit {
 
-/// Gives the key of a kernel, as the disk cache has it.
+/// Returns the key of a kernel, as the disk cache has it.
 std::string key_of(Traced const& traced, CompileOptions const& options);
 
 /// Builds from disk or the compiler, into memory. Says in `origin` from which.

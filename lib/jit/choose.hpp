@@ -26,7 +26,7 @@ class Chosen {
   std::optional<CompileOptions> joined_;
 };
 
-/// Gives the label of each of several kernels: its own, and "#2" and so on behind one that an earlier kernel has too.
+/// Returns the label of each of several kernels: its own, and "#2" and so on behind one that an earlier kernel has too.
 std::vector<std::string> labels_of(KernelRef const& kernels);
 
 /// Refers to one of several kernels, with the options of the call on top of its own, which `joined` then holds.

@@ -122,7 +122,7 @@ class DebugExecutor final : public trace::Eager {
   static thread_local DebugExecutor* current;
 
  private:
-  /// Inserts ops before and behind the last one and executes them and it in order. Null: all ops so far have run.
+  /// Inserts ops before and after the last one and executes them and it in order. Null: all ops so far have run.
   template <class Insert>
   void execute_behind(Insert const& insert, ir::Op const* last) {
     ir::Block const& body = function_.body();
@@ -133,7 +133,7 @@ class DebugExecutor final : public trace::Eager {
     for (auto at = done > 0 ? ++before : body.begin(); at != body.end(); ++at) stepper().execute(*at);
   }
 
-  /// Gives the stepper, which begins when the parameters are known: with the first op, or the first number that the
+  /// Returns the stepper, which begins when the parameters are known: with the first op, or the first number that the
   /// lambda asks for.
   sim::Stepper& stepper() {
     if (stepper_) return *stepper_;

@@ -16,7 +16,7 @@ simulation run_by_lambda(KernelRef const& kernel, std::span<Argument const> argu
 }  // namespace tegula::jit
 
 extern "C" {
-/// Gives a debugger the text of a tile or scalar of the block that runs on this thread, named by its handle. The text
+/// Returns a debugger the text of a tile or scalar of the block that runs on this thread, named by its handle. The text
 /// stays valid until the next call.
 [[gnu::used, gnu::noinline, gnu::visibility("default")]] char const* tegula_debug_text(unsigned trace, int value);
 }

@@ -10,7 +10,7 @@
 
 namespace tegula::jit {
 
-/// Gives the CTAs that share each tile of a launch, by the model of the cost: 1, 2, 4 or 8. So a kernel has at most
+/// Returns the CTAs that share each tile of a launch, by the model of the cost: 1, 2, 4 or 8. So a kernel has at most
 /// four plans. Not shared are tiles that fill the multiprocessors, and kernels whose products cannot be
 /// (split-products).
 int chosen_split(Traced const& traced, std::span<Argument const> arguments, CompileOptions const& options,

@@ -22,7 +22,7 @@ class FactSets {
  public:
   using Facts = std::vector<TensorFacts>;
 
-  /// Gives the facts of the build for tensors of which `present` hold: just these, as long as there is room for them;
+  /// Returns the facts of the build for tensors of which `present` hold: just these, as long as there is room for them;
   /// else those of the known build that uses the most of them. `kernel` names the kernel, its options and its device.
   Facts chosen(std::string const& kernel, std::span<TensorFacts const> present);
   [[nodiscard]] int count(std::string const& kernel) const;

@@ -7,11 +7,11 @@
 
 namespace tegula::jit {
 
-/// Gives options that state facts of the tensors: those that they state, else dense and aligned tensors. facts, budget,
-/// host_paths and compile take the same ones.
+/// Returns options that state facts of the tensors: those that they state, else dense and aligned tensors. facts,
+/// budget, host_paths and compile take the same ones.
 CompileOptions with_facts(Traced const& source, CompileOptions options);
 
-/// Gives the way of each tensor to the kernel's code, as far as no launch decides it.
+/// Returns the way of each tensor to the kernel's code, as far as no launch decides it.
 HostPlan plan_of(Traced const& traced, CompiledKernel const& compiled, KernelPaths const& paths);
 
 }  // namespace tegula::jit

@@ -13,11 +13,11 @@ namespace tegula::jit {
 /// Keeps the trace of the captureless kernels of one type and name. Safe from any thread.
 class KeptTrace {
  public:
-  /// Gives the trace, made by the first caller. The lambda runs without a lock, since it may launch, or wait for a
+  /// Returns the trace, made by the first caller. The lambda runs without a lock, since it may launch, or wait for a
   /// thread that does: threads that come at once each trace, and all traces must be equal.
   std::shared_ptr<Traced const> get(KernelRef const& kernel, GridFrom grid, bool* is_first = nullptr);
 
-  /// Gives the trace, compared with another one where it is not the first.
+  /// Returns the trace, compared with another one where it is not the first.
   std::shared_ptr<Traced const> get_compared(KernelRef const& kernel, GridFrom grid);
 
   /// Traces once more at the calls 2, 4, 8, 16 and so on, and until the traces are equal again. Under
@@ -27,7 +27,7 @@ class KeptTrace {
 
  private:
   std::shared_ptr<Traced const> kept(std::shared_ptr<Traced const> const& place);
-  /// Keeps a trace unless there is one; gives the one that is kept.
+  /// Keeps a trace unless there is one; returns the one that is kept.
   std::shared_ptr<Traced const> keep(std::shared_ptr<Traced const>& place, std::shared_ptr<Traced const> fresh);
 
   support::Mutex mutex_;

@@ -13,14 +13,14 @@
 
 namespace tegula::jit {
 
-/// Gives loaded code for a launch with these arguments on a device: for the facts of its tensors and its class of
+/// Returns loaded code for a launch with these arguments on a device: for the facts of its tensors and its class of
 /// extents (extent_class.hpp). Of several threads that ask first, one compiles and the others wait. A failure is not
 /// remembered, so the next call fails the same way. Safe from any thread.
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<Argument const> arguments,
                         GridFrom grid = GridFrom::kernel);
 
-/// Gives a launch of a kernel on a device with these arguments. It is one of the latest of this kernel whose arguments
-/// were equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
+/// Returns a launch of a kernel on a device with these arguments. It is one of the latest of this kernel whose
+/// arguments were equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
 std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
                                                            std::span<Argument const> arguments, GridFrom grid);
 

@@ -12,7 +12,7 @@
 namespace tegula::jit {
 namespace {
 
-/// Gives the number in the kernel type's own memory, set by the first caller. Numbers are never used again, unlike
+/// Returns the number in the kernel type's own memory, set by the first caller. Numbers are never used again, unlike
 /// addresses: a library may be mapped where another one was.
 std::uint64_t number_of(std::uint64_t& identity) {
   std::atomic_ref<std::uint64_t> number(identity);

@@ -21,8 +21,8 @@ std::shared_ptr<KernelMemo> memo_of(KernelRef const& kernel);
 /// Forgets all memos.
 void forget_memos();
 
-/// Gives the kernel's IR: traced once per identity and name, else at each call. Safe from any thread; threads that ask
-/// first at the same time trace at the same time.
+/// Returns the kernel's IR: traced once per identity and name, else at each call. Safe from any thread; threads that
+/// ask first at the same time trace at the same time.
 std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = GridFrom::kernel);
 
 }  // namespace tegula::jit

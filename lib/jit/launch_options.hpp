@@ -10,11 +10,11 @@
 
 namespace tegula::jit {
 
-/// Gives the options of the call, or the compiler's own choices.
+/// Returns the options of the call, or the compiler's own choices.
 CompileOptions const& chosen_options(KernelRef const& kernel);
 
-/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter). Joins those of the
-/// kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
+/// Returns the options of a launch on `where` with tensors of which `facts` hold (one per parameter). Joins those of
+/// the kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
 /// call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
 /// The same for a launch on a GPU of an architecture, which need not be there.

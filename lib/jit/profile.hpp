@@ -13,10 +13,10 @@
 
 namespace tegula::jit {
 
-/// Gives what TEGULA_PROFILE asks for: no records if it is not set.
+/// Returns what TEGULA_PROFILE asks for: no records if it is not set.
 ProfileOptions profile_of_environment();
 
-/// Runs a launch with an empty buffer and gives its records. Of several threads that profile, one runs at a time.
+/// Runs a launch with an empty buffer and returns its records. Of several threads that profile, one runs at a time.
 Profile profiled(runtime::PreparedLaunch const& launch, stream const& order);
 
 /// Decodes the records of a simulation.

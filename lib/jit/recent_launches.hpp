@@ -25,7 +25,7 @@ class RecentLaunches {
     std::span<Argument const> arguments;
   };
 
-  /// Gives the launch, if it is kept and no buffer was freed; else null.
+  /// Returns the launch, if it is kept and no buffer was freed; else null.
   std::shared_ptr<runtime::PreparedLaunch const> find(Key const& key) const {
     std::shared_lock lock(mutex_);
     for (Kept const& kept : kept_)
@@ -41,7 +41,7 @@ class RecentLaunches {
                {key.arguments.begin(), key.arguments.end()},
                std::move(launch)};
     std::unique_lock const lock(mutex_);
-    std::swap(kept_[next_], fresh);  // the oldest ends behind the lock
+    std::swap(kept_[next_], fresh);  // the oldest ends after the lock
     next_ = (next_ + 1) % kept_.size();
   }
 

@@ -25,7 +25,7 @@
 namespace tegula::jit {
 namespace {
 
-/// Gives the kernel as the passes transform it for the GPU. Throws UserError with the compiler's reason if it is
+/// Returns the kernel as the passes transform it for the GPU. Throws UserError with the compiler's reason if it is
 /// refused.
 ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options) {
   try {

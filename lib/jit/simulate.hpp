@@ -27,7 +27,7 @@ class Simulation {
   /// Runs it and throws with the reports if there are any. Throws UserError when the kernel as written is wrong,
   /// InternalError when only the passes' result is.
   void run() const { (void)checked(); }
-  /// Does the same and gives the result.
+  /// Does the same and returns the result.
   simulation checked() const;
 
  private:

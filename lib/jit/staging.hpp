@@ -22,7 +22,7 @@ namespace tegula::jit {
 class Staging {
  public:
   explicit Staging(std::span<Argument const> arguments);
-  /// Gives the host address that stands for a device address.
+  /// Returns the host address that stands for a device address.
   void* host_address(void* device);
   void write_back();
 
@@ -38,7 +38,7 @@ class Staging {
   std::vector<Piece> pieces_;
 };
 
-/// Gives the device that holds the tensors; the host if none is on another.
+/// Returns the device that holds the tensors; the host if none is on another.
 device device_of(std::span<Argument const> arguments);
 
 std::vector<sim::Argument> sim_arguments(std::span<Argument const> arguments, Staging& staging);

@@ -11,8 +11,8 @@
 
 namespace tegula::jit {
 
-/// Gives the kernel with its grid read from i64 parameters behind its own: one for each extent, three where it does not
-/// state a grid. Code compiled from it runs the stated tiles, persistent CTAs too.
+/// Returns the kernel with its grid read from i64 parameters behind its own: one for each extent, three where it does
+/// not state a grid. Code compiled from it runs the stated tiles, persistent CTAs too.
 ///
 ///   before: kernel @k(%x: ...) {                after: kernel @k(%x: ..., %grid0: i64) {
 ///             grid %n                                    grid %grid0
@@ -25,8 +25,8 @@ trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel);
 /// - more blocks than can run on a device of `kind`.
 void check_stated_grid(std::string_view kernel, int own_rank, GridOverride const& grid, DeviceKind kind);
 
-/// Gives the arguments of that kernel: the given ones, then the grid, which is checked against `kernel`, the kernel as
-/// written.
+/// Returns the arguments of that kernel: the given ones, then the grid, which is checked against `kernel`, the kernel
+/// as written.
 std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           GridOverride const& grid, DeviceKind kind);
 

@@ -52,8 +52,8 @@ class RunningLambda {
 };
 thread_local constinit RunningLambda const* RunningLambda::innermost = nullptr;
 
-std::vector<Traced::Site> sites_of(LaunchProgram const& launch) {
-  std::vector<Traced::Site> sites;
+std::vector<Traced::RequireSite> require_sites_of(LaunchProgram const& launch) {
+  std::vector<Traced::RequireSite> sites;
   for (Requirement const& requirement : launch.requirements)
     sites.push_back({requirement.message, location(Symbol(requirement.file).c_str(), requirement.line)});
   return sites;
@@ -79,7 +79,7 @@ Traced::Traced(trace::TracedKernel from)
       hash(support::hash_hex(text)),
       launch(analysis::launch_program(trace::module(kernel).kernel())),
       multiplies(multiplies_in_loops(trace::module(kernel))),
-      sites(sites_of(launch)) {}
+      sites(require_sites_of(launch)) {}
 
 std::shared_ptr<std::vector<location> const> Traced::require_sites(LaunchProgram const& compiled) const {
   // The compiler may have dropped requirements that always hold, but keeps their order.

@@ -20,20 +20,20 @@ enum class GridFrom : std::uint8_t { kernel, launch };
 struct Traced {
   explicit Traced(trace::TracedKernel kernel);
 
-  /// Gives this kernel's source lines for the requirements of code that was compiled for an equal kernel.
+  /// Returns this kernel's source lines for the requirements of code that was compiled for an equal kernel.
   [[nodiscard]] std::shared_ptr<std::vector<location> const> require_sites(LaunchProgram const& compiled) const;
 
   trace::TracedKernel kernel;
   std::string text;  ///< canonical IR without locations
   std::string hash;  ///< of the text
   /// Holds message and source line of each requirement, in program order.
-  struct Site {
+  struct RequireSite {
     std::string message;
     location where;
   };
   LaunchProgram launch;     ///< of the kernel's text
   bool multiplies = false;  ///< it has products in loops
-  std::vector<Site> sites;
+  std::vector<RequireSite> sites;
 };
 
 /// Calls the kernel's lambda, and what it launches; the only way to do so. Throws UserError for a lambda that launches
@@ -44,7 +44,7 @@ trace::TracedKernel call_lambda(KernelRef const& kernel);
 trace::TracedKernel record(KernelRef const& kernel);
 /// Does the same for the first trace of a kernel, which is counted.
 std::shared_ptr<Traced const> trace_of(KernelRef const& kernel);
-/// Gives the same kernel with the grid that a launch states.
+/// Returns the same kernel with the grid that a launch states.
 std::shared_ptr<Traced const> variant_of(Traced const& traced);
 
 /// Counts the calls of trace_of since the process began.

@@ -50,7 +50,7 @@ class Span {
   std::vector<std::uint64_t> rows_;
 };
 
-/// Gives the steps that XOR the register number with image(columns, lane): one per dimension of the image.
+/// Returns the steps that XOR the register number with image(columns, lane): one per dimension of the image.
 std::vector<ShufflePlan::Exchange> exchanges(std::vector<std::uint64_t> const& columns) {
   Elimination basis;
   std::vector<std::uint64_t> chosen;
@@ -213,8 +213,8 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   return rounds;
 }
 
-/// Matches the registers of `from` whose repetitions lead to the same place as those of `to`. Gives, per repetition of
-/// `to`, the first register.
+/// Matches the registers of `from` whose repetitions lead to the same place as those of `to`. Returns, per repetition
+/// of `to`, the first register.
 std::optional<std::vector<std::int64_t>> match_repetitions(Layout const& from, Layout const& to) {
   std::int64_t const from_atom = std::int64_t{1} << from.input(Dim::reg).bases.size();
   std::int64_t const to_atom = std::int64_t{1} << to.input(Dim::reg).bases.size();
@@ -308,7 +308,7 @@ struct AxisBit {
   int bit;
 };
 
-/// Gives the only bit that is set in a vector, if there is one.
+/// Returns the only bit that is set in a vector, if there is one.
 std::optional<AxisBit> only_bit(Extents const& vector) {
   std::optional<AxisBit> result;
   for (int axis = 0; axis < vector.size(); ++axis) {
@@ -320,7 +320,7 @@ std::optional<AxisBit> only_bit(Extents const& vector) {
   return result;
 }
 
-/// Gives the layout of the elements whose coordinate has a 0 in this bit, which one bit of the register's number says
+/// Returns the layout of the elements whose coordinate has a 0 in this bit, which one bit of the register's number says
 /// alone. Null if another input says it too.
 Layout const* without(Layout const& layout, int register_bit, AxisBit at) {
   std::vector<LayoutInput> inputs(layout.inputs().begin(), layout.inputs().end());

@@ -60,7 +60,7 @@ struct WordConversion {
   Layout const* to = nullptr;
   std::vector<int> from_bits,
       to_bits;  ///< bits of a register's number that tell the elements of a word apart, in order
-  /// Gives the register of a word's element: the bits of `element` at `bits`, those of `word` around them.
+  /// Returns the register of a word's element: the bits of `element` at `bits`, those of `word` around them.
   static int register_of(int word, int element, std::vector<int> const& bits);
 };
 
@@ -68,7 +68,7 @@ struct WordConversion {
 /// so that a thread's elements which differ in them are one thread's before and after.
 WordConversion words_of(Layout const& from, Layout const& to, int most);
 
-/// Gives layouts of a tile in shared memory in which `from` is written and `to` read without bank conflicts. They
+/// Returns layouts of a tile in shared memory in which `from` is written and `to` read without bank conflicts. They
 /// differ in the side whose accesses are as wide as its registers allow: both, `from` or `to`. Elements that a thread
 /// holds on both sides move together. Empty where the atoms of the two differ.
 std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to, int element_bytes);

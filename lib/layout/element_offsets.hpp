@@ -21,7 +21,7 @@ class ElementOffsets {
     std::int64_t high = 0;  ///< a multiple of atom(): added
   };
 
-  /// Gives the table of a shared layout, remembered for the process; null with a message when the layout is not one
+  /// Returns the table of a shared layout, remembered for the process; null with a message when the layout is not one
   /// offset per element.
   static ElementOffsets const* get(Layout const& memory, std::string& why);
 
@@ -31,7 +31,7 @@ class ElementOffsets {
   [[nodiscard]] Part part(int axis, std::int64_t coordinate) const {
     return axes_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(coordinate)];
   }
-  /// Gives the offset of one element; leading axes that `where` lacks are 0, as in a view of one stage.
+  /// Returns the offset of one element; leading axes that `where` lacks are 0, as in a view of one stage.
   [[nodiscard]] ElementOffset at(Extents const& where) const {
     std::int64_t low = 0, high = 0;
     int const missing = rank() - where.size();

@@ -56,7 +56,7 @@ LayoutDigit along(int axis, std::int64_t count, std::int64_t stride) {
   return {count, axis == 0 ? Extents{stride, 0} : Extents{0, stride}};
 }
 
-/// Gives the warps of a grid: 16 rows apart, then `column` apart (0: copies), then copies.
+/// Returns the warps of a grid: 16 rows apart, then `column` apart (0: copies), then copies.
 LayoutInput warps_of(WarpGrid grid, LayoutDigit rows, LayoutDigit columns) {
   LayoutInput warp{Dim::warp, {}, {std::move(rows), std::move(columns)}};
   if (grid.copies > 1) warp.digits.push_back({grid.copies, {0, 0}});

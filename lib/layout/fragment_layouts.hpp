@@ -23,25 +23,25 @@ struct WarpGrid {
 /// Lists the arrangements of so many warps: those without copies first, then those with few rows.
 std::vector<WarpGrid> warp_grids(int warps);
 
-/// Gives the accumulator of wgmma (M, N): 64 rows per warpgroup, over the `rows / 4` warpgroups of a column first,
+/// Returns the accumulator of wgmma (M, N): 64 rows per warpgroup, over the `rows / 4` warpgroups of a column first,
 /// further blocks of 64 rows in registers, outermost. Each column of warpgroups takes an equal part of N, a multiple of
 /// 8. The same for 32-bit and 16-bit elements.
 Layout const* wgmma_layout(Extents const& shape, WarpGrid grid, std::string& error);
 Layout const* wgmma_layout(Extents const& shape, int warps, std::string& error);
-/// Gives the A operand of wgmma in registers (M, K), of elements of 1, 2 or 4 bytes; K is a multiple of 32 bytes. The
+/// Returns the A operand of wgmma in registers (M, K), of elements of 1, 2 or 4 bytes; K is a multiple of 32 bytes. The
 /// grid's columns hold copies.
 Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
 Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, int warps, std::string& error);
 /// Finds the arrangement of warps whose product of wgmma has this accumulator; no rows: none has.
 WarpGrid wgmma_grid(Extents const& shape, Layout const* accumulator, int warps);
 
-/// Gives C and D of mma.sync m16n8 (M, N): warps along rows are 16 rows apart, warps along columns take equal parts.
+/// Returns C and D of mma.sync m16n8 (M, N): warps along rows are 16 rows apart, warps along columns take equal parts.
 Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error);
-/// Gives A of mma.sync (M, K), of elements of 1, 2, 4 or 8 bytes; the grid's columns hold copies.
+/// Returns A of mma.sync (M, K), of elements of 1, 2, 4 or 8 bytes; the grid's columns hold copies.
 Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
 /// Finds the arrangement of warps whose product of mma.sync has this accumulator; no rows: none has.
 WarpGrid mma_grid(Extents const& shape, Layout const* accumulator, int warps);
-/// Gives B of mma.sync (K, N), fragments along N first; the grid's rows hold copies.
+/// Returns B of mma.sync (K, N), fragments along N first; the grid's rows hold copies.
 Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
 
 }  // namespace tegula::layout

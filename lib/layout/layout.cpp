@@ -94,7 +94,7 @@ void canonicalize(std::vector<LayoutInput>& inputs, int rank) {
   std::erase_if(inputs, [](LayoutInput const& input) { return input.bases.empty() && input.digits.empty(); });
 }
 
-/// Gives the extents when the digits tile every output, else a message.
+/// Returns the extents when the digits tile every output, else a message.
 std::string find_shape(std::vector<LayoutInput> const& inputs, Extents const& atom, Extents& shape) {
   shape = atom;
   for (int o = 0; o < atom.size(); ++o) {

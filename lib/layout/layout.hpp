@@ -72,7 +72,7 @@ struct ReductionPlan {
 
 class Layout {
  public:
-  /// Gives the layout of these inputs (in any order; absent ones have size 1) to these outputs, in canonical form.
+  /// Returns the layout of these inputs (in any order; absent ones have size 1) to these outputs, in canonical form.
   /// Throws InternalError when the digits do not tile their outputs.
   static Layout const* get(std::vector<LayoutInput> inputs, std::vector<Dim> outputs);
   /// Does the same with the axes 0..rank-1 as outputs.
@@ -80,7 +80,7 @@ class Layout {
   /// Does the same; null when the digits do not tile their outputs.
   static Layout const* try_get(std::vector<LayoutInput> inputs, int rank);
 
-  /// Gives each thread `size_per_thread` adjacent elements per axis. Lanes, then warps, then further registers are
+  /// Returns each thread `size_per_thread` adjacent elements per axis. Lanes, then warps, then further registers are
   /// distributed over the axes in `order` (fastest first). Lanes and warps beyond the tile replicate. size_per_thread
   /// entries are powers of two that divide the extents.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, int warps, Extents const& order);
@@ -89,17 +89,17 @@ class Layout {
   /// `copies` of all this are spread over further warps.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
                                Extents const& warps, Extents const& order, std::int64_t copies = 1);
-  /// Gives a dense tile in memory: offset = the row-major index, with the axes in `order` (fastest first).
+  /// Returns a dense tile in memory: offset = the row-major index, with the axes in `order` (fastest first).
   static Layout const* dense(Extents const& shape, Extents const& order);
 
   [[nodiscard]] std::span<LayoutInput const> inputs() const { return inputs_; }
   [[nodiscard]] std::span<Dim const> outputs() const { return outputs_; }
   [[nodiscard]] int rank() const { return static_cast<int>(outputs_.size()); }
-  /// Gives the extents of the outputs: atom times repetition.
+  /// Returns the extents of the outputs: atom times repetition.
   [[nodiscard]] Extents const& shape() const { return shape_; }
-  /// Gives the extents of the power-of-two atom.
+  /// Returns the extents of the power-of-two atom.
   [[nodiscard]] Extents const& atom() const { return atom_; }
-  /// Gives the input of that name; an empty one when there is none.
+  /// Returns the input of that name; an empty one when there is none.
   [[nodiscard]] LayoutInput const& input(Dim dim) const;
   /// Counts the index values of an input; 1 when absent.
   [[nodiscard]] std::int64_t size(Dim dim) const { return input(dim).size(); }
@@ -108,11 +108,11 @@ class Layout {
   [[nodiscard]] int lanes() const { return static_cast<int>(size(Dim::lane)); }
   [[nodiscard]] int warps() const { return static_cast<int>(size(Dim::warp)); }
 
-  /// Gives the coordinates that an index of one input adds when all others are 0.
+  /// Returns the coordinates that an index of one input adds when all others are 0.
   [[nodiscard]] Extents part(Dim dim, std::int64_t index) const;
-  /// Gives the coordinates of the element that a thread's register holds.
+  /// Returns the coordinates of the element that a thread's register holds.
   [[nodiscard]] Extents at(std::int64_t reg, std::int64_t lane, std::int64_t warp, std::int64_t block = 0) const;
-  /// Gives the coordinates for one index per input, in the order of inputs().
+  /// Returns the coordinates for one index per input, in the order of inputs().
   [[nodiscard]] Extents apply(std::span<std::int64_t const> indices) const;
   /// Joins two coordinates of this layout that come from different inputs.
   [[nodiscard]] Extents join(Extents const& a, Extents const& b) const;
@@ -121,14 +121,14 @@ class Layout {
   [[nodiscard]] bool surjective() const;
   /// True when two inputs never reach one coordinate.
   [[nodiscard]] bool injective() const;
-  /// Gives the bits of an input that only replicate. The elements with all free bits 0 and all replicating digits 0 are
-  /// all the elements, once each. Registers replicate last, warps first.
+  /// Returns the bits of an input that only replicate. The elements with all free bits 0 and all replicating digits 0
+  /// are all the elements, once each. Registers replicate last, warps first.
   [[nodiscard]] std::uint32_t free_bits(Dim dim) const;
   /// True for the one holder of an element that writes it.
   [[nodiscard]] bool owner(std::int64_t reg, std::int64_t lane, std::int64_t warp) const;
 
-  /// Gives the maximum power of two v such that registers v*i .. v*i+v-1 of every thread hold v adjacent elements along
-  /// `axis`, starting at a coordinate that v divides.
+  /// Returns the maximum power of two v such that registers v*i .. v*i+v-1 of every thread hold v adjacent elements
+  /// along `axis`, starting at a coordinate that v divides.
   [[nodiscard]] int contiguous(int axis) const;
   /// Finds lanes and warps that hold different coordinates along an axis; null when a bit moves along it and another
   /// axis.
@@ -142,9 +142,9 @@ class Layout {
   [[nodiscard]] Layout const* after(Layout const& first) const;
   /// Maps coordinates back to the owner's indices; needs a surjective layout (null otherwise).
   [[nodiscard]] Layout const* inverse() const;
-  /// Gives the layout q with *this = small x q (small innermost); null when small does not divide.
+  /// Returns the layout q with *this = small x q (small innermost); null when small does not divide.
   [[nodiscard]] Layout const* divided_by(Layout const& small) const;
-  /// Gives small x large: this layout's bits below, `large`'s above, outputs multiplied. Digits must not lie below
+  /// Returns small x large: this layout's bits below, `large`'s above, outputs multiplied. Digits must not lie below
   /// bits.
   [[nodiscard]] Layout const* times(Layout const& large) const;
 
@@ -161,7 +161,7 @@ class Layout {
   /// Sees the elements, in row-major order, in another shape. Null where no layout says so: an odd factor of an extent
   /// would lie below a power of two.
   [[nodiscard]] Layout const* reshaped(Extents const& shape) const;
-  /// Puts `count` tiles of this layout one behind the other along an axis, each thread with its part of all. Registers
+  /// Puts `count` tiles of this layout one after the other along an axis, each thread with its part of all. Registers
   /// keep the order of the axes, so that adjacent elements stay adjacent.
   [[nodiscard]] Layout const* repeated(int axis, std::int64_t count) const;
   /// Drops registers that hold the same element as a lower register of the same thread.

@@ -15,7 +15,7 @@ inline Extents zeros(int rank) {
   return result;
 }
 
-/// Gives the position of the only component that is not 0; -1: all 0; -2: several.
+/// Returns the position of the only component that is not 0; -1: all 0; -2: several.
 inline int single_component(Extents const& vector) {
   int found = -1;
   for (int i = 0; i < vector.size(); ++i) {
@@ -61,7 +61,7 @@ class Elimination {
     return true;
   }
   [[nodiscard]] int rank() const { return static_cast<int>(rows_.size()); }
-  /// Gives the columns whose sum is `target`; it must be in their span.
+  /// Returns the columns whose sum is `target`; it must be in their span.
   [[nodiscard]] std::uint64_t solve(std::uint64_t target) const {
     std::uint64_t result = 0;
     for (Row const& row : rows_)

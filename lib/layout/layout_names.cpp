@@ -1,5 +1,7 @@
 #include "layout/layout_names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -105,7 +107,7 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
   return unknown(text, false, error);
 }
 
-/// Gives an extent that every fragment of these warps takes along either axis; more of them would only add registers.
+/// Returns an extent that every fragment of these warps takes along either axis; more of them would only add registers.
 std::int64_t min_extent(Call const& fragment) {
   std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
   for (std::string_view argument : fragment.arguments)
@@ -122,8 +124,8 @@ Layout const* slice_by_name(Call const& call, std::string_view text, Extents con
   int const dropped = call.name == "rows" ? 1 : 0;
   bool const keeps_axis = shape.size() == 2;
   if (shape.size() < 1 || shape.size() > 2 || (keeps_axis && shape[dropped] != 1)) {
-    error = std::string(call.name) + ": a tile of one axis or with an axis " + std::to_string(dropped) +
-            " of extent 1 is needed, found " + shape_text(shape);
+    error = fmt::format("{}: a tile of one axis or with an axis {} of extent 1 is needed, found {}", call.name, dropped,
+                        shape_text(shape));
     return nullptr;
   }
   Extents whole = keeps_axis ? shape : Extents{shape[0], shape[0]};
@@ -154,15 +156,15 @@ std::string text_of_shared(Layout const& layout, Element element) {
   auto const form = shared_form(layout, bytes(element));
   if (!form) return layout.text();
   if (form->swizzle_bytes == 0) return form->transposed ? "dense_t" : "dense";
-  return (form->transposed ? "swizzled_t(" : "swizzled(") + std::to_string(form->swizzle_bytes) + ")";
+  return fmt::format("{}({})", form->transposed ? "swizzled_t" : "swizzled", form->swizzle_bytes);
 }
 
-/// Gives the arguments of a fragment's name; the usual grid needs none.
+/// Returns the arguments of a fragment's name; the usual grid needs none.
 std::string arguments_of(WarpGrid grid) {
   if (grid == WarpGrid{4, 1}) return {};
-  std::string text = "(" + std::to_string(grid.rows);
-  if (grid.columns > 1 || grid.copies > 1) text += "," + std::to_string(grid.columns);
-  if (grid.copies > 1) text += "," + std::to_string(grid.copies);
+  std::string text = fmt::format("({}", grid.rows);
+  if (grid.columns > 1 || grid.copies > 1) text += fmt::format(",{}", grid.columns);
+  if (grid.copies > 1) text += fmt::format(",{}", grid.copies);
   return text + ")";
 }
 

@@ -22,7 +22,7 @@ namespace tegula::layout {
 Layout const* named_layout(std::string_view text, Extents const& shape, Element element, bool shared,
                            std::string& error);
 
-/// Gives the text that named_layout reads back as the same layout: the first name that fits, else the basis vectors.
+/// Returns the text that named_layout reads back as the same layout: the first name that fits, else the basis vectors.
 /// For 16-bit elements wgmma_a comes before wgmma, as they are one layout. Remembered, so cheap when asked again.
 std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared);
 

@@ -1,4 +1,6 @@
 // Prints and parses the text of layouts.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -62,8 +64,8 @@ class Scanner {
     return at_ == text_.size();
   }
   [[nodiscard]] std::string place() const {
-    return " at column " + std::to_string(at_ + 1) +
-           (at_ < text_.size() ? std::string(", before '") + text_[at_] + "'" : ", at the end");
+    return fmt::format(" at column {}{}", at_ + 1,
+                       at_ < text_.size() ? fmt::format(", before '{}'", text_[at_]) : ", at the end");
   }
 
  private:
@@ -91,8 +93,7 @@ std::string Layout::make_text(std::vector<LayoutInput> const& inputs, std::vecto
     if (result.size() > 1) result += ", ";
     result += name(input.dim);
     for (Extents const& basis : input.bases) result += ' ' + text_of(basis);
-    for (LayoutDigit const& digit : input.digits)
-      result += ' ' + std::to_string(digit.count) + '*' + text_of(digit.stride);
+    for (LayoutDigit const& digit : input.digits) result += fmt::format(" {}*{}", digit.count, text_of(digit.stride));
   }
   if (!plain_outputs(inputs, outputs)) {
     if (result.size() > 1) result += ' ';

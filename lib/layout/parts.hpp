@@ -7,12 +7,12 @@
 
 namespace tegula::layout {
 
-/// Gives the layout that a fold along `axis` leaves. Registers no longer move along it; the lane bits that do count 1,
-/// 2, 4, ... there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one at
-/// once.
+/// Returns the layout that a fold along `axis` leaves. Registers no longer move along it; the lane bits that do count
+/// 1, 2, 4, ... there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one
+/// at once.
 Layout const* folded(Layout const& layout, int axis);
 
-/// Gives the layout of the box of that shape at these offsets, of which each thread keeps its registers. Null when a
+/// Returns the layout of the box of that shape at these offsets, of which each thread keeps its registers. Null when a
 /// thread would hold elements of the box that another one does not hold at the same place of its part.
 Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets);
 

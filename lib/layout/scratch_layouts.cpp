@@ -83,8 +83,8 @@ Vectors common_registers(Side const& a, Side const& b, std::size_t count) {
   return common.vectors();
 }
 
-/// Gives the space in which no two words of an access may share a bank: its vector, the parts of a word, and the lanes
-/// that are served at once.
+/// Returns the space in which no two words of an access may share a bank: its vector, the parts of a word, and the
+/// lanes that are served at once.
 Basis busy(Vectors const& vector, Vectors const& in_word, Side const& side, int element_bytes) {
   Basis result;
   for (std::uint64_t one : vector) result.add(one);
@@ -101,7 +101,7 @@ void complete(Basis& basis, Basis const& other, std::size_t count, Vectors const
   basis.add_up_to(count, units);
 }
 
-/// Gives a basis of a common complement of two spaces of one dimension.
+/// Returns a basis of a common complement of two spaces of one dimension.
 Vectors common_complement(Basis const& a, Basis const& b, Vectors const& units) {
   Basis sum = b, back = a;
   Vectors only_a, only_b, result;

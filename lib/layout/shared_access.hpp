@@ -15,7 +15,7 @@
 
 namespace tegula::layout {
 
-/// Gives M as one layout with the output offset. Null when the repetitions of the two do not follow each other in one
+/// Returns M as one layout with the output offset. Null when the repetitions of the two do not follow each other in one
 /// input; AccessMap has those too.
 Layout const* register_to_shared(Layout const& registers, Layout const& memory);
 

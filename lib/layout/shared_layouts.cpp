@@ -32,18 +32,18 @@ std::string why_not_swizzled(Extents const& shape, int element_bytes, int swizzl
   if (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16)
     return "the swizzle is 128, 64, 32 or 16 bytes";
   if (element_bytes < 1 || element_bytes > 8 || !std::has_single_bit(static_cast<unsigned>(element_bytes)))
-    return "elements of 1, 2, 4 or 8 bytes are needed, found " + std::to_string(element_bytes);
+    return fmt::format("elements of 1, 2, 4 or 8 bytes are needed, found {}", element_bytes);
   int const rank = shape.size();
-  if (rank < 2) return "a tile of two axes or more is needed, found " + std::to_string(rank);
+  if (rank < 2) return fmt::format("a tile of two axes or more is needed, found {}", rank);
   for (std::int64_t extent : shape)
-    if (extent < 1) return "extents of 1 or more are needed, found " + std::to_string(extent);
+    if (extent < 1) return fmt::format("extents of 1 or more are needed, found {}", extent);
   std::int64_t const columns = shape[rank - 1], rows = shape[rank - 2], block = swizzle_bytes / element_bytes;
   if (columns % block != 0)
-    return "the contiguous axis has " + std::to_string(columns) + " elements of " + std::to_string(element_bytes) +
-           " bytes, not a multiple of " + std::to_string(block) + "; take a smaller swizzle";
+    return fmt::format("the contiguous axis has {} elements of {} bytes, not a multiple of {}; take a smaller swizzle",
+                       columns, element_bytes, block);
   std::int64_t const pattern = pattern_rows(swizzle_bytes);
   if (rows % pattern != 0 && (rows > pattern || !std::has_single_bit(static_cast<std::uint64_t>(rows))))
-    return std::to_string(rows) + " rows are not a multiple of the 8 rows of the pattern";
+    return fmt::format("{} rows are not a multiple of the 8 rows of the pattern", rows);
   return {};
 }
 

@@ -18,20 +18,20 @@
 
 namespace tegula::layout {
 
-/// Gives the swizzled layout. Null with a message unless
+/// Returns the swizzled layout. Null with a message unless
 /// - W is 128, 64, 32 or 16,
 /// - the last extent fills whole blocks,
 /// - the rows fill whole patterns of 8 rows (or are 1, 2 or 4).
 Layout const* swizzled_layout(Extents const& shape, int element_bytes, int swizzle_bytes, std::string& error);
-/// Gives the same with the last two axes exchanged: the last but one is contiguous.
+/// Returns the same with the last two axes exchanged: the last but one is contiguous.
 Layout const* swizzled_transposed_layout(Extents const& shape, int element_bytes, int swizzle_bytes,
                                          std::string& error);
-/// Gives the row-major layout without padding.
+/// Returns the row-major layout without padding.
 Layout const* dense_layout(Extents const& shape);
-/// Gives the same with the last two axes exchanged.
+/// Returns the same with the last two axes exchanged.
 Layout const* dense_transposed_layout(Extents const& shape);
 
-/// Gives the bytes after which the pattern repeats, to which the buffer must be aligned: 1024, 512, 256; 128 for none.
+/// Returns the bytes after which the pattern repeats, to which buffers must be aligned: 1024, 512, 256; 128 for none.
 constexpr std::int64_t swizzle_alignment(int swizzle_bytes) { return swizzle_bytes <= 16 ? 128 : 8 * swizzle_bytes; }
 
 /// Swizzles an address as the hardware does in that mode: the XOR of its 16-byte chunk bits; its own inverse.

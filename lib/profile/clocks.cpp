@@ -10,14 +10,14 @@ namespace {
 
 constexpr double wrap = 4294967296.0;
 
-/// Gives the difference of two 32-bit clocks that is nearest to the expected one.
+/// Returns the difference of two 32-bit clocks that is nearest to the expected one.
 std::int64_t nearest(std::uint32_t difference, double expected) {
   constexpr double bound = 4e15;  // malformed times stay representable
   double const wraps = std::round((std::clamp(expected, -bound, bound) - difference) / wrap);
   return static_cast<std::int64_t>(wraps) * (std::int64_t{1} << 32) + difference;
 }
 
-/// Gives b - a for times in ns.
+/// Returns b - a for times in ns.
 double difference(std::uint64_t a, std::uint64_t b) {
   return b >= a ? static_cast<double>(b - a) : -static_cast<double>(a - b);
 }

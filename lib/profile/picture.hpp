@@ -9,13 +9,13 @@
 
 namespace tegula::profiling {
 
-/// Gives the fill colour of a name's events, "#4c78a8": waits are warm, work is cold, the user's names take turns.
+/// Returns the fill colour of a name's events, "#4c78a8": waits are warm, work is cold, the user's names take turns.
 std::string colour(Profile const& profile, std::int32_t name);
 
-/// Gives "CTA 3 warp 1 producer".
+/// Returns "CTA 3 warp 1 producer".
 std::string track_text(Profile const& profile, ProfileRow const& row);
 
-/// Gives the distance of ticks, 1, 2 or 5 times a power of ten, for at most `ticks` of them.
+/// Returns the distance of ticks, 1, 2 or 5 times a power of ten, for at most `ticks` of them.
 double tick_step(double span, int ticks);
 
 /// Replaces the characters that HTML and SVG reserve, and those that are not text.

@@ -12,12 +12,12 @@
 
 namespace tegula::runtime {
 
-/// Gives the facts that hold for a tensor argument.
+/// Returns the facts that hold for a tensor argument.
 TensorFacts facts_of(Argument const& argument);
 /// Lists one entry per argument; those of scalars are empty.
 std::vector<TensorFacts> facts_of(std::span<Argument const> arguments);
 
-/// Gives the device of the arguments' memory; the best device if all are scalars.
+/// Returns the device of the arguments' memory; the best device if all are scalars.
 device place_of(std::span<Argument const> arguments);
 
 /// True if a kernel specialised on `needed` may take a tensor for which `present` holds.

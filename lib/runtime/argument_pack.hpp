@@ -26,8 +26,8 @@ class ArgumentPack {
 
   [[nodiscard]] std::span<std::int64_t const> slots() const { return slots_; }
   [[nodiscard]] std::span<cuda::TensorMap const> tensor_maps() const { return maps_; }
-  /// Gives the address of each slot, then of each tensor map, as cuLaunchKernelEx takes them. They live as long as the
-  /// pack.
+  /// Returns the address of each slot, then of each tensor map, as cuLaunchKernelEx takes them. They live as long as
+  /// the pack.
   [[nodiscard]] void** parameters() const { return const_cast<void**>(parameters_.data()); }
   [[nodiscard]] std::size_t parameter_count() const { return parameters_.size(); }
 

@@ -49,7 +49,7 @@ void* live_address(Allocation const* allocation, std::int64_t bytes, location vi
   return allocation->address;
 }
 
-/// Gives the CUDA stream to order a copy on, for a buffer of `where`.
+/// Returns the CUDA stream to order a copy on, for a buffer of `where`.
 CUstream_st* order_on(stream const* order, device where) {
   if (order == nullptr) return nullptr;
   if (order->where() != where)

@@ -12,7 +12,7 @@
 
 namespace tegula::runtime {
 
-/// Gives the value of every step, in order; `multiprocessors` as in LoadedKernel. Throws InternalError for a program
+/// Returns the value of every step, in order; `multiprocessors` as in LoadedKernel. Throws InternalError for a program
 /// that names a later step or a wrong parameter.
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments,
                                    std::int64_t multiprocessors);

@@ -18,7 +18,7 @@ struct Term {
   std::int64_t max;          ///< the variable runs over [0, most]
 };
 
-/// Gives the inverse of a modulo m, which have no common factor.
+/// Returns the inverse of a modulo m, which have no common factor.
 std::int64_t inverse(std::int64_t a, std::int64_t m) {
   Int128 before = 0, now = 1;
   for (std::int64_t left = m, right = a % m; right != 0;) {

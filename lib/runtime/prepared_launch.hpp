@@ -39,7 +39,7 @@ class PreparedLaunch {
   /// Runs on a stream of the kernel's device. A grid with an extent of 0 does not run anything.
   void run(stream const& order) const;
 
-  /// Gives a buffer of its arguments that has been freed; null: none.
+  /// Returns a buffer of its arguments that has been freed; null: none.
   [[nodiscard]] detail::Allocation const* freed_buffer() const;
   [[nodiscard]] std::int64_t grid(int axis) const { return size_.grid[axis]; }
   [[nodiscard]] LoadedKernel const& kernel() const { return *kernel_; }

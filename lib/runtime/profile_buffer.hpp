@@ -16,9 +16,9 @@ bool has_profile(LoadedKernel const& kernel);
 /// Clears the buffer, ordered on the stream.
 void clear_profile(LoadedKernel const& kernel, stream const& order);
 
-/// Gives the bytes of the buffer, after all work of the stream before.
+/// Returns the bytes of the buffer, after all work of the stream before.
 std::vector<std::byte> read_profile(LoadedKernel const& kernel, stream const& order);
-/// Gives the bytes of the buffer after all work of the device.
+/// Returns the bytes of the buffer after all work of the device.
 std::vector<std::byte> read_profile(LoadedKernel const& kernel);
 
 /// Numbers the next launch in a host kernel's buffer.
@@ -29,7 +29,7 @@ struct RecordClock {
   double clocks_per_ns = 1;
   double record_clocks = 0;
 };
-/// Gives that of a device; the host measures it at the first call.
+/// Returns that of a device; the host measures it at the first call.
 RecordClock record_clock(LoadedKernel const& kernel);
 
 }  // namespace tegula::runtime

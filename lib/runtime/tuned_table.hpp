@@ -12,7 +12,7 @@
 
 namespace tegula::runtime {
 
-/// Gives the numbers of a launch that tables know it by: extents of the tensors and values of the integers, in the
+/// Returns the numbers of a launch that tables know it by: extents of the tensors and values of the integers, in the
 /// order of the parameters.
 std::vector<std::int64_t> problem_of(std::span<Argument const> arguments);
 
@@ -24,8 +24,8 @@ struct TunedPlace {
 /// Asks a device once for its names: a host reads a file for them.
 TunedPlace const& tuned_place(device where);
 
-/// Gives the tables that serve a place: those measured on its model, then, of GPUs, others of its architecture. A null
-/// ends the list.
+/// Returns the tables that serve a place: those measured on its model, then, of GPUs, others of its architecture. A
+/// null ends the list.
 std::vector<TunedTable const*> serving(std::span<TunedTable const* const> tables, TunedPlace const& place);
 
 /// Names the row of a problem.

@@ -38,7 +38,7 @@ class Launch {
   [[nodiscard]] int value_count() const { return static_cast<int>(numbers_.size()); }
   void count_step() { ++result_.steps; }
   [[nodiscard]] std::int64_t steps() const { return result_.steps; }
-  /// Gives the bytes of a buffer in global memory: zero at first, one for all blocks.
+  /// Returns the bytes of a buffer in global memory: zero at first, one for all blocks.
   [[nodiscard]] std::vector<std::byte>& buffer(ir::Op const& alloc);
   /// Keeps these buffers in another place, which outlives the launch.
   void keep_buffers_in(GlobalBuffers& buffers) { buffers_ = &buffers; }
@@ -168,7 +168,7 @@ class Agent {
   [[nodiscard]] Value fresh(ir::Type const& type) const;
   void set_index(ir::Value const& value, std::int64_t number);
 
-  /// Gives the number of a tensor value: that of the argument, or a larger one for a view of it.
+  /// Returns the number of a tensor value: that of the argument, or a larger one for a view of it.
   [[nodiscard]] int tensor(ir::Value const& value) const {
     return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   }
@@ -176,12 +176,12 @@ class Agent {
   void set_slice(ir::Value const& value, int of, int axis, std::int64_t begin, std::int64_t end);
   /// Makes the value a view of tensor `of` whose axis i is axis permutation[i] of it.
   void set_permuted(ir::Value const& value, int of, Extents const& permutation);
-  /// Gives the extents, strides and address of a tensor by its number.
+  /// Returns the extents, strides and address of a tensor by its number.
   [[nodiscard]] Tensor const& view(int tensor) const {
     auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
     return number < arguments ? launch_.arguments()[number].tensor : views_[number - arguments].view;
   }
-  /// Gives the argument whose memory a tensor names.
+  /// Returns the argument whose memory a tensor names.
   [[nodiscard]] int argument(int tensor) const {
     auto const number = static_cast<std::size_t>(tensor), arguments = launch_.arguments().size();
     return number < arguments ? tensor : views_[number - arguments].argument;
@@ -216,7 +216,7 @@ class Agent {
     Extents origin;  ///< in the argument, by its axes
     Extents axes;    ///< of the argument, by those of the view
   };
-  /// Gives the view that tensor `of` is.
+  /// Returns the view that tensor `of` is.
   [[nodiscard]] ViewOfArgument view_of(int of) const;
   void set_view(ir::Value const& value, ViewOfArgument view);
   Launch& launch_;
@@ -231,7 +231,7 @@ class Agent {
 /// Prints "(3, 0, 1)".
 std::string block_text(Grid const& block);
 
-/// Gives the place in the grid of a linear block number: axis 0 fastest.
+/// Returns the place in the grid of a linear block number: axis 0 fastest.
 Grid block_of(std::int64_t linear, Grid const& grid);
 /// Throws UserError for more blocks than a run counts.
 std::int64_t block_count(ir::Function const& kernel, Grid const& grid);

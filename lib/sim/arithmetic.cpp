@@ -1,4 +1,6 @@
 // Implements arithmetic, comparison, selection and elementary functions, element by element.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -154,7 +156,7 @@ struct Not {
   std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
 };
 
-/// Gives the upper half of a product, of unsigned integers from that of signed ones with the same bits.
+/// Returns the upper half of a product, of unsigned integers from that of signed ones with the same bits.
 template <Integer T>
 T multiply_high(T a, T b) {
   using Signed = std::make_signed_t<T>;
@@ -171,8 +173,8 @@ void check_index(Agent& agent, Op const& op, Wide exact) {
   std::int64_t result = 0;
   if (!exact(agent.index(*op.lhs()), agent.index(*op.rhs()), &result) || !agent.is_index(*op.result())) return;
   agent.report(ReportKind::index_overflow, op, [&] {
-    return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.lhs())) + " and " +
-           std::to_string(agent.index(*op.rhs())) + " leaves the range of i64";
+    return fmt::format("{} of {} and {} leaves the range of i64", op.info().mnemonic, agent.index(*op.lhs()),
+                       agent.index(*op.rhs()));
   });
 }
 
@@ -207,7 +209,7 @@ void relax(Agent& agent, Op const& op, std::int64_t bits, bool flush) {
   agent.set(*op.result(), std::move(result));
 }
 
-/// Gives the divisor that counts where only normal ones do.
+/// Returns the divisor that counts where only normal ones do.
 float normal_divisor(float divisor) {
   if (std::fabs(divisor) > 0x1p126F) return std::copysign(std::numeric_limits<float>::infinity(), divisor);
   return std::fabs(divisor) < 0x1p-126F ? std::copysign(0.0F, divisor) : divisor;

@@ -8,7 +8,7 @@
 
 namespace tegula::sim {
 
-/// Gives the sum, min, max or product of two elements; sums and products of integers wrap.
+/// Returns the sum, min, max or product of two elements; sums and products of integers wrap.
 template <class T>
 T combine(ir::Combine kind, T a, T b) {
   switch (kind) {

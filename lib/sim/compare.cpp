@@ -1,5 +1,7 @@
 #include "sim/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -31,7 +33,7 @@ double ulps_between(double a, double b, Element element) {
 
 std::string coordinates_text(std::int64_t const* coordinates, int rank) {
   std::string text = "[";
-  for (int i = 0; i < rank; ++i) text += (i == 0 ? "" : ", ") + std::to_string(coordinates[i]);
+  for (int i = 0; i < rank; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", coordinates[i]);
   return text + "]";
 }
 

@@ -1,4 +1,6 @@
 // Implements control flow, calls and the ops that tie a kernel to its launch.
+#include <fmt/format.h>
+
 #include "ir/loop.hpp"
 #include "sim/meaning.hpp"
 #include "support/checked_integer.hpp"
@@ -40,7 +42,7 @@ void execute(Agent& agent, Op const& op, ForOp const&) {
   auto const inits = values_of(agent, loop.inits());
   if (step <= 0)
     agent.report(ReportKind::bad_step, op,
-                 [&] { return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run"; });
+                 [&] { return fmt::format("a loop's step is {} but must be at least 1; it is not run", step); });
   if (step <= 0 || lower >= upper) return set_results(agent, op, inits);
   bind_carried(agent, loop, inits, lower);
   agent.enter({&op.block(), op.block().begin(), &op, lower, upper, step});

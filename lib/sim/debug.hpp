@@ -8,12 +8,12 @@
 
 namespace tegula::sim {
 
-/// Gives the block that an assert or a print names.
+/// Returns the block that an assert or a print names.
 inline support::BlockIndex named_block(Agent const& agent, ir::Op const& op) {
   return {agent.index(*op.in("block0")), agent.index(*op.in("block1")), agent.index(*op.in("block2"))};
 }
 
-/// Gives a stored element as a print shows it.
+/// Returns a stored element as a print shows it.
 template <class T>
 auto printed(T value) {
   using Integer = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;

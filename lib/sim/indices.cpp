@@ -1,5 +1,7 @@
 #include "sim/indices.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::sim {
 
 using namespace ir;
@@ -19,9 +21,8 @@ std::byte* locate(Agent& agent, Op const& op, int number, std::int64_t const* co
   if (end == 0 || (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor.element))))
     return reinterpret_cast<std::byte*>(at);
   agent.report(ReportKind::outside_memory, op, [&] {
-    return agent.element_text(number, coordinates) + " lies outside the view's memory (" +
-           std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " +
-           std::to_string(end - begin) + ")";
+    return fmt::format("{} lies outside the view's memory ({} bytes from its start, which holds {})",
+                       agent.element_text(number, coordinates), static_cast<std::intptr_t>(at - begin), end - begin);
   });
   return nullptr;
 }

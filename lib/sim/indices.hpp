@@ -24,7 +24,7 @@ class Indices {
   std::vector<Value> values_;
 };
 
-/// Gives the constant in the storage type T.
+/// Returns the constant in the storage type T.
 template <class T>
 T constant_as(ir::Constant const& constant) {
   if constexpr (std::is_floating_point_v<T>)
@@ -38,7 +38,7 @@ bool same_bits(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Gives the element that an atomic update leaves. No atomic has elements of 8 bits.
+/// Returns the element that an atomic update leaves. No atomic has elements of 8 bits.
 template <class T>
 T updated(ir::AtomicCombine combine, T old, T value) {
   if constexpr (sizeof(T) > 1) {

@@ -1,5 +1,7 @@
 #include "sim/interpreter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -93,9 +95,9 @@ Grid run_launch_statements(Launch& launch) {
         compute(*op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
         if (grid[static_cast<std::size_t>(i)] < 0)
-          throw UserError(launch.kernel().name() + ": grid extent " + std::to_string(i) + " is " +
-                              std::to_string(host.index(*op.operand(i))),
-                          op.where());
+          throw UserError(
+              fmt::format("{}: grid extent {} is {}", launch.kernel().name(), i, host.index(*op.operand(i))),
+              op.where());
       }
     }
   }
@@ -133,9 +135,8 @@ std::int64_t block_count(Function const& kernel, Grid const& grid) {
   std::int64_t blocks = 1;
   for (std::int64_t const extent : grid)
     if (__builtin_mul_overflow(blocks, extent, &blocks) || blocks > max)
-      throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(grid[0]) + " x " +
-                      std::to_string(grid[1]) + " x " + std::to_string(grid[2]) + " blocks, at most " +
-                      std::to_string(max) + " can be simulated");
+      throw UserError(fmt::format("simulate: @{}: a grid of {} x {} x {} blocks, at most {} can be simulated",
+                                  kernel.name(), grid[0], grid[1], grid[2], max));
   return blocks;
 }
 
@@ -157,7 +158,7 @@ Launch::Launch(Function const& kernel, Arguments const& arguments, Options const
   result_.grid = run_launch_statements(*this);
   if (options.grid) result_.grid = *options.grid;
   for (std::int64_t extent : result_.grid)
-    if (extent < 0) throw UserError(kernel.name() + ": a grid extent is " + std::to_string(extent));
+    if (extent < 0) throw UserError(fmt::format("{}: a grid extent is {}", kernel.name(), extent));
 }
 
 void Launch::number_block(Block const& block) {
@@ -176,25 +177,23 @@ void Launch::number(Op const& op) {
 void Launch::check_arguments() const {
   auto const count = static_cast<std::size_t>(kernel_.parameter_count());
   if (arguments_.size() != count)
-    throw UserError(kernel_.name() + ": " + std::to_string(arguments_.size()) + " arguments but takes " +
-                    std::to_string(count));
+    throw UserError(fmt::format("{}: {} arguments but takes {}", kernel_.name(), arguments_.size(), count));
   for (std::size_t i = 0; i < count; ++i) {
     ir::Value const& parameter = *kernel_.parameter(static_cast<int>(i));
     Argument const& argument = arguments_[i];
     Type const given = argument.is_tensor ? Type::tensor(argument.tensor.element, argument.tensor.extents.size())
                                           : Type::scalar(argument.scalar.element);
     if (given != parameter.type())
-      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " is " + to_string(given) +
-                      " but the parameter is " + to_string(parameter.type()));
+      throw UserError(fmt::format("{}: argument {} is {} but the parameter is {}", kernel_.name(), i, to_string(given),
+                                  to_string(parameter.type())));
     if (!argument.is_tensor) continue;
     if (argument.tensor.strides.size() != argument.tensor.extents.size())
-      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has " +
-                      std::to_string(argument.tensor.extents.size()) + " extents but " +
-                      std::to_string(argument.tensor.strides.size()) + " strides");
+      throw UserError(fmt::format("{}: argument {} has {} extents but {} strides", kernel_.name(), i,
+                                  argument.tensor.extents.size(), argument.tensor.strides.size()));
     for (std::int64_t extent : argument.tensor.extents)
       if (extent < 0 || extent > max_tensor_extent)
-        throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has an extent of " +
-                        std::to_string(extent) + ", expected 0 to " + std::to_string(max_tensor_extent));
+        throw UserError(fmt::format("{}: argument {} has an extent of {}, expected 0 to {}", kernel_.name(), i, extent,
+                                    max_tensor_extent));
   }
 }
 
@@ -286,9 +285,9 @@ void Launch::run_blocks() {
     in_vain = waits_still ? in_vain + 1 : 0;
     if (!waits_still) continue;
     if (in_vain < vain_rounds * waiting.size()) continue;
-    throw UserError("simulate: block " + block_text(waiting.back()->block()) +
-                        " waits at an atomic that acquires, for a value that no block writes; blocks that wait: " +
-                        std::to_string(waiting.size()),
+    throw UserError(fmt::format("simulate: block {} waits at an atomic that acquires, for a value that no block "
+                                "writes; blocks that wait: {}",
+                                block_text(waiting.back()->block()), waiting.size()),
                     last_acquire_);
   }
   if (options_.report_unwritten) find_unwritten();
@@ -330,8 +329,8 @@ void Launch::find_unwritten() {
 std::string Launch::element_text(int tensor, std::int64_t const* coordinates) const {
   ir::Value const& parameter = *kernel_.parameter(tensor);
   int const rank = arguments_[static_cast<std::size_t>(tensor)].tensor.extents.size();
-  return "element " + coordinates_text(coordinates, rank) + " of " +
-         (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
+  return fmt::format("element {} of {}", coordinates_text(coordinates, rank),
+                     parameter.name().empty() ? fmt::format("argument {}", tensor) : "%" + parameter.name());
 }
 
 void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor,
@@ -598,10 +597,11 @@ Exploration explore_orders(Function const& kernel, Arguments const& arguments, i
         linear /= written[i].extents[axis];
       }
       ir::Value const& parameter = *kernel.parameter(static_cast<int>(numbers[i]));
-      result.text = kernel.name() + ": element " + coordinates_text(coordinates, written[i].extents.size()) + " of " +
-                    (parameter.name().empty() ? "argument " + std::to_string(numbers[i]) : "%" + parameter.name()) +
-                    " depends on the order of blocks: " + to_string(schedule::seed(seed)) +
-                    " differs from the ascending order";
+      result.text =
+          fmt::format("{}: element {} of {} depends on the order of blocks: {} differs from the ascending order",
+                      kernel.name(), coordinates_text(coordinates, written[i].extents.size()),
+                      parameter.name().empty() ? fmt::format("argument {}", numbers[i]) : "%" + parameter.name(),
+                      to_string(schedule::seed(seed)));
     }
   }
   restore(expected);

@@ -50,7 +50,7 @@ struct Schedule {
 namespace schedule {
 inline constexpr Schedule ascending{};
 inline constexpr Schedule descending{Schedule::Kind::descending, 0};
-/// Gives a random order.
+/// Returns a random order.
 constexpr Schedule seed(std::uint64_t number) { return {Schedule::Kind::seeded, number}; }
 }  // namespace schedule
 

@@ -15,7 +15,7 @@ struct LogTime {
   std::uint32_t cycles = 0;
 };
 
-/// Gives the time where nothing else counts it: the ops executed so far.
+/// Returns the time where nothing else counts it: the ops executed so far.
 LogTime steps_of(Launch const& launch);
 
 /// Begin, continue and end the log of warp `warp` of the agent's block.

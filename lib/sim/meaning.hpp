@@ -71,7 +71,7 @@ void execute(Agent& agent, ir::Op const& op, OpStruct const&) {
 void convert(Agent& agent, ir::Op const& op);
 void copy_bits(Agent& agent, ir::Op const& op);
 
-/// Gives a float rounded to the element it stands for, in the storage of that element.
+/// Returns a float rounded to the element it stands for, in the storage of that element.
 float round_to_element(float value, Element element);
 
 }  // namespace tegula::sim

@@ -21,7 +21,7 @@ using namespace ir;
 
 namespace {
 
-/// Gives a number that shows where it is used: NaN, or the one whose bytes are 0x5A.
+/// Returns a number that shows where it is used: NaN, or the one whose bytes are 0x5A.
 template <class T>
 T any_number() {
   T result{};

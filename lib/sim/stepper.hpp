@@ -24,7 +24,7 @@ class Stepper {
   void begin_block(std::int64_t linear);
   /// Executes an op without blocks of its own, whose operands have been executed in this block.
   void execute(ir::Op const& op);
-  /// Gives the value of an op executed in this block, or of a scalar parameter.
+  /// Returns the value of an op executed in this block, or of a scalar parameter.
   [[nodiscard]] Value const& value(ir::Value const& value) const;
   [[nodiscard]] Grid const& block() const;
   [[nodiscard]] Result take_result();

@@ -72,7 +72,7 @@ class Value {
   [[nodiscard]] Storage storage() const { return storage_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
 
-  /// Gives the elements; T must be the type of the storage.
+  /// Returns the elements; T must be the type of the storage.
   template <class T>
   [[nodiscard]] T* data() {
     return reinterpret_cast<T*>(elements_ ? elements_.get() : inline_);
@@ -82,7 +82,7 @@ class Value {
     return reinterpret_cast<T const*>(elements_ ? elements_.get() : inline_);
   }
 
-  /// Gives the same elements under another type of as many elements.
+  /// Returns the same elements under another type of as many elements.
   [[nodiscard]] Value retyped(ir::Type const& type) const {
     Value result = *this;
     result.type_ = type;

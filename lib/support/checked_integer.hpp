@@ -13,7 +13,7 @@ class Checked {
   constexpr Checked(std::int64_t value) : value_(value) {}  // NOLINT: an integer is one
 
   [[nodiscard]] constexpr bool fits() const { return fits_; }
-  /// Gives the integer; only if it fits.
+  /// Returns the integer; only if it fits.
   [[nodiscard]] constexpr std::int64_t value() const { return value_; }
   /// True if it fits and is at most `limit` away from 0: a few such may be added without a check.
   [[nodiscard]] constexpr bool within(std::int64_t limit) const { return fits_ && value_ <= limit && value_ >= -limit; }

@@ -50,7 +50,7 @@ struct FailedAssert {
 
 /// Notes that an assert failed on this thread.
 void note_failed_assert(FailedAssert failed) noexcept;
-/// Gives the failure of this thread, if any, and forgets it; its text is null if there was none.
+/// Returns the failure of this thread, if any, and forgets it; its text is null if there was none.
 FailedAssert take_failed_assert() noexcept;
 
 }  // namespace tegula::support

@@ -25,7 +25,7 @@ class Dump {
   /// Writes "<kernel>.<extension>" (extension: tir, ll, s, ptx, launch, key).
   void write(std::string_view extension, std::string_view text) const;
 
-  /// Gives the text of an edited dump of that pass in TEGULA_OVERRIDE_DIR, if it exists.
+  /// Returns the text of an edited dump of that pass in TEGULA_OVERRIDE_DIR, if it exists.
   [[nodiscard]] std::optional<std::string> replacement(int number, std::string_view pass) const;
 
  private:
@@ -39,7 +39,7 @@ class Dump {
 /// Makes a file name of a kernel name: every byte that is not a letter, digit, '_', '-' or '.' becomes '_'.
 std::string file_name_of(std::string_view kernel);
 
-/// Gives "<kernel>.07-insert-barriers.tir".
+/// Returns "<kernel>.07-insert-barriers.tir".
 std::string dump_file_name(std::string_view kernel, int number, std::string_view pass);
 
 /// Writes `text` to a new file of the replay folder, which only the user may read, and returns its path. The path is

@@ -27,7 +27,7 @@ constexpr bool fits(Element element, double value) {
   return magnitude < beyond || (magnitude == beyond && halfway_stays);
 }
 
-/// Gives a double that f32 and each narrower float round to the same number as the integer itself.
+/// Returns a double that f32 and each narrower float round to the same number as the integer itself.
 constexpr double shortened_integer(bool negative, std::uint64_t magnitude) {
   // A double holds 53 bits: of the 11 lowest it is enough to know that one is set.
   constexpr std::uint64_t low = 0x7FF;

@@ -23,9 +23,9 @@ void tegula_print_end(tegula::support::PrintLine* line);
 /// it.
 tegula::support::PrintLine* tegula_assert_begin(char const* kernel, char const* message, std::int64_t block0,
                                                 std::int64_t block1, std::int64_t block2);
-/// Gives the time in ns of a clock that never goes back.
+/// Returns the time in ns of a clock that never goes back.
 std::uint64_t tegula_time();
-/// Gives a number of the calling thread: 0, 1, ... in the order of their first calls.
+/// Returns a number of the calling thread: 0, 1, ... in the order of their first calls.
 std::uint32_t tegula_thread();
 /// Notes that an assert failed. The file's name belongs to the kernel's code.
 void tegula_assert_failed(tegula::support::PrintLine* text, char const* file, std::int64_t line);

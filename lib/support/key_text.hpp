@@ -33,13 +33,13 @@ struct KeyDifference {
 
 std::vector<KeyDifference> key_differences(std::string_view a, std::string_view b);
 
-/// Gives the first line of a field, or nothing if the key lacks it.
+/// Returns the first line of a field, or nothing if the key lacks it.
 std::optional<std::string_view> key_field(std::string_view key, std::string_view field);
 
 /// Prints one line per differing field, "architecture: sm_90a | sm_100a"; "the keys are equal" if none differs.
 std::string explain_difference(std::string_view a, std::string_view b);
 
-/// Gives 32 hexadecimal digits of the text's 128-bit hash.
+/// Returns 32 hexadecimal digits of the text's 128-bit hash.
 std::string hash_hex(std::string_view text);
 
 }  // namespace tegula::support

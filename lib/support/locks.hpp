@@ -92,7 +92,7 @@ class Lasting {
     T* other = nullptr;
     return object_.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel) ? *fresh.release() : *other;
   }
-  /// Gives the object if it is made; else null.
+  /// Returns the object if it is made; else null.
   [[nodiscard]] T* find() const { return object_.load(std::memory_order_acquire); }
   void forget() { object_.store(nullptr, std::memory_order_release); }
 

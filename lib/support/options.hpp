@@ -77,7 +77,7 @@ struct Options {
 /// Reads the environment. Throws UserError naming variable, value and grammar for a value that does not parse.
 Options read_options();
 
-/// Gives the options in force: the environment as it was at the first call. The reference stays valid for the process.
+/// Returns the options in force: the environment as it was at the first call. The reference is valid for the process.
 Options const& options();
 
 /// Replaces the options in force while it lives; for tests. Not for use while launches run on other threads.

@@ -34,9 +34,9 @@ class Finding {
   [[nodiscard]] bool is(FindingKind const& kind) const { return kind_ == &kind; }
   [[nodiscard]] std::string data() const;
   [[nodiscard]] TmaRule const* rule() const { return kind_ == nullptr ? nullptr : kind_->rule; }
-  /// Gives the finding, with its values.
+  /// Returns the finding, with its values.
   [[nodiscard]] std::string sentence() const;
-  /// Gives the sentence behind the name of the rule: "tma: address: the tensor's address ...".
+  /// Returns the sentence behind the name of the rule: "tma: address: the tensor's address ...".
   [[nodiscard]] std::string text() const;
 
  private:

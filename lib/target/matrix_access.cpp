@@ -1,5 +1,7 @@
 #include "target/matrix_access.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tegula::target {
@@ -46,36 +48,33 @@ class RowsOfMap {
       int const first = transposed_ ? l % 4 : l / 4 * 4;
       std::int64_t const wanted = transposed_ ? 2 * (l / 4) : 4 * (l % 4);
       Part const start = map_.of(layout::Dim::lane, first), found = map_.of(layout::Dim::lane, l);
-      if (within(start) != 0)
-        return "the row of lane " + std::to_string(first) + " does not begin at a multiple of 16 bytes";
+      if (within(start) != 0) return fmt::format("the row of lane {} does not begin at a multiple of 16 bytes", first);
       if (!(found == join(start, {wanted / element_bytes_, 0})))
-        return "lane " + std::to_string(l) + " would reach " + std::to_string(wanted) + " bytes beyond lane " +
-               std::to_string(first) + ", its element lies " +
-               std::to_string((found.low + found.high - start.low - start.high) * element_bytes_) + " bytes beyond";
+        return fmt::format("lane {} would reach {} bytes beyond lane {}, its element lies {} bytes beyond", l, wanted,
+                           first, (found.low + found.high - start.low - start.high) * element_bytes_);
     }
     for (int w = 0; w < map_.warps(); ++w)
       if (within(map_.of(layout::Dim::warp, w)) != 0)
-        return "the rows of warp " + std::to_string(w) + " do not begin at a multiple of 16 bytes";
+        return fmt::format("the rows of warp {} do not begin at a multiple of 16 bytes", w);
     return {};
   }
-  /// Joins registers to units of 32 bits; gives the reason why they do not lie so, empty: they do.
+  /// Joins registers to units of 32 bits; returns the reason why they do not lie so, empty: they do.
   std::string join_registers(std::vector<Unit>& units) const {
     int const packed = 4 / element_bytes_;
     for (int r = 0; r < map_.registers(); r += packed) {
       Unit unit{{}, map_.of(layout::Dim::reg, r)};
       for (int i = 0; i < packed; ++i) {
-        if (!in_unit(unit, r + i, i))
-          return "registers " + std::to_string(r) + " and " + std::to_string(r + i) + " do not lie as one of 32 bits";
+        if (!in_unit(unit, r + i, i)) return fmt::format("registers {} and {} do not lie as one of 32 bits", r, r + i);
         unit.registers.push_back(r + i);
       }
       if (transposed_ && !(difference(map_.of(layout::Dim::reg, r + 1), unit.first) == next_row()))
-        return "the rows of registers " + std::to_string(r) + " and " + std::to_string(r + 1) +
-               " are apart otherwise than those of registers 0 and 1";
+        return fmt::format("the rows of registers {} and {} are apart otherwise than those of registers 0 and 1", r,
+                           r + 1);
       units.push_back(std::move(unit));
     }
     return {};
   }
-  /// Gives what the bits of a lane's number add to the place of its row; the bits of the matrix are not known yet.
+  /// Returns what the bits of a lane's number add to the place of its row; the bits of the matrix are not known yet.
   [[nodiscard]] std::array<Part, 5> lane_bits() const {
     auto const of_lane = [&](int lane) { return map_.of(layout::Dim::lane, lane); };
     if (transposed_) return {next_row(), of_lane(1), of_lane(2), Part{}, Part{}};
@@ -83,7 +82,7 @@ class RowsOfMap {
   }
 
  private:
-  /// Gives the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
+  /// Returns the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
   [[nodiscard]] std::int64_t within(Part part) const {
     return part.high % row_ == 0 ? part.low % row_ * element_bytes_ : -1;
   }
@@ -117,11 +116,11 @@ std::optional<MatrixPlan> matrix_plan(layout::AccessMap const& map, int element_
     return std::nullopt;
   };
   if (transposed ? element_bytes != 2 : element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
-    return fail("elements of " + std::to_string(element_bytes) + " bytes");
-  if (map.lanes() != 32) return fail(std::to_string(map.lanes()) + " lanes");
+    return fail(fmt::format("elements of {} bytes", element_bytes));
+  if (map.lanes() != 32) return fail(fmt::format("{} lanes", map.lanes()));
   int const packed = 4 / element_bytes;
   if (map.registers() % packed != 0)
-    return fail(std::to_string(map.registers()) + " registers do not fill registers of 32 bits");
+    return fail(fmt::format("{} registers do not fill registers of 32 bits", map.registers()));
 
   RowsOfMap const rows(map, element_bytes, transposed);
   if (std::string const found = rows.lanes_finding(); !found.empty()) return fail(found);

@@ -32,7 +32,7 @@ struct MatrixPlan {
   std::array<layout::AccessMap::Part, 5> lane_bits;
   std::vector<MatrixStep> steps;
 
-  /// Gives the offset of the row that a lane points at.
+  /// Returns the offset of the row that a lane points at.
   [[nodiscard]] std::int64_t row(MatrixStep const& step, int lane, layout::AccessMap::Part warp) const;
 };
 

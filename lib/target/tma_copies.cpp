@@ -1,5 +1,7 @@
 #include "target/tma_copies.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/element_offsets.hpp"
@@ -16,18 +18,18 @@ constexpr int max_tma_rank = rule::max_axes;
 
 std::string place_text(Extents const& where) {
   std::string text = "(";
-  for (int i = 0; i < where.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(where[i]);
+  for (int i = 0; i < where.size(); ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", where[i]);
   return text + ")";
 }
 
-/// Gives the tile's coordinates of a view's element, from an origin that may lack leading axes.
+/// Returns the tile's coordinates of a view's element, from an origin that may lack leading axes.
 Extents place(Extents const& origin, int rank) {
   Extents result = origin;
   while (result.size() < rank) result.insert(0, 0);
   return result;
 }
 
-/// Gives a finding unless the box that begins at `origin` stays inside the tile.
+/// Returns a finding unless the box that begins at `origin` stays inside the tile.
 Finding leaves_tile(Extents const& origin, Extents const& view, layout::Layout const& memory) {
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - view.size());
@@ -56,7 +58,7 @@ Finding first_difference(Extents const& box, int swizzle_bytes, layout::ElementO
     layout::ByteOffset const wanted = layout::in_bytes(offsets.at(where), element_bytes);
     if (written != wanted)
       return Finding(finding::displaced,
-                     swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : std::string("no swizzle"),
+                     swizzle_bytes > 16 ? fmt::format("swizzle {}", swizzle_bytes) : std::string("no swizzle"),
                      shape_text(box), place_text(where), written.count, wanted.count);
   }
   return {};
@@ -95,14 +97,14 @@ std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int e
 
 namespace {
 
-/// Gives the view's axis for one of a box, as `axes` says, else the last ones in order; -1: none.
+/// Returns the view's axis for one of a box, as `axes` says, else the last ones in order; -1: none.
 std::int64_t axis_of_view(int of_box, Extents const& box, Extents const& view, Extents const& axes) {
   std::int64_t axis = of_box + view.size() - box.size();
   if (!axes.empty()) axis = of_box < axes.size() ? axes[of_box] : -1;
   return axis >= 0 && axis < view.size() ? axis : -1;
 }
 
-/// Gives where the n-th part of a view begins, in row-major order of parts of these extents.
+/// Returns where the n-th part of a view begins, in row-major order of parts of these extents.
 Extents origin_of_part(std::int64_t n, Extents const& view, Extents const& part) {
   Extents origin = view;
   for (int a = view.size() - 1; a >= 0; --a) {

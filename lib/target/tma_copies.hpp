@@ -31,12 +31,12 @@ struct TmaPlan {
   [[nodiscard]] bool legal() const { return broken.empty(); }
 };
 
-/// Gives the copies of this box that make up the view at `origin` of a tile of this layout, from the lowest offset up.
+/// Returns the copies of this box that make up the view at `origin` of a tile of this layout, by ascending offset.
 /// Axis i of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
 TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, layout::Layout const& memory,
                    int element_bytes, Extents const& axes = {}, Extents const& origin = {});
 
-/// Gives the fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents
+/// Returns the fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents
 /// are at most 256, and one column block wide when the tile is swizzled.
 TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin = {});
 

@@ -1,5 +1,7 @@
 #include "target/wgmma_operand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -23,7 +25,7 @@ class View {
   }
   [[nodiscard]] std::int64_t mn() const { return mn_; }
   [[nodiscard]] std::int64_t k() const { return k_; }
-  /// Gives the byte offset in the tile.
+  /// Returns the byte offset in the tile.
   [[nodiscard]] layout::ByteOffset at(std::int64_t mn, std::int64_t k) const {
     Extents where = origin_;
     int const first = where.size() - 2;
@@ -40,7 +42,7 @@ class View {
   std::int64_t mn_ = 0, k_ = 0;
 };
 
-/// Gives the bytes from an instruction's start to its element, before the XOR: the canonical layouts of the PTX ISA.
+/// Returns the bytes from an instruction's start to its element, before the XOR: the canonical layouts of the PTX ISA.
 std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int64_t mn, std::int64_t k) {
   std::int64_t const width = operand.swizzle_bytes;
   std::int64_t const along = (operand.mn_major ? mn : k) * element_bytes;  // bytes along the contiguous axis
@@ -52,7 +54,7 @@ std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int6
   return across % 8 * width + across / 8 * next_rows + along % width + along / width * next_columns;
 }
 
-/// Gives the byte that a mode addresses for an element. The XOR is its own inverse: the element at an address is
+/// Returns the byte that a mode addresses for an element. The XOR is its own inverse: the element at an address is
 /// addressed by the XORed one.
 std::int64_t addressed(View const& view, int swizzle_bytes, std::int64_t mn, std::int64_t k) {
   return layout::swizzled_address(view.at(mn, k), swizzle_bytes).count;
@@ -95,7 +97,7 @@ Finding misread_element(WgmmaOperand const& operand, View const& view, int eleme
   return {};
 }
 
-/// Gives the operand if this mode reads the view, else the reason.
+/// Returns the operand if this mode reads the view, else the reason.
 std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int swizzle_bytes, bool mn_major,
                                       std::int64_t mn_per_step, Finding& why) {
   WgmmaOperand operand;
@@ -118,7 +120,7 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   return why.empty() ? std::optional(std::move(operand)) : std::nullopt;
 }
 
-/// Gives the place in the tile at which the view begins, one index per axis of the tile.
+/// Returns the place in the tile at which the view begins, one index per axis of the tile.
 Extents place_of_view(Extents const& origin, int rank) {
   Extents first = origin;
   while (first.size() < rank) first.insert(0, 0);
@@ -175,7 +177,7 @@ std::optional<WgmmaOperand> with_any_mode(View const& view, layout::Layout const
       if (reason.empty()) reason = found, span = swizzle;
     }
   }
-  why = Finding(finding::operand_mode, span == 16 ? std::string("none") : std::to_string(span) + " bytes", reason);
+  why = Finding(finding::operand_mode, span == 16 ? std::string("none") : fmt::format("{} bytes", span), reason);
   return std::nullopt;
 }
 

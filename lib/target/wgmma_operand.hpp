@@ -26,16 +26,16 @@ struct WgmmaOperand {
   std::vector<std::int64_t> k_starts;   ///< bytes from the view's start to each step along K
   std::vector<std::int64_t> mn_starts;  ///< bytes from the view's start to each step along M or N
 
-  /// Gives bits 62-63.
+  /// Returns bits 62-63.
   [[nodiscard]] int mode() const {
     return swizzle_bytes == 128 ? 1 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32 ? 3 : 0;
   }
-  /// Gives all of the descriptor but the start address (bits 0-13).
+  /// Returns all of the descriptor but the start address (bits 0-13).
   [[nodiscard]] std::uint64_t high_bits() const {
     return static_cast<std::uint64_t>(leading >> 4) << 16 | static_cast<std::uint64_t>(stride >> 4) << 32 |
            static_cast<std::uint64_t>(mode()) << 62;
   }
-  /// Gives the descriptor for a tile that starts at this shared address.
+  /// Returns the descriptor for a tile that starts at this shared address.
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t address) const { return high_bits() | (address & 0x3FFFF) >> 4; }
 };
 
@@ -58,7 +58,7 @@ struct WgmmaColumns {
 std::optional<WgmmaColumns> wgmma_columns(Extents const& view, layout::Layout const& memory, int element_bytes,
                                           bool integers, std::int64_t max_columns, int groups, Finding& why);
 
-/// Gives the maximum number of columns of one instruction in a CTA of so many warps. Its accumulators and the other
+/// Returns the maximum number of columns of one instruction in a CTA of so many warps. Its accumulators and the other
 /// live values must fit the registers with which the CTA's threads begin; setmaxnreg does not help (ptxas, C7602).
 std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target);
 

@@ -63,12 +63,12 @@ ir::Module read_module(std::string const& text, std::string const& file) {
   throw UserError(message);
 }
 
-/// Gives the grid of threads and registers (or shared offsets) behind a type with a layout.
+/// Returns the grid of threads and registers (or shared offsets) behind a type with a layout.
 std::string picture(std::string const& type) {
   auto const parsed = ir::parse("tegula-ir 1\nfunction @f(%x: " + type + ") {\n  return\n}\n");
   support::throw_user_error(parsed.diagnostics, "--picture " + type);
   if (parsed.module.functions().size() != 1 || parsed.module.functions().front()->parameter_count() != 1)
-    throw UserError("--picture: " + type + " is not one type");
+    throw UserError("--picture: expected one IR type, found " + type);
   layout::Layout const* const layout = parsed.module.functions().front()->parameter(0)->type().layout();
   if (layout == nullptr) throw UserError("--picture: " + type + " has no layout");
   return layout->picture();

@@ -1,4 +1,4 @@
-// Runs recorded ops at once, and calls bodies as often as they run.
+// Executes ops while they are recorded; calls the body of a loop once per iteration.
 #include "trace/eager.hpp"
 
 #include "support/checked_integer.hpp"

@@ -15,13 +15,13 @@ class Eager {
  public:
   virtual ~Eager() = default;
   [[nodiscard]] virtual ir::Function& function() = 0;
-  /// Gives the kernel's next parameter.
+  /// Returns the kernel's next parameter.
   virtual ir::Value& parameter(ir::Type const& type, ir::ParameterAttributes const& attributes) = 0;
   /// States the extents of the grid, the fastest first. Does not return if the grid has no block.
   virtual void grid(std::vector<std::int64_t> const& extents) = 0;
   /// Runs the op, the last of the function.
   virtual void run(ir::Op const& op) = 0;
-  /// Gives the number in an i64 or bool scalar.
+  /// Returns the number in an i64 or bool scalar.
   [[nodiscard]] virtual std::int64_t number(ir::Value const& scalar) = 0;
   /// States that a variable of the kernel now names this value.
   virtual void name(Handle variable, ir::Value const& value) = 0;
@@ -39,7 +39,7 @@ class EagerScope {
   Eager* former_;
 };
 
-/// Gives the executor of this thread; null: traces only record.
+/// Returns the executor of this thread; null: traces only record.
 Eager* eager();
 
 }  // namespace tegula::trace

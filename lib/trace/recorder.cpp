@@ -1,5 +1,7 @@
 #include "tegula/trace/recorder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -88,7 +90,7 @@ Fitted fit(Literal value, Element element) {
   return {result, ""};
 }
 
-// Gives the attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
+// Returns the attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
 std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   std::vector<std::byte> result;
   auto const append = [&](auto const& value) {
@@ -251,12 +253,12 @@ Id Recorder::use(Handle value, location where) {
   DraftValue const& v = impl_->value(value.value);
   if (!impl_->draft.lies_in(impl_->region, v.region)) {
     bool const branch = impl_->region_of(v.region).kind != RegionKind::loop;
-    impl_->fail(fmt::format("a value defined in {}{} is used outside of it, in {}: {}", impl_->region_name(v.region),
-                            v.where.known() ? " (line " + std::to_string(v.where.line()) + ")" : "",
-                            impl_->place_in(impl_->region, where),
-                            branch ? "return it from both branches and use the result of if_"
-                                   : "carry it, and use the result of loop"),
-                where);
+    impl_->fail(
+        fmt::format(
+            "a value defined in {}{} is used outside of it, in {}: {}", impl_->region_name(v.region),
+            v.where.known() ? fmt::format(" (line {})", v.where.line()) : "", impl_->place_in(impl_->region, where),
+            branch ? "return it from both branches and use the result of if_" : "carry it, and use the result of loop"),
+        where);
   }
   return value.value;
 }
@@ -480,7 +482,7 @@ void Recorder::change_box_op(ir::OpKind kind, void const* attributes, Handle ten
   change_op(kind, attributes, tensor, {tile}, {indices.data(), static_cast<int>(indices.size())}, where);
 }
 
-/// Gives the element offset of a box along an axis of its tile; axes before those have elements of their own.
+/// Returns the element offset of a box along an axis of its tile; axes before those have elements of their own.
 Id Recorder::box_offset(Coordinate const& coordinate, int axis, ir::Type const& tile, location where) {
   return first_element(coordinate, axis < 0 ? 1 : tile.shape()[axis], where);
 }

@@ -96,7 +96,7 @@ struct Recorder::Impl {
   void check_whole() const;
   /// Emits the trace as a function of the module.
   ir::Function& emit(std::string const& unique_name);
-  /// Emits the trace as a function of the caller's module; gives an earlier one that is equal but for its name.
+  /// Emits the trace as a function of the caller's module; returns an earlier one that is equal but for its name.
   ir::Function& emit_once(ir::Module& into, std::string const& wanted, ir::Inline inlining);
   /// Holds what a call passes to a function.
   struct Passed {
@@ -109,7 +109,7 @@ struct Recorder::Impl {
   Passed passed_arguments(Impl const& callee, std::span<Handle const> arguments, Use const& use);
   /// Checks that the last operand, a tensor, shares no bytes with an earlier one where the function writes either.
   void check_passed_tensor(Impl const& callee, std::vector<Id> const& operands);
-  /// Adds the results of a call; gives the first one, -1: there is none.
+  /// Adds the results of a call; returns the first one, -1: there is none.
   Id add_results(int node, Impl const& callee, Ids results);
 
   DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }
@@ -156,7 +156,7 @@ struct Recorder::Impl {
   static ir::IntegerRange range_of(ir::Type const& type) {
     return type.is_scalar() ? ir::full_range(type.element()) : ir::IntegerRange();
   }
-  /// Gives the range of a scalar op's result from those of its operands.
+  /// Returns the range of a scalar op's result from those of its operands.
   [[nodiscard]] ir::IntegerRange range_of(ir::OpKind kind, void const* attribute_struct, Ids operands,
                                           ir::Type const& result) const;
 
@@ -190,7 +190,7 @@ struct Recorder::Impl {
 
   /// Throws where a read written at that epoch can no longer be recorded: outside its region, or after a store.
   void check_epoch(Id source, Epoch written, location place, location recorded);
-  /// Gives a pad in the bits of the element; `word` names the function in the message.
+  /// Returns a pad in the bits of the element; `word` names the function in the message.
   ir::Constant pad_of(char const* word, Literal pad, Element element, location place);
   /// Adds a load or gather whose first operand is the tensor.
   Id add_read(ir::OpKind kind, void const* attribute_struct, std::vector<Id> const& operands, Epoch written,
@@ -203,7 +203,7 @@ struct Recorder::Impl {
     return node;
   }
 
-  /// Gives the parameter that a tensor is, or is a slice of.
+  /// Returns the parameter that a tensor is, or is a slice of.
   [[nodiscard]] Id parameter_behind(Id tensor) const {
     for (;;) {
       Node const* const slice = draft.definition(tensor);

@@ -18,7 +18,7 @@ struct TracedKernel::Impl {
   std::vector<ParameterInfo> parameters;
 };
 
-/// Gives the kernel's IR: one kernel function, and the device functions it calls.
+/// Returns the kernel's IR: one kernel function, and the device functions it calls.
 inline ir::Module const& module(TracedKernel const& kernel) noexcept { return kernel.impl().module; }
 
 }  // namespace tegula::trace

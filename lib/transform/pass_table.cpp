@@ -364,7 +364,7 @@ constexpr PassInfo table[] = {
      .summary = "overlaps the start of the kernel with the tail of the previous kernel",
      .function = dependent_launch,
      .works_on = {Level::staged, Level::placed},
-     .after = {{"insert-barriers", "the wait may stand behind a barrier"}}},
+     .after = {{"insert-barriers", "the wait may stand after a barrier"}}},
     {.name = "allocate-shared-memory",
      .summary = "places buffers, exchanges and called functions in shared memory",
      .function = allocate_shared_memory,
@@ -387,7 +387,7 @@ constexpr PassInfo table[] = {
      .works_on = only(Level::placed),
      .needs = {Property::barriers}},
     {.name = "sink-scalars",
-     .summary = "moves scalars that are only needed behind a product to its last wait",
+     .summary = "moves scalars that are only needed after a product to its last wait",
      .function = sink_scalars,
      .works_on = {Level::staged, Level::placed},
      .after = {{"specialize-warps", "producers and consumers have scalars of their own"}}},
@@ -411,7 +411,7 @@ constexpr PassInfo table[] = {
      .summary = "makes records to entries of a log in memory",
      .function = lower_profiling,
      .works_on = all_levels,
-     .last = "records measure code as it will run: behind fences, TMA copies, canonical form and merged expressions"},
+     .last = "records measure code as it will run: after fences, TMA copies, canonical form and merged expressions"},
 };
 
 constexpr PassInfo const* find(std::string_view name) {

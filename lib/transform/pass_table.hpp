@@ -43,16 +43,16 @@ struct PassInfo {
   PropertySet leaves = {};             ///< besides those of the level to which it leads
   PropertySet breaks = {};             ///< properties that may no longer hold afterwards
   Afters after = {};                   ///< passes of the same pipeline that come before it
-  std::string_view last = {};          ///< the reason that no pass may run behind it; empty: some may
+  std::string_view last = {};          ///< the reason that no pass may run after it; empty: some may
 
-  /// Gives all that has to hold before it.
+  /// Returns all that has to hold before it.
   [[nodiscard]] constexpr PropertySet all_needs() const { return properties_of(works_on.from) | needs; }
-  /// Gives all that it makes true.
+  /// Returns all that it makes true.
   [[nodiscard]] constexpr PropertySet all_leaves() const {
     return leads_to ? leaves | (properties_of(*leads_to) - all_needs()) : leaves;
   }
   /// True for a pass that tidies up. It may stand anywhere, and in several places; `after` only orders it in default
-  /// pipelines, where its last place is behind those passes.
+  /// pipelines, where its last place is after those passes.
   [[nodiscard]] constexpr bool works_everywhere() const { return works_on == all_levels; }
 };
 

@@ -97,7 +97,7 @@ class Run {
     return result == PassResult::changed;
   }
 
-  /// Verifies the module, what the pass leaves, and the level behind it.
+  /// Verifies the module, what the pass leaves, and the level after it.
   void check(PassInfo const& pass) {
     support::throw_internal_error(ir::verify(module_), "verifier");
     if (auto const lack = first_lack(pass.all_leaves(), module_))
@@ -150,7 +150,7 @@ std::string comes_too_early(Pipeline pipeline) {
       auto const first = std::find_if(pipeline.begin(), pipeline.end(),
                                       [&](PassInfo const* pass) { return pass->name == after.pass; });
       if (first != pipeline.end() && first > at && !(*first)->works_everywhere())
-        return fmt::format("pipeline: {} comes before {}, but must come behind it: {}", (*at)->name, after.pass,
+        return fmt::format("pipeline: {} comes before {}, but must come after it: {}", (*at)->name, after.pass,
                            after.why);
     }
   }
@@ -189,7 +189,7 @@ std::string passes_that_leave(Property property) {
   return names.empty() ? "" : "; " + support::joined(names, " or ") + " must come before it";
 }
 
-/// Gives the highest level whose properties all hold.
+/// Returns the highest level whose properties all hold.
 Level level_without(PropertySet lacks) {
   Level level = Level::placed;
   while (properties_of(level).meets(lacks)) level = static_cast<Level>(static_cast<int>(level) - 1);
@@ -197,7 +197,7 @@ Level level_without(PropertySet lacks) {
 }
 
 /// Finds a pass without a property that it, or its level, needs. Empty: there is none.
-std::string lacks_property(Pipeline pipeline, ir::Module const& module) {
+std::string missing_property(Pipeline pipeline, ir::Module const& module) {
   PropertySet asked, lacks;
   for (PassInfo const* pass : pipeline) asked = asked | pass->all_needs();
   std::array<std::string, property_count> why;
@@ -266,7 +266,7 @@ std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module) {
                          pipeline[i + 1]->name, pipeline[i]->last);
   if (std::string refusal = comes_too_early(pipeline); !refusal.empty()) return refusal;
   if (std::string refusal = level_is_past(pipeline, module); !refusal.empty()) return refusal;
-  return lacks_property(pipeline, module);
+  return missing_property(pipeline, module);
 }
 
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,

@@ -20,7 +20,7 @@ std::string to_string(Pipeline pipeline);
 
 /// Explains why the passes cannot run in this order on this module. Empty: they can. A pass is refused
 /// - before a pass that it comes after, unless one of the two works on all levels,
-/// - behind the last level on which it works,
+/// - after the last level on which it works,
 /// - below the first one, or without a property that it needs: neither an earlier pass leaves it, nor has the module
 /// it.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);
@@ -35,7 +35,7 @@ void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions 
 void run_pipeline(ir::Module& module, Pipeline pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
 
-/// Gives the text of a replay file: IR with a comment that holds pipeline and options.
+/// Returns the text of a replay file: IR with a comment that holds pipeline and options.
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options);
 
 struct Replay {

@@ -5,7 +5,7 @@
 
 namespace tegula::tuning {
 
-/// Gives the clock in MHz right now; nothing where libnvidia-ml cannot be opened or does not answer.
+/// Returns the clock in MHz right now; nothing where libnvidia-ml cannot be opened or does not answer.
 std::optional<double> sm_clock(int device_number);
 
 }  // namespace tegula::tuning

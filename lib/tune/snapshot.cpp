@@ -22,7 +22,7 @@ double value_at(std::vector<std::byte> const& bytes, Element element, std::size_
   return ir::to_double({element, bits});
 }
 
-/// Gives the greatest difference that sums in another order make, as a share of the greatest value.
+/// Returns the greatest difference that sums in another order make, as a share of the greatest value.
 double allowed_share(Element element) {
   double const last_place = std::ldexp(1.0, -info(element).mantissa);
   return (info(element).bits <= 16 ? 4 : 64) * last_place;

@@ -37,7 +37,7 @@ Candidate in_graph(stream const& order, Candidate const& candidate, int sets);
 void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& settings);
 
 double median(std::vector<double> values);
-/// Gives the factor by which `a` is faster than `b`, per round.
+/// Returns the factor by which `a` is faster than `b`, per round.
 std::vector<double> ratios(Candidate const& a, Candidate const& b);
 
 }  // namespace tegula::tuning

@@ -51,7 +51,7 @@ dlpack_tensor borrowed(PyObject* tensor) {
   return dlpack_tensor(managed);
 }
 
-/// Gives the stream at an address; null is none. An integer that is not an address is an OverflowError.
+/// Returns the stream at an address; null is none. An integer that is not an address is an OverflowError.
 stream stream_of(PyObject* tensor, PyObject* address) {
   unsigned long long const at = address != nullptr ? PyLong_AsUnsignedLongLong(address) : 0;
   if (PyErr_Occurred() != nullptr) throw PythonError();

@@ -32,7 +32,7 @@ struct Tensor {
   }
 };
 
-/// Gives values in [-size, size), other ones at every run.
+/// Returns values in [-size, size), other ones at every run.
 template <class T, class... Extents>
 Tensor<T, sizeof...(Extents)> random_tensor(double size, Extents... extents) {
   Tensor<T, sizeof...(Extents)> result{{extents...}, {}};

@@ -97,7 +97,7 @@ class Comparison {
       return text + ", but the reference is NaN at each of them";
     return text + "; error " + number("%.1e", error_) + " (at most " + number("%.1e", bound_) + ")";
   }
-  /// Gives nothing if right, else `str()`.
+  /// Returns nothing if right, else `str()`.
   [[nodiscard]] std::string failure() const { return right() ? std::string() : str(); }
 
  private:

@@ -118,7 +118,7 @@ inline void write_image(std::string const& path, Image const& image) {
   if (!out) throw std::runtime_error(path + ": cannot be written");
 }
 
-/// Gives channel-major float planes in [0, 1], the form that the kernels read.
+/// Returns channel-major float planes in [0, 1], the form that the kernels read.
 inline std::vector<float> to_planes(Image const& image) {
   std::vector<float> planes;
   planes.reserve(image.pixels.size());

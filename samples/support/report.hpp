@@ -17,7 +17,7 @@
 
 namespace samples {
 
-/// Gives values in [-1, 1), the same at every run.
+/// Returns values in [-1, 1), the same at every run.
 template <class T>
 std::vector<T> random_values(std::int64_t count) {
   static std::mt19937_64 engine(1);
@@ -27,7 +27,7 @@ std::vector<T> random_values(std::int64_t count) {
   return values;
 }
 
-/// Gives the values exactly.
+/// Returns the values exactly.
 template <class T>
 std::vector<double> exact(std::vector<T> const& values) {
   std::vector<double> result;
@@ -51,7 +51,7 @@ tegula::buffer<T, rank> filled(tegula::device where, std::vector<T> const& value
   return result;
 }
 
-/// Gives the min seconds of several runs; the first, which may compile, does not count.
+/// Returns the min seconds of several runs; the first, which may compile, does not count.
 template <class Go>
 double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10) {
   tegula::timer clock(order);

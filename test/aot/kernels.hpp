@@ -32,7 +32,7 @@ inline constexpr TunedChoice product_choices[] = {{{64, 64, 64, 64, 64, 64}, "sm
                                                   {{512, 64, 64, 512, 512, 512}, "large", 1e-6},
                                                   {{1, 1, 1, 1, 1, 1}, "gone", 1e-6}};
 inline constexpr TunedTable product_on_gpu = {"tuned", "sm_90a", "any", "any", 6, product_choices, 3};
-/// Gives variants with a table for GPUs and one for this machine's CPU.
+/// Returns variants with a table for GPUs and one for this machine's CPU.
 inline auto tuned_product() {
   static std::string const architecture = device::host().architecture(), name = device::host().name();
   static TunedTable const on_host = {"tuned", architecture.c_str(), name.c_str(), "any", 6, product_choices, 3};

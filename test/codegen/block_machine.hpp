@@ -41,7 +41,7 @@ class BlockMachine : public PtxMachine {
   void set(int t, Operand const& to, std::uint64_t value) {
     threads_[static_cast<Index>(t)].registers[static_cast<Index>(to.value)] = value;
   }
-  /// Gives the warps that take part, whole.
+  /// Returns the warps that take part, whole.
   std::vector<int> warps_of(Instruction const& at, std::vector<int> const& active, int threads = 32) {
     std::vector<int> result;
     for (int t : active)
@@ -91,20 +91,20 @@ class BlockMachine : public PtxMachine {
     return true;
   }
 
-  /// Gives the bytes of an element that tensor cores multiply.
+  /// Returns the bytes of an element that tensor cores multiply.
   int size_of(std::string const& type, Instruction const& at) const {
     if (type == "tf32") return 4;
     if (type == "f16" || type == "bf16") return 2;
     if (type == "s8" || type == "u8" || type == "e4m3" || type == "e5m2") return 1;
     refuse(at);
   }
-  /// Gives element `i` of a register that holds 4 / size of them.
+  /// Returns element `i` of a register that holds 4 / size of them.
   static double element(std::uint64_t word, int i, std::string const& type) {
     if (type == "tf32") return number(cut(word, 32) & ~std::uint64_t{0x1fff}, "f32");
     int const bits = type == "f16" || type == "bf16" ? 16 : 8;
     return number(cut(word >> (bits * i), bits), type);
   }
-  /// Gives a sum of products as a result; s32 wraps. Sums of floats are exact before they are rounded: hardware may
+  /// Returns a sum of products as a result; s32 wraps. Sums of floats are exact before they are rounded: hardware may
   /// keep fewer bits.
   static std::uint64_t sum_as(double sum, std::string const& type) {
     return type == "s32" ? cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(sum)), 32) : encode(sum, type);
@@ -170,7 +170,7 @@ class BlockMachine : public PtxMachine {
     return true;
   }
 
-  /// Gives the shared address of an element of an operand: `mn` along M or N, `k` along K.
+  /// Returns the shared address of an element of an operand: `mn` along M or N, `k` along K.
   static std::uint64_t operand_address(std::uint64_t descriptor, bool mn_major, int mn, int k, int size) {
     auto const field = [&](int shift) { return (descriptor >> shift & 0x3fff) << 4; };
     std::uint64_t const start = field(0), leading = field(16), stride = field(32);

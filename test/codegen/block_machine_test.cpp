@@ -60,7 +60,7 @@ struct Matrix {
   std::vector<std::uint8_t> bytes;
 };
 
-/// Runs one CTA of the kernel. Gives the error, or nothing. The last matrix is written.
+/// Runs one CTA of the kernel. Returns the error, or nothing. The last matrix is written.
 std::string run(std::string const& body, int warps, std::vector<Matrix*> const& matrices) {
   std::string text = "tegula-ir 1\n\nkernel @k(";
   char const* const names[] = {"%x", "%z", "%y"};

@@ -16,7 +16,7 @@ CompiledKernel compile_text(std::string const& text) {
   return compiler::compile(module, cuda_options(text, module.kernel().parameter_count()));
 }
 
-/// Gives the error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
+/// Returns the error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
 std::string refusal(std::string const& body, int warps = 4) {
   std::string const text =
       "tegula-ir 1\n\nkernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = " + std::to_string(warps) +

@@ -29,7 +29,7 @@ void check_text(std::string const& ptx, std::string const& checks) {
   CHECK(result.ok);
 }
 
-/// Gives ptxas's complaints; none if there is no ptxas.
+/// Returns ptxas's complaints; none if there is no ptxas.
 std::string complaints(std::string const& ptx) {
   std::string const ptxas = test::find_ptxas();
   if (ptxas.empty()) {
@@ -415,7 +415,7 @@ TEST_CASE("wgmma of every n from 8 to 256 assembles", "[block-ptx]") {
   CHECK(complaints(module.ptx()) == "");
 }
 
-TEST_CASE("wgmmas of a group share accumulators and advance descriptors behind one fence", "[block-ptx]") {
+TEST_CASE("wgmmas of a group share accumulators and advance descriptors after one fence", "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
         llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});

@@ -66,7 +66,7 @@ std::string thread_comparisons(std::string const& ptx) {
   return found;
 }
 
-/// Gives `text` with the regions of one lane moved to another warp.
+/// Returns `text` with the regions of one lane moved to another warp.
 std::string elected_by(std::string text, int warp) {
   std::string const from = "elect {", to = "elect {warp = " + std::to_string(warp) + "} {";
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

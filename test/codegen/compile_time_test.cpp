@@ -1,6 +1,6 @@
 // Compilation takes work in proportion to the length of a kernel: values that are used twice are looked at once. Work
 // is counted, so that no machine is too slow: allocations, their bytes, and accesses to the attributes of ops.
-// `bench/compile_time/length` measures the time.
+// `bench/compile_time/length.py` measures the time.
 #include <algorithm>
 #include <atomic>
 

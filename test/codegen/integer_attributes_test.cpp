@@ -32,7 +32,7 @@ std::vector<ir::Op*> ops_of(ir::Module& module) {
   return result;
 }
 
-/// Gives the reason that a module does not compile for a GPU; empty: it does. That of an InternalError begins with
+/// Returns the reason that a module does not compile for a GPU; empty: it does. That of an InternalError begins with
 /// "internal".
 std::string refusal(ir::Module const& module) {
   CompileOptions options;

@@ -30,7 +30,7 @@ class PtxArithmetic : public PtxText {
   static bool has(Instruction const& at, std::string_view word) {
     return std::find(at.words.begin(), at.words.end(), word) != at.words.end();
   }
-  /// Gives the words between the opcode and the last ones, which name types.
+  /// Returns the words between the opcode and the last ones, which name types.
   static std::vector<std::string> modifiers(Instruction const& at, std::size_t types = 1) {
     if (at.words.size() < 1 + types) return {"no type"};
     return {at.words.begin() + 1, at.words.end() - static_cast<std::ptrdiff_t>(types)};
@@ -62,7 +62,7 @@ class PtxArithmetic : public PtxText {
     return bits == 64 ? static_cast<std::int64_t>(value)
                       : static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
   }
-  /// Gives the number that a register holds. Integers of 64 bits are rounded.
+  /// Returns the number that a register holds. Integers of 64 bits are rounded.
   static double number(std::uint64_t bits, std::string const& type) {
     if (type == "f32") return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     if (type == "f64") return std::bit_cast<double>(bits);
@@ -221,7 +221,7 @@ class PtxArithmetic : public PtxText {
   }
 
   static double flushed(double value) { return std::fabs(value) < 0x1p-126 ? std::copysign(0.0, value) : value; }
-  /// Gives one of two numbers; of a NaN and a number the number, of two zeros the one whose sign fits.
+  /// Returns one of two numbers; of a NaN and a number the number, of two zeros the one whose sign fits.
   static double extreme(bool greater, double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
     if (a == b) return std::signbit(a) == greater ? b : a;

@@ -195,7 +195,7 @@ inline void fill(Launch& launch, std::mt19937_64& random) {
   }
 }
 
-/// Gives the argument slots of a launch on the copies for PTX, without the grid.
+/// Returns the argument slots of a launch on the copies for PTX, without the grid.
 inline std::vector<std::uint64_t> slots_of(ir::Function const& kernel, Launch& launch) {
   std::vector<std::uint64_t> slots;
   for (int i = 0; i < kernel.parameter_count(); ++i) {

@@ -7,7 +7,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Runs instructions in one thread and gives the 64 bits of %rd9 behind them. %rd1 .. %rd3, as which a test may read
+/// Runs instructions in one thread and returns the 64 bits of %rd9 after them. %rd1 .. %rd3, as which a test may read
 /// them under any name of a register, hold the inputs.
 std::uint64_t run(std::string const& instructions, std::vector<std::uint64_t> const& inputs = {}) {
   std::uint64_t result = 0;

@@ -56,7 +56,7 @@ class PtxModule {
     b.CreateRetVoid();
   }
 
-  /// Gives PTX after LLVM's passes, checked by the census.
+  /// Returns PTX after LLVM's passes, checked by the census.
   std::string ptx() {
     std::string error;
     llvm::raw_string_ostream stream(error);

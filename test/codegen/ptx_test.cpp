@@ -15,7 +15,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Runs all blocks of PTX text. Gives the error, or nothing.
+/// Runs all blocks of PTX text. Returns the error, or nothing.
 std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::Function const& kernel,
                     Launch& launch) {
   std::vector<std::uint64_t> slots = slots_of(kernel, launch);

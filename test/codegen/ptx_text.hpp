@@ -137,7 +137,7 @@ class PtxText {
     }
     return result;
   }
-  /// Gives the name in `.param .align 4 .b8 name[16]`.
+  /// Returns the name in `.param .align 4 .b8 name[16]`.
   static std::string parameter_name(std::string text) {
     while (!text.empty() && (text.back() == ',' || text.back() == ')')) text.pop_back();
     text = text.substr(text.find_last_of(" \t") + 1);

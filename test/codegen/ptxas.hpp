@@ -20,7 +20,7 @@ inline std::string find_ptxas() {
   return "";
 }
 
-/// Gives the output of ptxas for the text with -v.
+/// Returns the output of ptxas for the text with -v.
 inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
   std::string const file =
       (std::filesystem::temp_directory_path() / ("tegula_ptx_test_" + std::to_string(std::random_device()()) + ".ptx"))

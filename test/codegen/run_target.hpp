@@ -21,7 +21,7 @@ inline std::vector<std::int64_t> strides_of(Extents const& extents) {
   return strides;
 }
 
-/// Runs all CTAs one after the other on the machine of the kernel's PTX. Gives the error, or nothing.
+/// Runs all CTAs one after the other on the machine of the kernel's PTX. Returns the error, or nothing.
 inline std::string run_target(AsyncMachine& machine, CompiledKernel const& compiled, ir::Function const& kernel,
                               TargetArguments& arguments) {
   std::vector<std::uint64_t> slots;

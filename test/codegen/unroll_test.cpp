@@ -65,7 +65,7 @@ CompileOptions unrolled(int factor) {
   return options;
 }
 
-/// Gives LLVM IR as LLVM's passes receive it.
+/// Returns LLVM IR as LLVM's passes receive it.
 std::string llvm_of(ir::Module const& lowered) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);

@@ -1,4 +1,4 @@
-// expect: atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and 64 bits
+// expect: atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

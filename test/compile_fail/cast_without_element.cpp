@@ -1,4 +1,4 @@
-// expect: cast<T>(x): T is an element
+// expect: cast<T>(x): T must be an element
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the combiner takes two elements: for several tiles, those of the first
+// expect: the combiner must take two elements: for several tiles, those of the first
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a combiner works along axes that the tiles have
+// expect: a combiner must work along axes that the tiles have
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

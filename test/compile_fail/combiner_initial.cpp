@@ -1,4 +1,4 @@
-// expect: the initial value has one part for each tile
+// expect: the initial value must have one part for each tile
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

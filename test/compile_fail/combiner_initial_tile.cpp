@@ -1,4 +1,4 @@
-// expect: an initial tile has its tile's element, and its shape with extent 1
+// expect: an initial tile must have its tile's element, and its shape with extent 1
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

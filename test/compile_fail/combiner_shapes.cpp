@@ -1,4 +1,4 @@
-// expect: a combiner joins the elements of a tile, or of carry
+// expect: a combiner must join the elements of a tile, or of carry
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the combiner returns as many values as there are tiles
+// expect: the combiner must return as many values as there are tiles
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

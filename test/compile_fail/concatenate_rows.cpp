@@ -1,4 +1,4 @@
-// expect: concatenate: the tiles have the axis, and equal extents along all others
+// expect: concatenate: the tiles must have the axis, and equal extents along all others
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

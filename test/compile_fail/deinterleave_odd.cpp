@@ -1,4 +1,4 @@
-// expect: deinterleave: the tile has this axis, with an even extent, and at most 7 axes
+// expect: deinterleave: the tile must have this axis, with an even extent, and at most 7 axes
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: dot: the accumulator's element is float
+// expect: dot: the accumulator's element must be float
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

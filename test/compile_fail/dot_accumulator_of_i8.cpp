@@ -1,4 +1,4 @@
-// expect: dot: the accumulator's element is float (double for double operands, std::int32_t for integers)
+// expect: dot: the accumulator's element must be float (double for double operands, std::int32_t for integers)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: dot: the elements of a product are std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and double
+// expect: dot: the elements of a product must be std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and double
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

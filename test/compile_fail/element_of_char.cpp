@@ -1,4 +1,4 @@
-// expect: a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t,
+// expect: a tensor's element must be bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

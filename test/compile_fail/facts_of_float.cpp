@@ -1,4 +1,4 @@
-// expect: kernel: facts are stated of integers: an arg with facts is an int or a std::int64_t
+// expect: kernel: facts are stated of integers: an arg with facts must be an int or a std::int64_t
 // rows: N3 N10
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a fact in a parameter's type is multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, one of them>
+// expect: a fact in a parameter's type must be multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, one of
 // rows: N3 N10
 #include <tegula/dsl/dsl.hpp>
 

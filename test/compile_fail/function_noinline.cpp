@@ -1,4 +1,4 @@
-// expect: function(..., noinline): the body returns nothing, a tile, a struct or tuple of tiles, or carry(...)
+// expect: function(..., noinline): the body must return nothing, a tile, a struct or tuple of tiles, or carry(...)
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: loop: the body returns another element or shape than is carried
+// expect: loop: the body must return the element and shape that the loop carries
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

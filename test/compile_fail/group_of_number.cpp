@@ -1,4 +1,4 @@
-// expect: while_: a carried struct or tuple has 1 to 32 members, which are tiles, scalars and such structs
+// expect: while_: a carried struct or tuple must have 1 to 32 members, which are tiles, scalars and such structs
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

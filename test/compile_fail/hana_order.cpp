@@ -1,4 +1,4 @@
-// expect: kernel: a struct of Boost.Hana is made from the members that it lists
+// expect: kernel: a struct of Boost.Hana must be made from the members that it lists
 // rows: L10
 #include <tegula/dsl/dsl.hpp>
 #include <tegula/dsl/hana.hpp>

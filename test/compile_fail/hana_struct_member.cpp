@@ -1,4 +1,4 @@
-// expect: kernel: every parameter is an in, out, inout or arg
+// expect: kernel: every parameter must be an in, out, inout or arg
 // rows: L10
 #include <tegula/dsl/dsl.hpp>
 #include <tegula/dsl/hana.hpp>

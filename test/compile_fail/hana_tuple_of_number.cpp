@@ -1,4 +1,4 @@
-// expect: loop: a carried struct or tuple has 1 to 32 members, which are tiles, scalars and such structs
+// expect: loop: a carried struct or tuple must have 1 to 32 members, which are tiles, scalars and such structs
 // rows: L10 N3
 #include <tegula/dsl/dsl.hpp>
 #include <tegula/dsl/hana.hpp>

@@ -1,4 +1,4 @@
-// expect: if_: both branches return values of the same elements and shapes, or nothing
+// expect: if_: both branches must return values of the same elements and shapes, or nothing
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

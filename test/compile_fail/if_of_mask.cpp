@@ -1,4 +1,4 @@
-// expect: if_: the condition is a comparison of index expressions or arguments
+// expect: if_: the condition must be a comparison of index expressions or arguments
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: load: an index is an integer, an index expression or elem(k)
+// expect: load: an index must be an integer, an index expression or elem(k)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: interleave: both tiles have the same element: use cast<T>(...)
+// expect: interleave: both tiles must have the same element: use cast<T>(...)
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: item: the first argument is a tile
+// expect: item: the first argument must be a tile
 // rows: L1
 #include <tegula/dsl/dsl.hpp>
 

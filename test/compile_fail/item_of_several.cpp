@@ -1,4 +1,4 @@
-// expect: item: item(x) is of a tile of one element
+// expect: item: the tile of item(x) must have one element
 // rows: L1
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: item: item(x) is of a tile of one element; of others name the place by one index for each axis
+// expect: item: the tile of item(x) must have one element; of others name the place by one index for each axis
 // rows: L1
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: item: a place is an integer or an index expression for each axis, and counts elements
+// expect: item: a place must be an integer or an index expression for each axis, and counts elements
 // rows: L1
 #include <tegula/dsl/dsl.hpp>
 

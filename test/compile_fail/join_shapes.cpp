@@ -1,4 +1,4 @@
-// expect: join: both tiles have the same shape
+// expect: join: both tiles must have the same shape
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: kernel: the lambda's parameters are written with their types
+// expect: kernel: the lambda's parameters must be written with their types
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: kernel: the lambda returns nothing; results go through store
+// expect: kernel: the lambda must return nothing; results go through store
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them
+// expect: kernel: every parameter must be an in, out, inout or arg, or an aggregate of 1 to 32 of them
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: loop: the body takes the index and one argument for each carried value
+// expect: loop: the body must take the index and one argument for each carried value
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

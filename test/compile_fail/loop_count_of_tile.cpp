@@ -1,4 +1,4 @@
-// expect: loop: the count is an integer, an index expression or range(lower, upper, step)
+// expect: loop: the count must be an integer, an index expression or range(lower, upper, step)
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

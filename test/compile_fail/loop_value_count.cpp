@@ -1,4 +1,4 @@
-// expect: loop: the body returns another number of values than are carried
+// expect: loop: the body must return as many values as the loop carries
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

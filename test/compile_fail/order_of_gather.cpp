@@ -1,4 +1,4 @@
-// expect: gather, scatter, atomics: an index is a tile of int or std::int64_t, an integer or an index expression
+// expect: gather, scatter, atomics: an index must be a tile of int or std::int64_t, an integer or an index expression
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: device_print: scalars, numbers and tiles are printed; load elements of a tensor first
+// expect: device_print: a printed value must be a scalar, a number or a tile; load elements of a tensor first
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

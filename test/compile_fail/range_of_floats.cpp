@@ -1,4 +1,4 @@
-// expect: load: within<min, end> is of elements that are indices, int or std::int64_t
+// expect: load: within<min, end> must be of elements that are indices, int or std::int64_t
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

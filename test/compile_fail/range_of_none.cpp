@@ -1,4 +1,4 @@
-// expect: load: within<min, end, multiple> names integers of the element, min less than end, multiple positive
+// expect: load: within<min, end, multiple> must name integers of the element, min less than end, multiple positive
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: record: a name has 1 to 64 characters
+// expect: record: a name must have 1 to 64 characters
 // rows: P1
 #include <tegula/dsl/dsl.hpp>
 

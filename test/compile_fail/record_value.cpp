@@ -1,4 +1,4 @@
-// expect: record: the value is an integer or an index expression
+// expect: record: the value must be an integer or an index expression
 // rows: P1
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a reduction names one axis or several, each of them once
+// expect: a reduction must name one axis or several, each of them once
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: reshape: both shapes have the same number of elements
+// expect: reshape: both shapes must have the same number of elements
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: select: the condition is a mask (a tile of bool) or a traced bool
+// expect: select: the condition must be a mask (a tile of bool) or a traced bool
 // rows: F45
 #include <tegula/dsl/dsl.hpp>
 

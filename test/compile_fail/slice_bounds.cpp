@@ -1,4 +1,4 @@
-// expect: slice: begin and end are integers, or scalars of i32 or i64, that count elements
+// expect: slice: begin and end must be integers, or scalars of i32 or i64, that count elements
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

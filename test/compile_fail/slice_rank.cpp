@@ -1,4 +1,4 @@
-// expect: slice: shape and offset give one number for each axis of the tile
+// expect: slice: shape and offset must give one number for each axis of the tile
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: split: the axis has extent 2; slice takes other parts
+// expect: split: the axis must have extent 2; slice takes other parts
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: stages: copies begin fewer iterations ahead than there are stages
+// expect: stages<n, d>: the prefetch distance d must be at least 0 and less than n
 // rows: N3 B19
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a tile has a value from the beginning
+// expect: a tile must have a value from the beginning
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

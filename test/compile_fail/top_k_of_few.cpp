@@ -1,4 +1,4 @@
-// expect: top_k: at least 1 and at most all elements along the axis are asked for
+// expect: top_k: at least 1 and at most all elements along the axis must be asked for
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: while_: the condition gives a comparison of scalars; any(x), all(x) and item(x) make one of a mask
+// expect: while_: the condition must return a comparison of scalars; any(x), all(x) and item(x) make one of a mask
 // rows: L1
 #include <tegula/dsl/dsl.hpp>
 

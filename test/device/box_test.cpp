@@ -29,7 +29,7 @@ Argument scalar_argument(std::int64_t value) {
   return argument;
 }
 
-/// Runs on the device. Gives the guards as they are afterwards, and Y.
+/// Runs on the device. Returns the guards as they are afterwards, and Y.
 std::vector<std::byte> run_box(std::shared_ptr<runtime::LoadedKernel const> const& kernel, TargetArguments& data,
                                std::array<std::int64_t, 2> const& start) {
   cuda_stream const order;

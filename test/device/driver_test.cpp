@@ -1,4 +1,4 @@
-// Tests the remedies in the messages of the CUDA driver's errors, and that launches go on behind a failed allocation.
+// Tests the remedies in the messages of the CUDA driver's errors, and that launches go on after a failed allocation.
 #if __has_include(<cuda.h>)
 
 #include <utility>

@@ -20,7 +20,7 @@ constexpr std::int64_t width = 4096;      ///< significands of a tile
 constexpr std::int64_t binade = 1 << 23;  ///< significands between two powers of 2
 constexpr std::size_t rows = std::size(elementary_rows);
 
-/// Gives function number `row` of elementary.def; the number of rows gives the reciprocal, by a quotient.
+/// Returns function number `row` of elementary.def; the number of rows gives the reciprocal, by a quotient.
 template <std::size_t row, class T>
 auto function_of(T const& x) {
   constexpr std::string_view name = row < rows ? elementary_rows[row < rows ? row : 0].name : "reciprocal";
@@ -31,7 +31,7 @@ auto function_of(T const& x) {
   if constexpr (name == "reciprocal") return 1 / x;
 }
 
-/// Gives the error in ulp of f32; infinity where one alone is NaN, or zeros have different signs. Infinity counts as
+/// Returns the error in ulp of f32; infinity where one alone is NaN, or zeros have different signs. Infinity counts as
 /// 2^128.
 template <class F, class D>
 auto error_in_ulp(F const& found, D const& exact) {
@@ -111,7 +111,7 @@ Worst measure(K const& kernel, Sweep const& sweep, std::vector<float> const& fir
   return result;
 }
 
-/// Prints a worst error and the operands at which it is, and gives it as text.
+/// Prints a worst error and the operands at which it is, and returns it as text.
 std::string report(std::string const& name, double bound, double error, std::vector<float> const& operands) {
   char text[256];
   int size = std::snprintf(text, sizeof text, "%-10s bound %7.2f worst %12.6f ulp%s at", name.c_str(), bound, error,

@@ -38,7 +38,7 @@ T draw() {
     return static_cast<T>(std::uniform_real_distribution<float>(-4, 4)(engine()));
 }
 
-/// Gives the unit in the last place of an element, relative.
+/// Returns the unit in the last place of an element, relative.
 template <class T>
 constexpr double precision() {
   if constexpr (std::is_same_v<T, f16>)

@@ -183,7 +183,7 @@ std::vector<Argument> arguments_of(Case const& c, void* memory, Extents const& s
   return arguments;
 }
 
-/// Gives the place of a byte of the dense box in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
+/// Returns the place of a byte of the dense box in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
 std::int64_t swizzled(std::int64_t offset, Swizzle mode) {
   std::int64_t const chunks = swizzle_bytes(mode) / 16;
   return chunks == 0 ? offset : offset ^ ((offset >> 7 & (chunks - 1)) << 4);

@@ -146,7 +146,7 @@ void check(char const* name, bool right) {
 
 bool near(float a, double b) { return std::abs(static_cast<double>(a) - b) <= 1e-5 * (1 + std::abs(b)); }
 
-/// Gives n small whole numbers, a different sequence for each seed.
+/// Returns n small whole numbers, a different sequence for each seed.
 std::vector<float> numbers(std::size_t n, unsigned seed) {
   std::vector<float> v(n);
   for (float& x : v) {

@@ -15,7 +15,7 @@
 #include "ir/builder.hpp"
 #include "ir/families.hpp"
 #include "ir/loop.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
 #include "sim/block/simulate.hpp"
@@ -32,7 +32,7 @@ constexpr std::int64_t min_tiles_of_a_cta = 5;
 
 enum class Values : std::uint8_t { small, growing, one, none, negative, half, twice };
 
-/// Gives an extent of a tensor that is read.
+/// Returns an extent of a tensor that is read.
 std::int64_t extent_at(Values values, std::int64_t extent) {
   switch (values) {
     case Values::small:
@@ -50,7 +50,7 @@ std::int64_t extent_at(Values values, std::int64_t extent) {
   }
   return extent;
 }
-/// Gives a scalar; integers go with the extents.
+/// Returns a scalar; integers go with the extents.
 ir::Constant scalar_at(Values values, ir::Constant scalar) {
   if (scalar.element != Element::i64 || values == Values::small || values == Values::growing) return scalar;
   if (values == Values::half) return ir::make_constant(Element::i64, ir::to_int(scalar) / 2);
@@ -133,7 +133,7 @@ std::vector<sim::machine::Schedule> few_schedules() {
   return {sim::machine::Schedule::latest(), sim::machine::Schedule::earliest()};
 }
 
-/// Gives the first report; empty: none. `steps` counts the ops that warps executed.
+/// Returns the first report; empty: none. `steps` counts the ops that warps executed.
 std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules,
                   std::uint64_t* steps = nullptr) {
   Arguments arguments(one, launch);
@@ -173,7 +173,7 @@ bool clean_as_written(PipelineCase const& one, Launch const& launch) {
   }
 }
 
-/// Gives the case with a grid of several tiles for each CTA, if blocks beyond its tensors do no harm; else as it is.
+/// Returns the case with a grid of several tiles for each CTA, if blocks beyond its tensors do no harm; else as it is.
 PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
   PipelineCase more = one.clone();
   for (ir::Op* op : test::detail::all_ops(more.module))
@@ -205,7 +205,7 @@ std::int64_t uses_of_rings(ir::Module const& module) {
   return 2 * max + 1;
 }
 
-/// Gives the products that add to what a fence orders, also through other fences and what loops carry.
+/// Returns the products that add to what a fence orders, also through other fences and what loops carry.
 std::set<ir::Op const*> products_behind(ir::Op const& fence) {
   std::set<ir::Op const*> products;
   std::set<ir::Value const*> seen;
@@ -416,13 +416,13 @@ class Remover {
                                   (op.is<ir::WgmmaFenceOp>() && one_of_a_pair(mutation.number, alike));
       return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
     }
-    // Another store's barrier stands behind the same wait, and in front of the next use of this buffer.
+    // Another store's barrier stands after the same wait, and in front of the next use of this buffer.
     if (is_of_warpgroup(op) && frees_staging(op)) return Reason::others_order;
     if (analysis_proves(mutation)) return Reason::analysis_proves;
     return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
   }
 
-  /// Tells whether an op is missed together with one of the others, which are not missed alone either. One fence behind
+  /// Tells whether an op is missed together with one of the others, which are not missed alone either. One fence after
   /// two accumulators orders both.
   bool one_of_a_pair(std::size_t number, std::vector<std::size_t> const& others) {
     return std::any_of(others.begin(), others.end(), [&](std::size_t other) {
@@ -461,7 +461,7 @@ class Remover {
            op.is<ir::WgmmaWaitOp>() || op.is<ir::WgmmaCommitOp>();
   }
 
-  /// Gives the next wait for products of the block; null where there is none.
+  /// Returns the next wait for products of the block; null where there is none.
   static ir::Op const* wait_behind(ir::Op const& commit) {
     ir::Op const* result = next_of(commit);
     while (result != nullptr && !result->is<ir::WgmmaWaitOp>()) result = next_of(*result);

@@ -68,7 +68,7 @@ struct Deletions {
 /// - with small values as the case has them.
 ///
 /// An op that is not missed there is tried with each parameter none, negative, small or large alone. A persistent
-/// kernel has one CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for
+/// kernel has one CTA for several tiles, and two of them at one launch. `behind` is called after the passes; for
 /// tests, which put something in. A kernel whose launches together compute more than `max_computed` elements, counted
 /// as JudgeOptions does, is refused: it would be run up to ten times for each op.
 using Behind = std::function<void(ir::Module&)>;

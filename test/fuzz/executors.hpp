@@ -7,7 +7,7 @@
 
 namespace tegula::fuzz {
 
-/// Gives the memory of all parameters after a run. Throws for what an executor reports besides wrapped indices.
+/// Returns the memory of all parameters after a run. Throws for what an executor reports besides wrapped indices.
 /// `scalars`: the arguments of parameters without memory.
 std::vector<Memory> run_on_host(ir::Module const& module, std::vector<Memory> memories,
                                 std::vector<ir::Constant> const& scalars);

@@ -63,7 +63,7 @@ std::string value_of(std::string const& text, std::string_view name) {
   return text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
 }
 std::uint64_t seed_of(std::string const& text) { return std::strtoull(value_of(text, "seed").c_str(), nullptr, 10); }
-/// Gives the IR behind such lines.
+/// Returns the IR behind such lines.
 ir::Module module_in(std::string const& text) {
   auto parsed = ir::parse(text.substr(std::min(text.find("tegula-ir 1"), text.size())));
   support::throw_user_error(parsed.diagnostics, "fuzz");
@@ -156,7 +156,7 @@ Verdict verdict_of(Judgement const& found) {
     case Judgement::Kind::wrong:
       break;
   }
-  return wrong("behind " + found.pass + ": " + found.reason);
+  return wrong("after " + found.pass + ": " + found.reason);
 }
 template <bool each_pass>
 JudgeOptions judge_options() {
@@ -365,7 +365,7 @@ struct Inputs {
   }
 };
 
-/// Gives the memory of all parameters after a run.
+/// Returns the memory of all parameters after a run.
 std::vector<Memory> simulated(Inputs const& inputs, ir::Module const& module) {
   std::vector<Memory> memories = inputs.memories;
   sim::Options options;
@@ -381,7 +381,7 @@ bool same_value(ir::Constant a, ir::Constant b) {
   return x == y || (std::isnan(x) && std::isnan(y));
 }
 
-/// Gives the first element that differs, as text.
+/// Returns the first element that differs, as text.
 std::string difference(std::vector<Memory> const& a, std::vector<Memory> const& b) {
   for (std::size_t p = 0; p < a.size(); ++p)
     for (std::int64_t i = 0; i < (a[p].bytes.empty() ? 0 : a[p].extents.product()); ++i)
@@ -475,7 +475,7 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
   }
   return {};
 }
-/// Gives the value that an out parameter holds after a run; null: it is not a probe.
+/// Returns the value that an out parameter holds after a run; null: it is not a probe.
 ir::Value const* probed(ir::Function const& kernel, int parameter) {
   auto const& uses = kernel.parameter(parameter)->uses();
   if (kernel.parameter_attributes()[static_cast<std::size_t>(parameter)].direction != Direction::out ||
@@ -546,7 +546,7 @@ Verdict judge_user_text(std::string const& text) {
 
 // ---- kernels as text with parameters: random passes in the simulator, and the host against the simulator
 
-/// Gives the text of a kernel with the seed of its arguments.
+/// Returns the text of a kernel with the seed of its arguments.
 std::string kernel_text(std::uint64_t seed, bool matrix) {
   test::RandomKernel kernel = matrix ? test::KernelGenerator(seed).matrix() : test::KernelGenerator(seed).exact();
   auto parsed = ir::parse("tegula-ir 1\n" + kernel.text);
@@ -626,7 +626,7 @@ Verdict judge_semantics(std::string const& text) {
     transform::run_pipeline(module, value_of(text, "passes"), {});
     if (auto const found = ir::verify(module); !found.empty()) return wrong("verifier: " + found.str());
     auto const kept = sim::run(module.kernel(), after.views());
-    if (!kept.clean()) return wrong("behind the passes: " + kept.str());
+    if (!kept.clean()) return wrong("after the passes: " + kept.str());
     for (std::size_t i = 0; i < before.tensors.size(); ++i) {
       auto const found = sim::compare(after.tensors[i].view(), before.tensors[i].view());
       if (!found.none()) return wrong("argument " + std::to_string(i) + ": " + found.text);
@@ -742,9 +742,9 @@ Verdict judge_fitting(std::string const& text) {
 }
 
 constexpr Generator all[] = {
-    {"pipeline", "kernels with attention, products and memory, behind the cuda pipeline", draw_case, judge_case<false>,
+    {"pipeline", "kernels with attention, products and memory, after the cuda pipeline", draw_case, judge_case<false>,
      shrink_case<false>, 8},
-    {"each-pass", "such kernels behind each pass, by trip counts", draw_case_by_trips, judge_case<true>,
+    {"each-pass", "such kernels after each pass, by trip counts", draw_case_by_trips, judge_case<true>,
      shrink_case<true>, 1},
     {"deletion", "such kernels without any one synchronising op", draw_deletion, judge_deletion, shrink_deletion, 1},
     {"products", "products of all extents, through ptxas and the simulator", draw_product, judge_product,

@@ -25,11 +25,11 @@ struct Verdict {
 struct Generator {
   std::string_view name;
   std::string_view subject;
-  /// Gives the case of a seed; the same on every machine. Throws for a fault that drawing alone shows.
+  /// Returns the case of a seed; the same on every machine. Throws for a fault that drawing alone shows.
   std::string (*draw)(std::uint64_t seed);
   /// Judges a case of this generator. Does not throw.
   Verdict (*judge)(std::string const& text);
-  /// Gives the smallest case found that fails in the same way.
+  /// Returns the smallest case found that fails in the same way.
   std::string (*shrink)(std::string const& text, Verdict const& found);
   std::uint64_t draws = 1;  ///< cases that take about as long as one of the slowest generators
 };
@@ -39,7 +39,7 @@ std::span<Generator const> generators();
 /// Finds a generator by its name; UserError for a name that no generator has.
 Generator const& generator_named(std::string_view name);
 
-/// Gives the text of a file for test/fuzz/kept, and back. A file names its generator in its first line; files without
+/// Returns the text of a file for test/fuzz/kept, and back. A file names its generator in its first line; files without
 /// that line are cases of `pipeline`.
 std::string kept_text(Generator const& generator, std::string const& text);
 struct KeptCase {

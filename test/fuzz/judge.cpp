@@ -120,7 +120,7 @@ class Judge {
     if (std::string const error = as_written(); !error.empty()) return {Judgement::Kind::invalid, {}, error};
     ir::Module module = one_.module.clone(), judged = one_.module.clone();
     transform::Pipeline const passes = compiler::default_pipeline(module, one_.options);
-    std::size_t stop = passes.size();  // behind the last pass of that name
+    std::size_t stop = passes.size();  // after the last pass of that name
     while (!options_.until.empty() && stop > 1 && passes[stop - 1]->name != options_.until) --stop;
     support::Options environment;
     environment.verify_each = true;

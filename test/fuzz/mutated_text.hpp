@@ -31,7 +31,7 @@ struct UserText {
   CompileOptions options;
   std::string passes;  ///< "default": the target's own; "none"
   std::string output;  ///< of code generation, as `tegula_opt --emit`; empty: the IR
-  /// Gives a text that read_user_text() reads.
+  /// Returns a text that read_user_text() reads.
   [[nodiscard]] std::string str() const {
     return fmt::format("// options: {} {} {} {} {} {}\n// passes: {}\n// emit: {}\n{}",
                        options.target == Target::host ? "host" : "cuda", options.warps, options.split, options.share,

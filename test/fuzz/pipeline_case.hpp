@@ -54,14 +54,14 @@ struct Judgement {
     wrong,
   };
   Kind kind = Kind::right;
-  std::string pass;  ///< wrong: behind which pass it shows first, or which one failed
+  std::string pass;  ///< wrong: after which pass it shows first, or which one failed
   std::string reason;
   std::uint64_t runs = 0;  ///< of texts in warps, each with a schedule of its own
   [[nodiscard]] bool wrong() const { return kind == Kind::wrong; }
 };
 
 struct JudgeOptions {
-  /// Runs the text behind every pass that changed it, if the simulator takes it. Runs every pass again, which must
+  /// Runs the text after every pass that changed it, if the simulator takes it. Runs every pass again, which must
   /// change nothing. Else runs only the last pass' text.
   bool each_pass = false;
   int schedules = 1;  ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
@@ -71,24 +71,24 @@ struct JudgeOptions {
   /// Elements computed by the texts of all passes; beyond them only the last pass' text runs.
   double max_computed = 1e10;
   std::string_view until;  ///< the last pass that runs; empty: all
-  /// Called behind each pass; for tests, which break something there.
+  /// Called after each pass; for tests, which break something there.
   std::function<void(std::string_view pass, ir::Module& module)> behind;
 };
 
 /// Finds errors after the whole pipeline, or after each of its passes. A wrong whole is judged again pass by pass.
 Judgement judge(PipelineCase const& one, JudgeOptions const& options = {});
 
-/// The smallest case found whose judgement is wrong behind the same pass: ops, extents, trip counts and options go as
+/// The smallest case found whose judgement is wrong after the same pass: ops, extents, trip counts and options go as
 /// long as that stays so.
 PipelineCase shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options = {});
 /// Does the same for any property, judged so many times at most. A candidate that throws does not have it.
 PipelineCase shrink(PipelineCase const& one, std::function<bool(PipelineCase const&)> const& wrong,
                     int judgements = 3000);
 
-/// Gives the kind of an error: its text up to the first name or number.
+/// Returns the kind of an error: its text up to the first name or number.
 std::string_view kind_of(std::string_view reason);
 
-/// Gives the elements that a warp computes in a step on average, copies and all, and the cost of the step itself in
+/// Returns the elements that a warp computes in a step on average, copies and all, and the cost of the step itself in
 /// elements.
 double elements_of_step(ir::Module const& module);
 

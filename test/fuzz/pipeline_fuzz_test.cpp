@@ -1,4 +1,4 @@
-// Tests the judge of random kernels: cases that once came out wrong, faults planted behind a pass, cases as text.
+// Tests the judge of random kernels: cases that once came out wrong, faults planted after a pass, cases as text.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -38,7 +38,7 @@ int ops_in(ir::Module const& module) {
   return count;
 }
 
-/// Erases the first op of a kind behind one pass.
+/// Erases the first op of a kind after one pass.
 template <class OpStruct>
 JudgeOptions without_first(std::string_view wanted) {
   JudgeOptions options;
@@ -61,7 +61,7 @@ TEST_CASE("fuzz: kernels of former faults are right after each pass", "[N2]") {
   for (std::string const& file : files) {
     INFO(file);
     KeptCase const kept = read_kept(test::read_file(file));
-    // Kernels of the whole pipeline are judged behind each of its passes.
+    // Kernels of the whole pipeline are judged after each of its passes.
     Generator const& judging = kept.generator.name == "pipeline" ? generator_named("each-pass") : kept.generator;
     Verdict const found = judging.judge(kept.text);
     INFO(found.reason);

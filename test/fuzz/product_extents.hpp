@@ -21,7 +21,7 @@ std::string error_of(test::GemmShape const& shape, bool& refused);
 /// Names the error if the compiler refuses a product with aligned tensors, or with so many warps, that it takes with
 /// unaligned ones; empty: none.
 std::string fitting_error(test::GemmShape const& shape, int warps, bool& refused);
-/// Gives why the compiler refuses a kernel before it makes code; empty: it does not.
+/// Returns why the compiler refuses a kernel before it makes code; empty: it does not.
 std::string refusal(ir::Module const& module, CompileOptions const& options);
 
 }  // namespace tegula::fuzz

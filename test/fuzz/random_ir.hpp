@@ -31,7 +31,7 @@ struct Memory {
   std::vector<std::byte> bytes;
 };
 
-/// Gives the arguments of a run over memory; parameters without memory take the scalar of their place.
+/// Returns the arguments of a run over memory; parameters without memory take the scalar of their place.
 inline sim::Arguments arguments_over(std::vector<Memory>& memories, std::vector<ir::Constant> const& scalars) {
   sim::Arguments result;
   for (std::size_t i = 0; i < memories.size(); ++i) {
@@ -172,7 +172,7 @@ class RandomKernel {
                                  : random().pick(fitting);
     }
 
-    /// Gives a value of this type: an existing one, or a new constant, splat or iota.
+    /// Returns a value of this type: an existing one, or a new constant, splat or iota.
     Value* of_type(Type const& type) {
       if (random().chance(75))
         if (Value* value = find([&](Value const& v) { return v.type() == type; })) return value;
@@ -297,7 +297,7 @@ class RandomKernel {
       make(kind, {a, b}, of);
     }
 
-    /// Gives edges of shift amounts; of half of them a part is not known before the launch.
+    /// Returns edges of shift amounts; of half of them a part is not known before the launch.
     Value* amounts(Type const& of) {
       Value* const edge = keep(builder.constant(parent.edge(of.element()), of));
       if (random().chance(40)) return random().chance(50) ? edge : of_type(of);  // LLVM knows masked ones too well
@@ -791,7 +791,7 @@ class RandomKernel {
   bool anywhere_;
 };
 
-/// Gives the element at a row-major position.
+/// Returns the element at a row-major position.
 inline ir::Constant element_at(Memory const& memory, std::int64_t position) {
   int const width = bytes(memory.element);
   std::uint64_t value = 0;

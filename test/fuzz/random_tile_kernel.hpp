@@ -162,7 +162,7 @@ class TileKernelGenerator : TileProducts {
     keep(scope, tile(define("concatenate " + high.name + ", " + low.name + " {axis = " + text(axis) + "}", a.type),
                      a.bound, a.error));
   }
-  /// Exchanges neighbours of a tile, some in a longer one, gives its elements in the opposite order, or takes the
+  /// Exchanges neighbours of a tile, some in a longer one, returns its elements in the opposite order, or takes the
   /// maximum of all by butterflies.
   void trade(Scope& scope, Tile const& a, int axis) {
     std::int64_t const extent = a.type.shape()[axis];
@@ -275,8 +275,8 @@ class TileKernelGenerator : TileProducts {
     function_work_ = work_;
   }
 
-  /// Gives an element of a tile of whole numbers, at a constant place or one that follows from the block; empty: there
-  /// is none.
+  /// Returns an element of a tile of whole numbers, at a constant place or one that follows from the block; empty:
+  /// there is none.
   std::string item(Scope const& scope) {
     Tile const a = any(scope);
     if (a.error != 0 || a.wild()) return "";

@@ -42,7 +42,7 @@ class TileMemory : protected TileWriter {
                                        : 13;
     exponent_ = low + pick(high - low + 1);
   }
-  /// Gives a tile of the pool that can get this shape, or a new one.
+  /// Returns a tile of the pool that can get this shape, or a new one.
   Tile partner(Scope& scope, Extents const& shape) {
     for (int tries = 0; tries < 4; ++tries) {
       Tile const a = any(scope);
@@ -84,7 +84,7 @@ class TileMemory : protected TileWriter {
     return std::max<std::int64_t>(
         chance(40) ? wanted : wanted - pick(static_cast<int>(std::min<std::int64_t>(wanted, 20))), 1);
   }
-  /// Gives an offset for a box of this extent: of the block, of an iteration, or fixed.
+  /// Returns an offset for a box of this extent: of the block, of an iteration, or fixed.
   std::string offset(Scope const& scope, std::int64_t extent) {
     if (!scope.loops.empty() && chance(50)) {
       Loop const& loop = scope.loops[static_cast<std::size_t>(pick(static_cast<int>(scope.loops.size())))];
@@ -94,13 +94,13 @@ class TileMemory : protected TileWriter {
     if (chance(8)) return chance(50) ? far() : argument(-pick(static_cast<int>(2 * extent)) - 1);
     return index(chance(70) ? 0 : pick(3) * extent / 2 - 8);
   }
-  /// Gives an offset beyond 31, 32 or more bits, or the smallest such offset.
+  /// Returns an offset beyond 31, 32 or more bits, or the smallest such offset.
   std::string far() {
     std::int64_t const one = 1, bit = one << one_of({31, 32, 32, 33, 40, 60});
     std::int64_t const value = (chance(50) ? bit : -bit) + one_of({-1, 0, 0, 0, 1, 8});
     return chance(70) ? argument(value) : index(value);
   }
-  /// Gives an offset of a store, moved so that places stay apart but some lie outside.
+  /// Returns an offset of a store, moved so that places stay apart but some lie outside.
   std::string moved(std::string const& offset, std::int64_t extent) {
     if (!chance(7)) return offset;
     std::int64_t const by = -1 - pick(static_cast<int>(extent));

@@ -1,4 +1,4 @@
-// Makes a wrong case small. Every step edits a copy, tidies it and keeps it if it is still wrong behind the same pass,
+// Makes a wrong case small. Every step edits a copy, tidies it and keeps it if it is still wrong after the same pass,
 // in the same way.
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // all that generators.hpp lists.
 //
 //   tegula-fuzz --generator all --minutes 10 --seed 7    every generator in turn; the driver behind ./dev fuzz
-//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 39th kernel also behind each
+//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 39th kernel also after each
 //                                                        pass that changed it, six times: its loops as deep as their
 //                                                        rings, and less, and more
 //   tegula-fuzz --count 200000 --keep-going --minutes 20 --processes 32
@@ -92,7 +92,7 @@ struct Record {
   [[nodiscard]] std::string name() const {
     return fmt::format("{}-{}{}", generator->name, seed, trips < 0 ? "" : fmt::format("-trips-{}", trips));
   }
-  /// Gives a key that is equal for judgements that are likely to be one fault.
+  /// Returns a key that is equal for judgements that are likely to be one fault.
   [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.reason.substr(0, 60)); }
 };
 
@@ -172,7 +172,7 @@ class Run {
     result.seconds_per_job = arguments_.seconds_per_kernel == 0 ? 1e18 : arguments_.seconds_per_kernel;
     return result;
   }
-  /// Gives generators in turn. One alone gets single seeds, several get as many as take about the same time.
+  /// Returns generators in turn. One alone gets single seeds, several get as many as take about the same time.
   [[nodiscard]] Job job_of(std::uint64_t job) const {
     std::uint64_t const turn = job / generators_.size();
     Generator const* const generator = generators_[job % generators_.size()];
@@ -278,7 +278,7 @@ class Run {
     }
   }
   static std::string failure(Judgement const& found) {
-    return (found.pass.empty() ? "" : " behind " + found.pass) + ": " + found.reason;
+    return (found.pass.empty() ? "" : " after " + found.pass) + ": " + found.reason;
   }
 
   bool go_on() {
@@ -351,7 +351,7 @@ class Run {
     fmt::print("from seed {}, in {:.1f} s:\n", arguments_.seed, spent);
     for (Generator const* generator : generators_)
       fmt::print("  {:13} {}\n", generator->name, counts_[generator].str());
-    if (closely_ != 0) fmt::print("  {} of them behind each pass\n", closely_);
+    if (closely_ != 0) fmt::print("  {} of them after each pass\n", closely_);
     if (slowest_.generator != nullptr)
       fmt::print("  {:.1f} s of one core, {:.2f} for {}, the slowest\n", seconds_, slowest_.seconds, slowest_.name());
     for (auto const& [reason, times] : refusals_) fmt::print("  {} refused: {}\n", times, reason);
@@ -396,10 +396,10 @@ int replay(Arguments const& arguments, JudgeOptions options) {
     std::cout << (found.kind == Judgement::Kind::right ? "right" : found.reason) << "\n";
     return found.kind == Judgement::Kind::right ? 0 : 2;
   }
-  std::cout << "wrong behind " << found.pass << ": " << found.reason << "\n" << std::flush;
+  std::cout << "wrong after " << found.pass << ": " << found.reason << "\n" << std::flush;
   PipelineCase const small = arguments.no_shrinking ? one.clone() : shrink(one, found, options);
   Judgement const again = judge(small, options);
-  std::cout << "shrunk: wrong behind " << again.pass << ": " << again.reason << "\n" << case_text(small) << std::flush;
+  std::cout << "shrunk: wrong after " << again.pass << ": " << again.reason << "\n" << case_text(small) << std::flush;
   return 1;
 }
 

@@ -52,7 +52,7 @@ class TileWriter : protected test::KernelWriter {
   static double rounding(Element element, double bound) {
     return bound * (element == Element::f32 ? 0x1p-21 : std::ldexp(1, -info(element).mantissa));
   }
-  /// Gives the element in which arithmetic on tiles of this one is done.
+  /// Returns the element in which arithmetic on tiles of this one is done.
   static Element computed(Element element) {
     return is_arithmetic(element) ? element : is_integer(element) ? Element::i32 : Element::f32;
   }
@@ -76,7 +76,7 @@ class TileWriter : protected test::KernelWriter {
     Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, max(element));
     return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
   }
-  /// Gives the same with no element greater than `bound`: whole numbers modulo 8, others scaled.
+  /// Returns the same with no element greater than `bound`: whole numbers modulo 8, others scaled.
   Tile fit(Tile const& a, double bound) {
     if (a.bound <= bound) return a;
     if (a.type.element() == Element::i32) return tile(binary("and", a, number(7, a.type)), 7);
@@ -108,7 +108,7 @@ class TileWriter : protected test::KernelWriter {
     if (!chooses) a = fit(a, limit / 2), b = fit(b, limit / 2);
     return tile(binary(op, a, b), chooses ? std::max(a.bound, b.bound) : a.bound + b.bound, a.error + b.error);
   }
-  /// Gives +0 where an op may give a zero of either sign.
+  /// Returns +0 where an op may give a zero of either sign.
   Tile sure_zero(Tile const& a, bool chooses = true) {
     if (!chooses || !a.wild() || !is_float(a.type.element())) return a;
     return tile(binary("add", a, number(0, a.type)), any_size);

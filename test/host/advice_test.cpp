@@ -36,7 +36,7 @@ struct Tensors {
   [[nodiscard]] view<float, 2> columns() { return view<float, 2>(x.data(), {n, n}, {1, n}); }
 };
 
-/// Runs a test case of this program under TEGULA_ADVICE, and gives what it prints.
+/// Runs a test case of this program under TEGULA_ADVICE, and returns what it prints.
 std::string said_under(char const* value, std::string const& specification) {
   std::string pattern = (std::filesystem::temp_directory_path() / "tegula-advice-XXXXXX").string();
   std::filesystem::path const folder = ::mkdtemp(pattern.data());

@@ -55,7 +55,7 @@ Output run_tool(std::string const& folder, std::string const& arguments) {
   return output;
 }
 
-/// Gives the keys of a folder's entries, the one used least recently first.
+/// Returns the keys of a folder's entries, the one used least recently first.
 std::vector<std::string> keys_in(std::string const& folder) {
   std::vector<std::string> keys;
   for (runtime::CacheFile const& file : runtime::cache_files(folder))

@@ -130,7 +130,7 @@ inline constexpr auto chosen = kernel("chosen", [](in<float, 1> x, in<int, 1> ta
   store(y, shape<64>, select(load(takes, shape<64>, g[0], pad(0)) != 0, 1 / v * 2, 0), g[0]);
 });
 
-/// Gives what a checked run finds: the error of a launch, or the report; empty: nothing.
+/// Returns what a checked run finds: the error of a launch, or the report; empty: nothing.
 template <class Kernel, class... X>
 std::string found(Executor on, Checks checks, Kernel const& kernel, X&... arguments) {
   support::Options options = support::options();

@@ -8,7 +8,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Gives the UserError of a call.
+/// Returns the UserError of a call.
 template <class Call>
 UserError error_of(Call&& call) {
   try {
@@ -122,7 +122,7 @@ TEST_CASE("child that prints on the host", "[.]") {
 TEST_CASE("prints give whole lines in the order of the kernel on host and simulators") {
   std::string const said = output_of_child("child that prints on the host");
   INFO(said);
-  // The warps are simulated behind the tiles, which print.
+  // The warps are simulated after the tiles, which print.
   CHECK(count_of(said, "talks[0, 0, 0]: 100% of 0 0.5 0 2xi32[0, 10]\n") == 3);
   CHECK(count_of(said, "talks[1, 0, 0]: 100% of 1 0.5 1 2xi32[20, 30]\n") == 3);
   CHECK(count_of(said, "1.5, ... 64 more]\n") == 6);

@@ -167,7 +167,7 @@ TEST_CASE("launches are counted, and make no copy") {
 
 namespace {
 
-/// Gives the arguments of the driver's encoding for a box of a tensor.
+/// Returns the arguments of the driver's encoding for a box of a tensor.
 template <class T, int rank>
 runtime::cuda::TensorMapRequest request_of(tensor_view<T, rank> const& tensor, Extents const& box) {
   Argument argument;

@@ -47,7 +47,7 @@ class Array {
     return const_cast<unsigned char*>(bytes_.data()) + guard * tegula::bytes(element_);
   }
 
-  /// Gives the bits of element `i` in row-major order.
+  /// Returns the bits of element `i` in row-major order.
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, at(i), static_cast<std::size_t>(tegula::bytes(element_)));
@@ -145,7 +145,7 @@ inline sim::Arguments simulator_arguments(HostArguments const& arguments) {
   return result;
 }
 
-/// Gives facts that hold for these arguments.
+/// Returns facts that hold for these arguments.
 inline std::vector<TensorFacts> facts_of(HostArguments const& arguments) {
   std::vector<TensorFacts> facts;
   for (HostArgument const& argument : arguments) {

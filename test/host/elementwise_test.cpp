@@ -374,7 +374,7 @@ kernel @in_place(%a: inout tensor<?xf32>, %n: f32) {
   }
 }
 
-TEST_CASE("stores keep their order behind loads that run in other loops", "[host]") {
+TEST_CASE("stores keep their order after loads that run in other loops", "[host]") {
   std::string const text = R"(
 kernel @order(%a: inout tensor<?xf32>, %c: out tensor<?xf32>, %d: out tensor<?xf32>) {
   %o = constant {value = 0 : i64} : i64

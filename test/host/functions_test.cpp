@@ -79,7 +79,7 @@ CompileOptions cuda() {
   return options;
 }
 
-/// Gives the code of a kernel, without the parts that every object file or PTX has.
+/// Returns the code of a kernel, without the parts that every object file or PTX has.
 template <class K>
 std::size_t code_bytes(K const& kernel, CompileOptions const& options) {
   return compile(kernel, options).image.size();

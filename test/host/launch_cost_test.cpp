@@ -70,7 +70,7 @@ TEST_CASE("a prepared launch on one thread does not lock or hash, one with equal
   Tensors on;
   prepared const go = prepare(scaled, on.x, 2.F, on.y);
   auto const launch_all = [&] { launch(host_stream(), scaled, on.x, 2.F, on.y); };
-  for (int i = 0; i < 65; ++i) go(host_stream()), launch_all();  // behind the trace of launch 64
+  for (int i = 0; i < 65; ++i) go(host_stream()), launch_all();  // after the trace of launch 64
   std::int64_t const locks = test::locks_of_thread(), hashes = test::hashes_of_thread();
   for (int i = 0; i < 10; ++i) go(host_stream());
   CHECK(test::locks_of_thread() - locks == 0);
@@ -91,7 +91,7 @@ TEST_CASE("a launch with the arguments of an earlier one does not allocate") {
     launch(host_stream(), scaled, on.x, 2.F, on.y);
     launch(host_stream(), scaled, on.x, 3.F, other.y);
   };
-  for (int i = 0; i < 33; ++i) launch_all();  // behind the trace of launch 64
+  for (int i = 0; i < 33; ++i) launch_all();  // after the trace of launch 64
   CHECK(least_allocations([&] {
           for (int i = 0; i < 10; ++i) launch_all();
         }) == 0);

@@ -79,7 +79,7 @@ inline pid_t start_self(std::string const& specification, std::string const& fil
   posix_spawn_file_actions_destroy(&quiet);
   return child;
 }
-/// Gives the exit status; -1 for a process that was killed or never began.
+/// Returns the exit status; -1 for a process that was killed or never began.
 inline int exit_status(pid_t child) {
   int status = 0;
   return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;

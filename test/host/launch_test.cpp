@@ -650,7 +650,7 @@ constexpr auto asserting_twin = [](bool second) {
 };
 constexpr unsigned line_of_assert = __LINE__ - 16;
 
-/// Gives the line that a checked launch names.
+/// Returns the line that a checked launch names.
 unsigned checked_line(auto const& twin) {
   std::vector<int> at(64, 99);
   std::vector<float> x(64), y(64);

@@ -30,7 +30,7 @@ CompileOptions options_with_lines(Target target, bool lines) {
   return options;
 }
 
-/// Gives the body of a function in PTX.
+/// Returns the body of a function in PTX.
 std::string body_of(std::string const& ptx, std::string const& name) {
   std::size_t at = ptx.find(name);
   while (at != std::string::npos) {

@@ -62,7 +62,7 @@ struct Work {
   }
 };
 
-/// Gives the bytes of memory that the process has.
+/// Returns the bytes of memory that the process has.
 std::int64_t resident() {
   std::ifstream stream("/proc/self/statm");
   std::int64_t pages = 0, in_memory = 0;
@@ -73,8 +73,8 @@ std::int64_t resident() {
 /// True in a child of fork(). It abandons its parent's caches, as other threads may have held their locks.
 bool is_child = false;
 
-/// Gives the exit status of `work` in a child of fork(), which leaves by exit() as a program does; 255 for a child that
-/// dies.
+/// Returns the exit status of `work` in a child of fork(), which leaves by exit() as a program does; 255 for a child
+/// that dies.
 template <class Function>
 int in_child(Function const& work) {
   std::fflush(nullptr);

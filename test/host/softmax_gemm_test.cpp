@@ -66,7 +66,7 @@ TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
   }
 }
 
-/// Gives the text of a product of A and B to C with its names filled in. GRID begins it; tiles are BM x BN x BK.
+/// Returns the text of a product of A and B to C with its names filled in. GRID begins it; tiles are BM x BN x BK.
 std::string filled(std::string text, int bm, int bn, int bk,
                    std::vector<std::pair<std::string, std::string>> const& names) {
   auto const replace = [&](std::string const& from, std::string const& to) {

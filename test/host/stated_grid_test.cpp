@@ -45,7 +45,7 @@ struct Matrices {
   }
 };
 
-/// Gives the contents of c after a kernel, run in one way.
+/// Returns the contents of c after a kernel, run in one way.
 template <class Run>
 std::vector<float> result(Run const& run) {
   Matrices m;

@@ -26,7 +26,7 @@ struct Run {
   bool must_fail = false;
 };
 
-/// Gives the text after "<mark>: " up to the end of its line; empty if there is none.
+/// Returns the text after "<mark>: " up to the end of its line; empty if there is none.
 std::string line_after(std::string const& text, std::string const& mark) {
   std::size_t const at = text.find("// " + mark + ": ");
   if (at == std::string::npos) return "";

@@ -46,7 +46,7 @@ TEST_CASE("text: printed text parses and prints the same bytes", "[P13]") {
 }
 
 TEST_CASE("text: buffers in shared and in global memory parse, print and are verified alike", "[P7]") {
-  // Gives what is printed, or the complaints, with one name for both spaces.
+  // Returns what is printed, or the complaints, with one name for both spaces.
   auto const answer = [](std::string const& space, std::string const& body) {
     auto const in_space = [](std::string text, std::string const& from, std::string const& to) {
       for (std::size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);

@@ -57,7 +57,7 @@ inline constexpr auto checked_product = kernel("checked_product", [](in<bf16, 2>
   store(c, shape<64, 64>, sums, at[0], at[1]);
 });
 
-/// Runs a hidden test case in a child, which must pass, and gives all that it printed.
+/// Runs a hidden test case in a child, which must pass, and returns all that it printed.
 inline std::string output_of_child(std::string const& name) {
   std::string pattern = (std::filesystem::temp_directory_path() / "tegula-child-XXXXXX").string();
   std::filesystem::path const folder = ::mkdtemp(pattern.data());

@@ -11,7 +11,7 @@
 
 namespace tegula::test {
 
-/// Gives c[i, j] = sum over k of a[left[i], k] * b[right[j], k]. Rows outside of the tensors are zeros.
+/// Computes c[i, j] = sum over k of a[left[i], k] * b[right[j], k]. Rows outside of the tensors are zeros.
 template <class T, bool of_left, bool of_right, int M = 64, int N = 64, int K = 64, int Stages = 3>
 inline constexpr auto rows_of_operands = kernel("rows_of_operands", [](in<T, 2> a, in<T, 2> b, in<int, 1> left,
                                                                        in<int, 1> right, out<float, 2> c) {
@@ -36,7 +36,7 @@ inline constexpr auto rows_of_operands = kernel("rows_of_operands", [](in<T, 2> 
   store(c, shape<M, N>, sums, g[0], g[1]);
 });
 
-/// Gives c[i, j] = sum over k of a[3 i - 5, k] * b[j, k]: the rows are computed.
+/// Computes c[i, j] = sum over k of a[3 i - 5, k] * b[j, k]: the rows are computed.
 inline constexpr auto computed_rows = kernel("computed_rows", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
   auto g = grid_over(c, shape<64, 64>);
   tile place = iota<int>(shape<64, 1>, axis<0>) + cast<int>(g[0] * 64);
@@ -50,8 +50,8 @@ inline constexpr auto computed_rows = kernel("computed_rows", [](in<bf16, 2> a, 
   store(c, shape<64, 64>, sums, g[0], g[1]);
 });
 
-/// Gives c = a[left] * b^T + a * b[right]^T, or with `alike` c = a[left] * b^T + a[right] * b^T: two products that add
-/// to one sum, with rows that are gathered and rows that are not.
+/// Computes c = a[left] * b^T + a * b[right]^T, or with `alike` c = a[left] * b^T + a[right] * b^T: two products that
+/// add to one sum, with rows that are gathered and rows that are not.
 template <bool alike>
 inline constexpr auto added_products = kernel("added_products", [](in<bf16, 2> a, in<bf16, 2> b, in<int, 1> left,
                                                                    in<int, 1> right, out<float, 2> c) {
@@ -70,7 +70,7 @@ inline constexpr auto added_products = kernel("added_products", [](in<bf16, 2> a
   store(c, shape<64, 64>, sums, g[0], g[1]);
 });
 
-/// Gives c = bf16(a[left]) * b: rows that are converted in registers.
+/// Computes c = bf16(a[left]) * b: rows that are converted in registers.
 inline constexpr auto converted_rows =
     kernel("converted_rows", [](in<e4m3, 2> a, in<bf16, 2> b, in<int, 1> left, out<float, 2> c) {
       auto g = grid_over(c, shape<64, 64>);
@@ -85,7 +85,7 @@ inline constexpr auto converted_rows =
       store(c, shape<64, 64>, sums, g[0], g[1]);
     });
 
-/// Gives o = p * v[list]: the rows change in every iteration. `pages`: rows are named by their page and place.
+/// Computes o = p * v[list]: the rows change in every iteration. `pages`: rows are named by their page and place.
 template <class T, bool pages>
 inline constexpr auto summed_rows = kernel("summed_rows", [](in<T, 2> p, in<T, 2> v, in<int, 1> list, out<float, 2> o) {
   auto g = grid_over(o, shape<64, 64>);
@@ -107,7 +107,7 @@ inline constexpr auto summed_rows = kernel("summed_rows", [](in<T, 2> p, in<T, 2
   store(o, shape<64, 64>, sums, g[0], g[1]);
 });
 
-/// Gives o = exp(q * k[list]^T) * v[list], over all of the list: two products of gathered rows, of which the second
+/// Computes o = exp(q * k[list]^T) * v[list], over all of the list: two products of gathered rows, of which the second
 /// runs late. An index below 0 is masked.
 inline constexpr auto chosen_keys =
     kernel("chosen_keys", [](in<bf16, 2> q, in<bf16, 2> k, in<bf16, 2> v, in<int, 1> list, out<float, 2> o) {

@@ -86,7 +86,7 @@ inline std::string gemm_text(GemmShape const& shape) {
 
 inline ir::Module gemm_module(GemmShape const& shape) { return module_of(gemm_text(shape)); }
 
-/// Gives the facts that the launcher finds of dense, aligned tensors.
+/// Returns the facts that the launcher finds of dense, aligned tensors.
 inline CompileOptions gemm_options() {
   CompileOptions options;
   options.target = tegula::Target::cuda;

@@ -67,7 +67,7 @@ inline void check_grouped_products(Executor executor, std::vector<int> const& ro
 }
 
 /// Cuts one axis twice, and another one, of tensors of any strides; loads count from the slice's begin and see zeros
-/// behind its end, and stores behind it are dropped.
+/// behind its end, and stores after it are dropped.
 inline constexpr auto cut_corner =
     kernel("cut_corner", [](in<int, 2> x, out<int, 2> y, arg<std::int64_t> top, arg<std::int64_t> bottom,
                             arg<std::int64_t> left, arg<std::int64_t> right) {

@@ -26,7 +26,7 @@ inline constexpr auto steady =
       store(turns, shape<1>, n, g[0]);
     });
 
-/// Routes rows to experts: counts the tokens of each, and copies their rows one behind the other.
+/// Routes rows to experts: counts the tokens of each, and copies their rows one after the other.
 inline constexpr auto routed =
     kernel("routed", [](in<int, 1> expert, in<float, 2> rows, out<float, 2> sorted, out<int, 1> counts) {
       auto g = grid(counts.extent(0));

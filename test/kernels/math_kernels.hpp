@@ -28,7 +28,7 @@ inline constexpr auto functions_of_two = kernel("functions_of_two", [](in<T, 1> 
 #include "tegula/math/elementary.def"
 });
 
-/// Gives the error of a value in units of the last place of T; infinite where one alone is NaN or infinite.
+/// Returns the error of a value in units of the last place of T; infinite where one alone is NaN or infinite.
 template <class T>
 double error_in_ulp(T found, long double exact) {
   auto const value = static_cast<double>(found);
@@ -42,7 +42,7 @@ double error_in_ulp(T found, long double exact) {
   long double const unit = std::ldexp(1.0L, std::max(exponent - format.mantissa - 1, min));
   return static_cast<double>(std::abs(static_cast<long double>(value) - exact) / unit);
 }
-/// Gives the bound of a row for T, and a little more, since the C library rounds too.
+/// Returns the bound of a row for T, and a little more, since the C library rounds too.
 template <class T, class Row>
 double bound_of(Row const& row, Executor on, bool coarse = false) {
   if (coarse && on == Executor::device && sizeof(T) < 8)

@@ -8,7 +8,7 @@
 
 namespace tegula::test {
 
-/// Gives the four words of Philox4x32-10.
+/// Returns the four words of Philox4x32-10.
 inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     std::uint64_t const left = std::uint64_t{0xD2511F53} * counter[0], right = std::uint64_t{0xCD9E8D57} * counter[2];

@@ -88,7 +88,7 @@ class SharedGenerator {
   [[nodiscard]] std::int64_t width(Buffer const& buffer) const { return 64LL * options_.warps * buffer.words; }
   [[nodiscard]] std::int64_t bytes(Buffer const& buffer) const { return 4 * width(buffer) * buffer.stages; }
 
-  /// Gives the distribution of `count` elements: 0 and 1 keep elements in their warps, 2 rotates the warps.
+  /// Returns the distribution of `count` elements: 0 and 1 keep elements in their warps, 2 rotates the warps.
   [[nodiscard]] std::string layout(int words, int kind) const {
     int const warps = options_.warps;
     std::string lanes, warp;
@@ -131,7 +131,7 @@ class SharedGenerator {
     if (options_.barriers) line("barrier");
   }
 
-  /// Gives a stage: a number, or the index of a loop around modulo the stages.
+  /// Returns a stage: a number, or the index of a loop around modulo the stages.
   std::string stage_of(Buffer const& buffer) {
     if (buffer.stages == 1) return "%k0";
     if (loops_.empty() || pick(2) == 0) return "%k" + std::to_string(pick(buffer.stages));
@@ -145,7 +145,7 @@ class SharedGenerator {
          "xi32, dense>");
     return name;
   }
-  /// Gives a row of the output for each iteration of the loops around.
+  /// Returns a row of the output for each iteration of the loops around.
   std::string row() {
     std::int64_t trips = 1;
     std::string at = fresh("row");

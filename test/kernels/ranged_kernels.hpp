@@ -7,7 +7,7 @@
 
 namespace tegula::test {
 
-/// Gives the facts of a kernel for sm_90a, with dense and aligned tensors. It must compile.
+/// Returns the facts of a kernel for sm_90a, with dense and aligned tensors. It must compile.
 template <class Kernel>
 KernelFacts gpu_facts(Kernel const& kernel, int parameters) {
   CompileOptions options;
@@ -16,7 +16,7 @@ KernelFacts gpu_facts(Kernel const& kernel, int parameters) {
   options.facts.assign(static_cast<std::size_t>(parameters), TensorFacts{true, true});
   return facts(kernel, options);
 }
-/// Gives the PTX of a kernel for sm_90a, with dense and aligned tensors.
+/// Returns the PTX of a kernel for sm_90a, with dense and aligned tensors.
 template <class Kernel>
 std::string gpu_text(Kernel const& kernel, int parameters, bool ranges = false) {
   CompileOptions options;

@@ -254,7 +254,7 @@ inline constexpr auto reductions = kernel("reductions", [](in<T, 2> x, out<T, 2>
   store(minima, line, argmin(v, axis<along>), g[0], g[1]);
 });
 
-/// Gives the place of the extreme by the rules of argmax: the lowest, past NaN; 0 where all are NaN.
+/// Returns the place of the extreme by the rules of argmax: the lowest, past NaN; 0 where all are NaN.
 template <class T>
 std::int64_t place_of_extreme(std::vector<T> const& x, Lines const& lines, std::int64_t line, bool greatest) {
   std::int64_t best = -1;

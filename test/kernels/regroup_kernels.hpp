@@ -82,7 +82,7 @@ void check_reshaped(Executor on) {
   }
 }
 
-/// Cuts a box out of a tile and puts another one behind it along an axis.
+/// Cuts a box out of a tile and puts another one after it along an axis.
 template <class T, int along, std::int64_t rows, std::int64_t columns, std::int64_t top, std::int64_t left,
           std::int64_t height, std::int64_t width>
 inline constexpr auto pasted = kernel("pasted", [](in<T, 2> x, in<T, 2> w, out<T, 2> y) {

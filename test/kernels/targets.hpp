@@ -33,7 +33,7 @@ struct TargetArgument {
   bool updated = false;  ///< read and written: a launch begins with the data that the previous one left
 
   [[nodiscard]] bool is_tensor() const { return !extents.empty(); }
-  /// Gives element i in row-major order: f32, a narrower float or an integer.
+  /// Returns element i in row-major order: f32, a narrower float or an integer.
   [[nodiscard]] double number(std::int64_t i) const {
     int const unused = 64 - bits(element);
     std::uint64_t raw = 0;
@@ -285,7 +285,7 @@ inline std::vector<Target> const& targets() {
   return table;
 }
 
-/// Gives the one output of a target's arguments.
+/// Returns the one output of a target's arguments.
 inline std::size_t target_output(TargetArguments const& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].output) return i;

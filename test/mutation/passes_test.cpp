@@ -52,8 +52,8 @@ TargetArguments growing(TargetArguments head) {
     keys.set_number(i, keys.number(i) * (1 + 30 * static_cast<double>(i) / static_cast<double>(count)));
   return head;
 }
-/// Gives heads with keys for all loops, for the masked one alone, or without keys. Without keys nothing comes through
-/// the rings that would keep stores behind the previous grid.
+/// Returns heads with keys for all loops, for the masked one alone, or without keys. Without keys nothing comes through
+/// the rings that would keep stores after the previous grid.
 std::vector<TargetArguments> heads(std::int64_t width) {
   return {growing(one_head(300, 600, width)), one_head(300, 600, width), one_head(300, 200, width),
           one_head(300, 0, width)};
@@ -126,7 +126,7 @@ TEST_CASE("deletion: pointwise kernels and kernels with noinline functions need 
 
 TEST_CASE("deletion: products need each synchronising op that the passes insert", "[sim][block][N1]") {
   // Two tiles for one CTA, two wraps of the rings; without a step nothing comes through them that would keep stores
-  // behind the grid before.
+  // after the grid before.
   CHECK(check_each_op_counts(lowered(samples::gemm<128, 256, 64>(samples::bias_relu)),
                              {biased({256, 256, 512}, {}), biased({256, 256, 0}, {})}) > 30);
   CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/gemm_tiles.tir")),

@@ -110,7 +110,7 @@ Count check_folder(std::string const& folder, NotMissed const& not_missed) {
   return all;
 }
 
-/// Puts a copy of the last op of a kind behind it.
+/// Puts a copy of the last op of a kind after it.
 template <class OpStruct>
 void put_twice(ir::Module& module) {
   auto const ops = test::detail::all_ops(module);
@@ -143,7 +143,7 @@ TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][bl
                                               {"release_of_either_ring", {{each_other_orders, 2}}}});
 }
 
-TEST_CASE("deletion: a commit is as needed as the wait behind it", "[sim][block][N1]") {
+TEST_CASE("deletion: a commit is as needed as the wait after it", "[sim][block][N1]") {
   std::string const file = std::string(TEGULA_TEST_DIR) + "/mutation/unsettled/commit_of_a_wait.tir";
   auto const unsettled = check_each("commit_of_a_wait", fuzz::read_case(test::read_file(file))).unsettled;
   for (std::string const op : {"wgmma_wait", "wgmma_commit"}) {

@@ -78,7 +78,7 @@ std::vector<float> in_warps(Kernel const& kernel, Chosen const&... chosen) {
   return y;
 }
 
-/// Gives the message of the trace of a kernel.
+/// Returns the message of the trace of a kernel.
 template <class Kernel>
 std::string error_of(Kernel const& kernel) {
   try {

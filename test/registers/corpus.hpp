@@ -18,7 +18,7 @@ struct CorpusKernel {
   CompileOptions options;
 };
 
-/// Gives all names of the corpus; the same on every machine.
+/// Returns all names of the corpus; the same on every machine.
 std::vector<std::string> names_of_corpus();
 
 /// Reads one kernel. Throws UserError for a name that the corpus does not know.

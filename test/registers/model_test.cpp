@@ -25,7 +25,7 @@ struct Row {
   [[nodiscard]] bool spills_as_foretold() const { return spills == foretold_spills; }
 };
 
-/// Gives a row for each kernel of the half that the model was not fitted to, or for each of its roles.
+/// Returns a row for each kernel of the half that the model was not fitted to, or for each of its roles.
 std::vector<Row> judged_rows() {
   std::vector<Row> rows;
   for (Need const& need : read_needs(needs_file())) {

@@ -6,7 +6,7 @@
 
 namespace tegula::registers {
 
-/// Holds the registers of one role behind its setmaxnreg.
+/// Holds the registers of one role after its setmaxnreg.
 struct RoleNeed {
   int limit = 0;    ///< that setmaxnreg sets
   int highest = 0;  ///< registers up to the highest that the role's machine code names
@@ -28,7 +28,7 @@ struct Need {
 std::vector<Need> read_needs(std::string const& file);
 std::string to_json_line(Need const& need);
 
-/// Gives the file of the table in the source tree.
+/// Returns the file of the table in the source tree.
 std::string needs_file();
 
 }  // namespace tegula::registers

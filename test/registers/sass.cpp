@@ -16,13 +16,13 @@ struct Instruction {
   bool falls_through = true;
 };
 
-/// Gives the number behind `at`, if there is one.
+/// Returns the number behind `at`, if there is one.
 std::optional<int> number_at(std::string const& text, std::size_t at) {
   if (at >= text.size() || std::isdigit(static_cast<unsigned char>(text[at])) == 0) return std::nullopt;
   return std::stoi(text.substr(at), nullptr, 0);
 }
 
-/// Gives the registers up to the highest that an instruction names; those of a product stand behind its name's size.
+/// Returns the registers up to the highest that an instruction names; those of a product stand behind its name's size.
 int highest_in(std::string const& text) {
   int highest = 0;
   for (std::size_t at = text.find('R'); at != std::string::npos; at = text.find('R', at + 1)) {

@@ -13,7 +13,7 @@ struct RoleCode {
   int spills = 0;   ///< loads and stores of local memory
 };
 
-/// Gives the roles of a text of nvdisasm, in its order.
+/// Returns the roles of a text of nvdisasm, in its order.
 std::vector<RoleCode> roles_of(std::string const& text);
 
 }  // namespace tegula::registers

@@ -14,7 +14,7 @@ struct Case {
   std::int64_t start, step, more, divisor;
 };
 
-/// Carries a counter through two loops and a branch; values around it are divided in the inner loop and behind it.
+/// Carries a counter through two loops and a branch; values around it are divided in the inner loop and after it.
 std::string text_of(Case const& one) {
   std::string text =
       "tegula-ir 1\n\n"

@@ -28,7 +28,7 @@ void check_chain(ir::Module const& module, ChainShape const& shape, std::int64_t
   CHECK(data.wrong() == "");
 }
 
-/// Gives the reason that products go warp by warp; empty: none does.
+/// Returns the reason that products go warp by warp; empty: none does.
 std::string by_warps(ir::Module const& module) {
   std::string why;
   ir::walk(module.kernel(), [&](ir::Op& op) {

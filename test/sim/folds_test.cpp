@@ -19,7 +19,7 @@ std::vector<Element> integers() {
   return {Element::i8, Element::u8, Element::i16, Element::u16, Element::i32, Element::u32, Element::i64, Element::u64};
 }
 
-/// Gives edges of the element's range and of shift amounts, and small numbers.
+/// Returns edges of the element's range and of shift amounts, and small numbers.
 std::vector<Constant> edges(Element element) {
   if (element == Element::boolean) return {{element, 0}, {element, 1}};
   std::vector<Constant> result;
@@ -39,7 +39,7 @@ std::vector<Constant> edges(Element element) {
   return result;
 }
 
-/// Runs an op on tiles of these columns, and folds it element by element. Gives the number of elements that folded.
+/// Runs an op on tiles of these columns, and folds it element by element. Returns the number of elements that folded.
 int check(OpKind kind, void const* attributes, std::vector<std::vector<Constant>> const& columns, Element result) {
   auto const count = static_cast<std::int64_t>(columns[0].size());
   Module module;

@@ -15,7 +15,7 @@ void check_depths() {
       check_rows_of_operands<T, of_left, of_right>(executor, 70, 66, depth);
 }
 
-/// Gives the row of a tensor that is read at indices; null: there is none.
+/// Returns the row of a tensor that is read at indices; null: there is none.
 AccessPath const* indexed_of(KernelFacts const& facts, char const* memory) {
   for (AccessPath const& row : facts.indexed)
     if (row.memory == memory) return &row;

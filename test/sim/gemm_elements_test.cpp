@@ -30,7 +30,7 @@ void check_run(ir::Module const& module, GemmElements const& of, std::int64_t m,
   CHECK(data.wrong() == "");
 }
 
-/// Gives the block of K of one instruction.
+/// Returns the block of K of one instruction.
 int depth(Element element) { return 32 / bytes(element); }
 
 }  // namespace

@@ -109,7 +109,7 @@ bool close(double found, double expected) {
 using Fill = std::function<double(std::int64_t row, std::int64_t column)>;
 using Free = std::function<bool(std::int64_t row)>;  ///< rows whose NaNs may become numbers
 
-/// Runs a softmax as tiles and behind the pipeline, and compares.
+/// Runs a softmax as tiles and after the pipeline, and compares.
 void check(Softmax const& softmax, bool exact, Fill const& scores, Free const& free_row = {}, double scale = 1,
            Fill const& values = {}) {
   std::string const text = text_of(softmax);

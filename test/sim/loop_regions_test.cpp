@@ -71,12 +71,12 @@ std::vector<std::int64_t> results(ir::Module const& module, std::int64_t lower, 
   return values;
 }
 
-/// Draws random stages: an op at or behind the ops it reads; carried values in the stage of their readers. Pure ops may
+/// Draws random stages: an op at or after the ops it reads; carried values in the stage of their readers. Pure ops may
 /// be left out where nothing carried is computed by them.
 std::vector<StagedOp> random_order(ir::Op& loop, std::mt19937_64& random) {
   std::vector<StagedOp> ops;
   std::map<ir::Op const*, int> stage;
-  int carried = -1;  // of the sum and of the ops behind it
+  int carried = -1;  // of the sum and of the ops after it
   for (ir::Op& op : loop.block()) {
     bool const arithmetic = !op.result_count() || !op.result()->type().is_tile();
     if (op.is<ir::YieldOp>() || (arithmetic && !op.is<ir::StoreOp>())) continue;
@@ -147,7 +147,7 @@ TEST_CASE("a loop whose copies alone run ahead has an epilogue, or predicated op
     pipeline.rewrite(tail);
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::prologue) == 2);
     CHECK(count(module, ir::OpKind::ForOp, ir::LoopRegion::main) == 1);
-    // The loaded tile is carried, so the two turns of the epilogue stand one behind the other.
+    // The loaded tile is carried, so the two turns of the epilogue stand one after the other.
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::epilogue) == (tail == Tail::epilogue ? 2 : 0));
     for (std::int64_t const trips : {0, 1, 2, 3, 5})
       CHECK(results(module, 0, trips, 1) == results(module_of(text), 0, trips, 1));

@@ -78,7 +78,7 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
 }
 )";
 
-/// Gives `reuse` with one piece of its text replaced.
+/// Returns `reuse` with one piece of its text replaced.
 std::string with(std::string const& from, std::string const& to) {
   std::string text = reuse;
   std::size_t const at = text.find(from);
@@ -215,7 +215,7 @@ TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
              ContainsSubstring("buffer_store: %out at bytes 0 to 1024 overlaps %full[0]"));
   CHECK_THAT(refusal(with("{align = 128, offset = 1024}", "{align = 128, offset = 0}")),
              ContainsSubstring("tma_load: %ring at bytes 0 to 2048 overlaps %full[0]"));
-  // Behind the barriers nothing has to be invalidated.
+  // After the barriers nothing has to be invalidated.
   std::string apart = with("    mbarrier_inval %full\n", "");
   apart.replace(apart.find("offset = 0} : mbarrier"), 10, "offset = 3072");
   CHECK(refusal(apart) == "");

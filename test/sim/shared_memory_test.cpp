@@ -20,7 +20,7 @@ namespace block = sim::block;
 
 namespace {
 
-/// Gives the output of a run, which must be clean.
+/// Returns the output of a run, which must be clean.
 HostTensor output_of(ir::Module const& module, RandomShared const& program) {
   HostTensor in(Element::i32, {program.loads, RandomShared::row_width}),
       out(Element::i32, {program.rows, RandomShared::row_width});

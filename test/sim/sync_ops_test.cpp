@@ -30,7 +30,7 @@ struct Row {
   bool dependent = false;                ///< the grid before may still run
 };
 
-/// Gives `text` with every `from` replaced, which must occur.
+/// Returns `text` with every `from` replaced, which must occur.
 std::string with(std::string text, std::string const& from, std::string const& to) {
   REQUIRE(text.find(from) != std::string::npos);
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -364,8 +364,8 @@ std::vector<Row> copy_rows() {
        {"fence.proxy.async.global;", "mbarrier.arrive.expect_tx.shared::cta.b64 _,",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
         "mbarrier.try_wait.parity.shared::cta.b64"}},
-      {"a copy in behind a fence of all spaces", with(copied, space("global"), space("all")), {"fence.proxy.async;"}},
-      {"a copy in behind a fence of shared memory",
+      {"a copy in after a fence of all spaces", with(copied, space("global"), space("all")), {"fence.proxy.async;"}},
+      {"a copy in after a fence of shared memory",
        with(copied, space("global"), fence),
        {"fence.proxy.async.shared::cta;"},
        ReportKind::missing_proxy_fence},
@@ -374,17 +374,17 @@ std::vector<Row> copy_rows() {
        with(copied, "{bytes = 256}", "{bytes = 256, arrive = false}"),
        {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64"},
        ReportKind::deadlock},
-      {"bytes expected without an arrival, which comes behind",
+      {"bytes expected without an arrival, which comes after",
        with(with(copied, "{bytes = 256}", "{bytes = 256, arrive = false}"), "    bulk_load %x, %s, %b, %0\n",
             "    bulk_load %x, %s, %b, %0\n    mbarrier_arrive %b\n"),
        {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _,"}},
-      {"bytes expected behind the only arrival, when they may have come",
+      {"bytes expected after the only arrival, when they may have come",
        with(with(copied, "    mbarrier_expect %b {bytes = 256}\n", ""), "    bulk_load %x, %s, %b, %0\n",
             "    bulk_load %x, %s, %b, %0\n    mbarrier_arrive %b\n    mbarrier_expect %b {bytes = 256, arrive = "
             "false}\n"),
        {},
        ReportKind::phase_error},
-      {"more bytes expected behind the only arrival, before their copy begins",
+      {"more bytes expected after the only arrival, before their copy begins",
        with(with(copied, "{bytes = 256}", "{bytes = 128}"), "    bulk_load %x, %s, %b, %0\n",
             "    mbarrier_expect %b {bytes = 128, arrive = false}\n    bulk_load %x, %s, %b, %0\n"),
        {}},
@@ -397,8 +397,8 @@ std::vector<Row> copy_rows() {
        store,
        {"fence.proxy.async.shared::cta;", "cp.async.bulk.global.shared::cta.bulk_group", "cp.async.bulk.commit_group;",
         wait + ".read 0;"}},
-      {"a source behind a fence of all spaces", with(store, fence, space("all")), {"fence.proxy.async;"}},
-      {"a source behind a fence of global memory",
+      {"a source after a fence of all spaces", with(store, fence, space("all")), {"fence.proxy.async;"}},
+      {"a source after a fence of global memory",
        with(store, fence, space("global")),
        {"fence.proxy.async.global;"},
        ReportKind::missing_proxy_fence},

@@ -13,7 +13,7 @@ namespace tegula::test {
 /// exits with status 4, which CTest shows as skipped.
 void note_skipped(char const* reason);
 
-/// Gives the folder of the test data: the environment's TEGULA_TEST_DIR, else test/ of the source tree that was built.
+/// Returns the folder of the test data: the environment's TEGULA_TEST_DIR, else test/ of the source tree as built.
 [[nodiscard]] char const* test_directory();
 
 #if TEGULA_CATCH2_MAJOR >= 3

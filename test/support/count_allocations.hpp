@@ -6,7 +6,7 @@
 
 namespace tegula::test {
 
-/// Gives the calls of operator new on this thread so far.
+/// Returns the calls of operator new on this thread so far.
 std::int64_t allocations_of_thread();
 
 /// Holds allocations of all threads.
@@ -18,10 +18,10 @@ struct Allocations {
   }
 };
 
-/// Gives those of the process so far.
+/// Returns those of the process so far.
 Allocations allocations();
 
-/// Gives those of some work.
+/// Returns those of some work.
 template <class Work>
 Allocations allocations_of(Work const& work) {
   Allocations const before = allocations();

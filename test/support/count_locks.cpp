@@ -17,7 +17,7 @@ std::int64_t tegula::test::hashes_of_thread() { return hashes; }
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 namespace {
 
-/// Gives the library's own function of that name.
+/// Returns the library's own function of that name.
 template <class Function>
 Function* next(char const* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));

@@ -10,9 +10,9 @@ namespace tegula::test {
 
 inline constexpr bool counts_locks = !sanitized;
 
-/// Gives the mutexes that this thread has locked so far, shared ones too.
+/// Returns the mutexes that this thread has locked so far, shared ones too.
 std::int64_t locks_of_thread();
-/// Gives the texts that this thread has hashed for tables of the standard library so far.
+/// Returns the texts that this thread has hashed for tables of the standard library so far.
 std::int64_t hashes_of_thread();
 
 }  // namespace tegula::test

@@ -20,7 +20,7 @@ std::vector<T> drawn(std::int64_t count, unsigned seed) {
   for (T& value : values) value = T(numbers(random));
   return values;
 }
-/// Gives an element as a double.
+/// Returns an element as a double.
 template <class T>
 double at(std::vector<T> const& values, std::int64_t i) {
   return static_cast<double>(static_cast<float>(values[static_cast<std::size_t>(i)]));

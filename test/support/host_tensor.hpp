@@ -60,7 +60,7 @@ class HostTensor {
     return {data(), element_, extents_, strides_, memory_.data(), memory_.data() + memory_.size()};
   }
 
-  /// Gives element i in row-major order.
+  /// Returns element i in row-major order.
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t raw = 0;
     std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));

@@ -8,7 +8,7 @@
 
 namespace tegula::test {
 
-/// Gives every layout that has one basis vector of this one changed by the next one that is not 0, so that it stays
+/// Returns every layout that has one basis vector of this one changed by the next one that is not 0, so that it stays
 /// invertible.
 inline std::vector<layout::Layout const*> spoiled(layout::Layout const& layout) {
   struct Place {

@@ -66,7 +66,7 @@ inline std::vector<LogRow> log_rows(ProfileLayout const& layout, std::span<std::
   return rows;
 }
 
-/// Gives the entries joined by blanks.
+/// Returns the entries joined by blanks.
 inline std::string text_of(LogRow const& row) {
   std::string text;
   for (std::string const& entry : row.entries) text += (text.empty() ? "" : " ") + entry;

@@ -66,7 +66,7 @@ struct CountCases : ListenerBase {
   }
 };
 
-/// Gives the name as a test specification: the characters that have a meaning there are escaped.
+/// Returns the name as a test specification: the characters that have a meaning there are escaped.
 std::string as_specification(std::string const& name) {
   std::string out;
   for (char c : name) {

@@ -7,7 +7,7 @@
 
 namespace tegula::test {
 
-/// Gives a dense row-major matrix at no address.
+/// Returns a dense row-major matrix at no address.
 inline Argument matrix_argument(Element element, std::int64_t rows, std::int64_t columns) {
   Argument argument;
   argument.element = element;

@@ -54,7 +54,7 @@ inline std::string one_line(ir::Op const& op) {
 
 }  // namespace detail
 
-/// Gives the module without the ops of these numbers. Uses of a result become uses of the operand that it passes on.
+/// Returns the module without the ops of these numbers. Uses of a result become uses of the operand that it passes on.
 inline ir::Module without(ir::Module const& module, std::vector<std::size_t> const& taken) {
   ir::Module result = module.clone();
   std::vector<ir::Op*> const ops = detail::all_ops(result);

@@ -53,7 +53,7 @@ constexpr Peer peers[] = {
 
 constexpr std::int64_t tokens = 16384;
 
-/// Gives batches and heads for 16 Ki tokens; the heads together are 2048 wide, or 1536 where that is no whole number.
+/// Returns batches and heads for 16 Ki tokens; the heads together are 2048 wide, or 1536 where that is no whole number.
 AttentionForm form_of(std::int64_t dimension, std::int64_t length, bool causal, int group = 1) {
   AttentionForm form{tokens / length, (2048 % dimension == 0 ? 2048 : 1536) / dimension, length, dimension, causal};
   form.group = group;
@@ -67,7 +67,7 @@ std::string name_of(AttentionForm const& form) {
   return "attention" + std::string(form.causal ? ", causal" : "") + groups;
 }
 
-/// Gives the rows that share a table with this one.
+/// Returns the rows that share a table with this one.
 std::string group_of(AttentionForm const& form) {
   if (form.backward) return "attention, gradients";
   if (form.element == Element::e4m3) return "attention, e4m3";

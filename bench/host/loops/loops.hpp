@@ -24,7 +24,7 @@ struct Loops {
 
 /// True when the loops run on several threads (OpenMP was there at build time).
 bool loops_are_parallel();
-/// Gives the copy for this machine; for AVX2 where the machine does not run it.
+/// Returns the copy for this machine; for AVX2 where the machine does not run it.
 Loops const& native_loops();
 Loops const& avx2_loops();
 

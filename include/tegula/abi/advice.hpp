@@ -36,7 +36,7 @@ struct SlowSpot {
   std::string remedy;
   double gain = 0;  ///< share of the launch's time that the remedy saves, by the model
 };
-/// Gives "narrow access" and so on.
+/// Returns "narrow access" and so on.
 [[nodiscard]] char const* name(SlowSpot::Kind kind);
 
 /// Says what a launch could reach, what it is expected to reach, and what costs the difference.
@@ -50,11 +50,11 @@ struct Advice {
   double measured = 0;         ///< seconds of the latest measured launch; 0: none was measured
   std::vector<SlowSpot> slow;  ///< what costs most first; three at most. Empty: nothing is known that would help
 
-  /// Gives the share of the limit that is expected.
+  /// Returns the share of the limit that is expected.
   [[nodiscard]] double share() const { return seconds > 0 ? least_seconds / seconds : 1; }
-  /// Gives the share that was measured; 0: none.
+  /// Returns the share that was measured; 0: none.
   [[nodiscard]] double measured_share() const { return measured > 0 ? least_seconds / measured : 0; }
-  /// Gives a line for the limit and one for each slow spot, indented by so many blanks.
+  /// Returns a line for the limit and one for each slow spot, indented by so many blanks.
   [[nodiscard]] std::string str(int indent = 0) const;
 };
 [[nodiscard]] char const* name(Advice::Limit limit);

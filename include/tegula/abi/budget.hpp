@@ -47,7 +47,7 @@ struct Budget {
       if (rule.fatal) return false;
     return true;
   }
-  /// Gives a line of numbers and one for each broken rule.
+  /// Returns a line of numbers and one for each broken rule.
   [[nodiscard]] std::string str() const;
 };
 

@@ -34,7 +34,7 @@ struct HostPlan {
   std::string kernel;
   std::vector<ArgumentPlan> arguments;
   std::vector<DescriptorPlan> descriptors;
-  /// Gives a line for each argument, and below it one for each way to the kernel; indented by so many blanks.
+  /// Returns a line for each argument, and below it one for each way to the kernel; indented by so many blanks.
   [[nodiscard]] std::string str(int indent = 0) const;
   friend bool operator==(HostPlan const&, HostPlan const&) = default;
 };

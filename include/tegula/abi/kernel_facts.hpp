@@ -54,14 +54,14 @@ struct KernelFacts : KernelPaths {
   [[nodiscard]] std::int64_t bank_conflicts() const { return beyond_min(false); }
   /// Counts the sectors of global memory beyond the minimum.
   [[nodiscard]] std::int64_t wasted_sectors() const { return beyond_min(true); }
-  /// Gives the bytes of the narrowest access to global memory; 0 without one.
+  /// Returns the bytes of the narrowest access to global memory; 0 without one.
   [[nodiscard]] int narrowest_access() const {
     int result = 0;
     for (MemoryAccessFacts const& access : accesses)
       if (access.global() && (result == 0 || access.bytes < result)) result = access.bytes;
     return result;
   }
-  /// Gives a line for each path, each argument's plan, each access and the rest.
+  /// Returns a line for each path, each argument's plan, each access and the rest.
   [[nodiscard]] std::string str() const;
 
  private:

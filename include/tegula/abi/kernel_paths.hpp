@@ -22,7 +22,7 @@ enum class Path : std::uint8_t {
   product,      ///< host: each product packs its operands by itself
 };
 
-/// Gives "tma", "pointer" and so on.
+/// Returns "tma", "pointer" and so on.
 [[nodiscard]] char const* name(Path path);
 
 /// Says how one access to a tensor is done.
@@ -76,7 +76,7 @@ struct KernelPaths {
   std::vector<PaddedTile> padded;  ///< GPU only
   /// GPU only: warps, and path and arrangement of each product, as CompileOptions::plan takes it.
   std::string kernel_plan;
-  /// Gives a line for each, indented by so many blanks.
+  /// Returns a line for each, indented by so many blanks.
   [[nodiscard]] std::string paths_text(int indent = 0) const;
 };
 

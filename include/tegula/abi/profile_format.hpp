@@ -112,7 +112,7 @@ constexpr std::int64_t profile_stopped(std::uint32_t tag) { return static_cast<s
 constexpr std::int32_t profile_groups(ProfileLayout const& layout) { return layout.rows >= 2048 ? 32 : 1; }
 constexpr std::int32_t profile_group_rows(ProfileLayout const& layout) { return layout.rows / profile_groups(layout); }
 inline constexpr std::int64_t profile_counter_bytes = 256;
-/// Gives the place of a group's counter, a u32, and of the first row, in bytes from the start of the buffer.
+/// Returns the place of a group's counter, a u32, and of the first row, in bytes from the start of the buffer.
 constexpr std::int64_t profile_counter_offset(ProfileLayout const& layout, std::int32_t group) {
   return profile_groups(layout) == 1 ? 0 : std::int64_t{sizeof(ProfileBufferHeader)} + group * profile_counter_bytes;
 }
@@ -126,7 +126,7 @@ inline constexpr std::int64_t profile_sector_bytes = 32;
 static_assert(sizeof(ProfileBufferHeader) % profile_sector_bytes == 0 &&
               profile_counter_bytes % profile_sector_bytes == 0);
 
-/// Gives the bytes of one row, and of the device buffer.
+/// Returns the bytes of one row, and of the device buffer.
 constexpr std::int64_t profile_row_bytes(ProfileLayout const& layout) {
   std::int64_t const used = std::int64_t{sizeof(ProfileRowHeader)} + layout.slots * std::int64_t{sizeof(ProfileSlot)};
   return (used + profile_sector_bytes - 1) / profile_sector_bytes * profile_sector_bytes;

@@ -13,10 +13,10 @@ namespace tegula {
 /// the view, dense.
 enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
 
-/// Gives the bytes of a span; 0 for none.
+/// Returns the bytes of a span; 0 for none.
 constexpr int swizzle_bytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
 
-/// Gives the swizzle of a span of so many bytes; none for any other number than 32, 64 and 128.
+/// Returns the swizzle of a span of so many bytes; none for any other number than 32, 64 and 128.
 constexpr Swizzle swizzle_of(int span) {
   for (Swizzle const swizzle : {Swizzle::b32, Swizzle::b64, Swizzle::b128})
     if (swizzle_bytes(swizzle) == span) return swizzle;

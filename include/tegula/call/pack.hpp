@@ -6,7 +6,7 @@
 
 namespace tegula::call {
 
-/// Gives a * b. Throws UserError for more blocks than 64 bits hold.
+/// Returns a * b. Throws UserError for more blocks than 64 bits hold.
 std::int64_t multiply_blocks(std::int64_t a, std::int64_t b);
 
 template <class X>
@@ -18,7 +18,7 @@ inline constexpr bool is_grid<grid<Counts...>> = true;
 /// Numbers beyond three share the third.
 template <class... Counts>
 GridOverride override_of(grid<Counts...> const& given) {
-  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
+  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) must be integers here");
   constexpr int rank = grid<Counts...>::grid_rank;
   GridOverride result;
   result.given = true;
@@ -91,7 +91,7 @@ auto pack(Parameters parameters, char const* kernel, First& first, X&... x) {
 template <StreamKind stream, class K, class... X>
 using CallOf = FindingOf<stream, typename K::parameters, std::remove_reference_t<X>...>;
 
-/// Packs the arguments of a call and gives run(list, grid). A mistake of the call is stated and does not compile; the
+/// Packs the arguments of a call and returns run(list, grid). A mistake of the call is stated and does not compile; the
 /// types of Call, which the compiler prints, show the argument, the type found and the type expected. Then the result
 /// is empty, so that one mistake gives one error.
 template <class Call, class K, class Run, class... X>

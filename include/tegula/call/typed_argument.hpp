@@ -19,7 +19,7 @@ namespace call {
 /// Throws UserError: the integer of a scalar argument does not fit the kernel's parameter.
 [[noreturn]] void refuse_integer(char const* kernel, int number, bool negative, std::uint64_t magnitude,
                                  Element wanted);
-/// Gives the bits of a number in a float element, rounded once to nearest even. Infinities and NaN stay. A finite
+/// Returns the bits of a number in a float element, rounded once to nearest even. Infinities and NaN stay. A finite
 /// number beyond the range becomes the maximum in elements of 8 bits; others do not hold it, and it throws UserError.
 std::int64_t float_slot(char const* kernel, int number, long double x, Element wanted);
 
@@ -266,7 +266,7 @@ constexpr bool holds_integer(X x) {
   return static_cast<std::uint64_t>(x) <= max;
 }
 
-/// Gives the bits of a number in the parameter's type. Throws UserError for a number that the type does not hold.
+/// Returns the bits of a number in the parameter's type. Throws UserError for a number that the type does not hold.
 template <class T, class X>
 std::int64_t scalar_slot(char const* kernel, int number, X x) {
   // All digits of an integer of 64 bits pass through a long double, so that each number is rounded once.

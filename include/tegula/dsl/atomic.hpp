@@ -7,7 +7,7 @@ namespace tegula {
 
 /// Says what an atomic orders besides its own element, for the whole CTA. Relaxed, where no order is given: nothing.
 /// - release: the CTA's accesses before it come before it, for each CTA that acquires from it;
-/// - acquire: the CTA's accesses behind it come after all that a release of the same element, seen here, published;
+/// - acquire: the CTA's accesses after it come after all that a release of the same element, seen here, published;
 /// - acq_rel: both.
 /// A CTA that waits for another one needs both to run at once: the kernel's author sees to that.
 namespace order {
@@ -62,7 +62,7 @@ using old_elements =
 template <class P>
 inline constexpr bool is_inout = TensorElement<P>::readable&& TensorElement<P>::writable;
 
-/// Records an atomic update and gives the old elements.
+/// Records an atomic update and returns the old elements.
 template <ir::AtomicCombine combine, class P, class V, class... Rest>
 class Update : public old_elements<typename TensorElement<P>::type, places_shape<Rest...>> {
   using T = typename TensorElement<P>::type;
@@ -76,9 +76,10 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
                                   : combine == ir::AtomicCombine::exchange ? wide
                                                                            : is_arithmetic(element_v<T>);
   static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(defined,
-                "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and "
-                "64 bits, exchanges of elements of 16 bits and more");
+  static_assert(
+      defined,
+      "atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32 and "
+      "64 bits, exchanges of elements of 16 bits and more");
 
  public:
   Update(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
@@ -103,7 +104,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   }
 };
 
-/// Records an atomic update of the elements of a box, and gives nothing.
+/// Records an atomic update of the elements of a box, and returns nothing.
 template <ir::AtomicCombine combine, class P, class S, class V, class... Rest>
 class UpdateBox {
   using facts = TensorElement<P>;
@@ -112,12 +113,12 @@ class UpdateBox {
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
                         index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank,
                         indices_are = (IndexLike<Rest> && ...);
-  static_assert(is_tensor, "atomics: the first argument is a tensor parameter");
+  static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
   static_assert(inout, "atomics: the tensor is read and written: declare it inout");
-  static_assert(defined, "atomics: sums, min and max are of numbers of 16 bits and more");
+  static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
   static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
   static_assert(index_count_fits, "atomics: one index per axis of the tensor is expected");
-  static_assert(indices_are, "atomics: an index of a box is an integer, an index expression or elem(k)");
+  static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");
 
  public:
   UpdateBox(P const& tensor, std::remove_reference_t<V>& value, Rest const&... rest, location where) {
@@ -245,7 +246,7 @@ class atomic_compare_exchange
   using Base = detail::old_elements<T, S>;
   static constexpr bool wide = bits(element_v<T>) >= 16;
   static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(wide, "atomic_compare_exchange: elements have 16, 32 or 64 bits");
+  static_assert(wide, "atomic_compare_exchange: elements must have 16, 32 or 64 bits");
 
  public:
   atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,

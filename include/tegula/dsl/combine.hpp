@@ -28,7 +28,7 @@ struct TileList<Carried<tile<T, S>...>> {
   using with_shape = Carried<tile<T, Other>...>;
 };
 
-/// Gives one of the values that stand for a list: of carry(...), of results, or the single one.
+/// Returns one of the values that stand for a list: of carry(...), of results, or the single one.
 template <std::size_t at, class X>
 constexpr decltype(auto) listed(X& x) {
   if constexpr (!CarryLike<X>)
@@ -87,7 +87,7 @@ struct AxisSteps {
   trace::Id number(std::int64_t value, ir::Type const& type) const {
     return recorder.constant({trace::Literal::Kind::integer, value, 0}, type, where);
   }
-  /// Gives a tile `extent` elements along the axis: the first ones, or all and anything behind them.
+  /// Returns a tile `extent` elements along the axis: the first ones, or all and anything behind them.
   [[nodiscard]] trace::Id resized(trace::Id x, std::int64_t extent) const {
     ir::Type const type = recorder.type(x);
     return type.shape()[axis] == extent ? x : recorder.emit(ir::ResizeOp{}, {x}, with(type, extent), where);
@@ -122,13 +122,13 @@ struct AxisSteps {
   [[nodiscard]] trace::Id butterfly(trace::Id x, ir::Type const& type, std::int64_t stride) const {
     return recorder.emit(ir::make_op<ir::ButterflyOp>(std::int64_t{axis}, stride), {x}, type, where);
   }
-  /// Takes the first element of equal ones.
+  /// Extracts one element of a tile whose elements are all equal.
   [[nodiscard]] trace::Id first_of_equal(trace::Id x, ir::Type const& type) const {
     Extents offsets;
     for (int i = 0; i < type.rank(); ++i) offsets.push_back(0);
     return recorder.emit(ir::make_op<ir::ExtractOp>(offsets, true), {x}, with(type, 1), where);
   }
-  /// Gives the coordinates along the axis, as i32 of a tile of that type's shape.
+  /// Returns the coordinates along the axis, as i32 of a tile of that type's shape.
   [[nodiscard]] trace::Id places(ir::Type const& type) const {
     return recorder.emit(ir::make_op<ir::IotaOp>(std::int64_t{axis}), {}, type.with_element(Element::i32), where);
   }
@@ -142,17 +142,17 @@ struct AxisSteps {
     return recorder.emit(ir::make_op<ir::CompareOp>(predicate), {x, number(value, type)},
                          type.with_element(Element::boolean), where);
   }
-  /// Gives a mask: true where (place & bits) is not 0.
+  /// Returns a mask: true where (place & bits) is not 0.
   [[nodiscard]] trace::Id any_bit(ir::Type const& type, std::int64_t bits) const {
     return compared(with_number(ir::AndOp{}, places(type), bits), ir::Predicate::ne, 0);
   }
-  /// Gives a mask: true where scale * place + offset is below `limit`.
+  /// Returns a mask: true where scale * place + offset is below `limit`.
   [[nodiscard]] trace::Id below(ir::Type const& type, std::int64_t scale, std::int64_t offset,
                                 std::int64_t limit) const {
     return compared(with_number(ir::AddOp{}, with_number(ir::MulOp{}, places(type), scale), offset), ir::Predicate::lt,
                     limit);
   }
-  /// Gives a mask: true where the upper one of the two blocks of `stride` elements around a place begins below `limit`.
+  /// Returns a mask: true where the upper of the two blocks of `stride` elements around a place begins below `limit`.
   [[nodiscard]] trace::Id upper_below(ir::Type const& type, std::int64_t stride, std::int64_t limit) const {
     trace::Id const upper = with_number(ir::OrOp{}, places(type), stride);
     return compared(with_number(ir::AndOp{}, upper, -stride), ir::Predicate::lt, limit);
@@ -224,7 +224,7 @@ struct Combination {
     return steps.select(steps.below(type_of(both), 2 * unit, unit, extent), both, first);
   }
 
-  /// Gives the total of all elements, with extent 1.
+  /// Returns the total of all elements, with extent 1.
   [[nodiscard]] Tiles total(Tiles const& tiles) const {
     Tiles all = lengthened(tiles);
     if constexpr (group >= 2) all = pairs<whole>(all);
@@ -276,7 +276,7 @@ struct Combination {
   }
 
  private:
-  /// Gives for each group the total of those ahead, after `init`.
+  /// Returns for each group the total of those ahead, after `init`.
   [[nodiscard]] Tiles before_groups(Tiles totals, Tiles const& init, bool backwards) const {
     if constexpr (groups == 1) return init;
     ir::Type const type = type_of(totals);
@@ -303,7 +303,7 @@ struct Combination {
     trace::Id const some = backwards ? steps.below(type, 1, 1, last) : steps.any_bit(type, groups - 1);
     return steps.select(some, call<groups>(init, before), init);
   }
-  /// Gives a mask: true for places that have a next one in their block, with elements in it.
+  /// Returns a mask: true for places that have a next one in their block, with elements in it.
   [[nodiscard]] trace::Id not_last(ir::Type const& type, std::int64_t block, std::int64_t groups_with_elements) const {
     trace::Id const within =
         steps.compared(steps.with_number(ir::AndOp{}, steps.places(type), block - 1), ir::Predicate::ne, block - 1);
@@ -381,15 +381,16 @@ struct Combining {
 
   static constexpr void check() {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
-    static_assert(tiles, "a combiner joins the elements of a tile, or of carry(...) of tiles of one shape");
-    static_assert(on_axes, "a combiner works along axes that the tiles have, each named once");
-    static_assert(same_count, "the initial value has one part for each tile: carry(...) for several");
-    static_assert(initial_fits, "an initial tile has its tile's element, and its shape with extent 1 along the axes");
+    static_assert(tiles, "a combiner must join the elements of a tile, or of carry(...) of tiles of one shape");
+    static_assert(on_axes, "a combiner must work along axes that the tiles have, each named once");
+    static_assert(same_count, "the initial value must have one part for each tile: carry(...) for several");
+    static_assert(initial_fits,
+                  "an initial tile must have its tile's element, and its shape with extent 1 along the axes");
     static_assert(callable,
-                  "the combiner takes two elements: for several tiles, those of the first, then of the second");
+                  "the combiner must take two elements: for several tiles, those of the first, then of the second");
     static_assert(
         gives_same,
-        "the combiner returns as many values as there are tiles, each of its tile's element and shape: one, or "
+        "the combiner must return as many values as there are tiles, each of its tile's element and shape: one, or "
         "carry(...) for several");
   }
 };

@@ -74,7 +74,7 @@ using held_of = typename HeldOf<bare<X>>::type;
 template <class X>
 concept NoGroup = std::is_class_v<X> && !Carryable<X> && !is_carry<X> &&
                   (std::is_aggregate_v<X> || is_tuple<X> || StatesMembers<X>)&&(BoundMembers<X>::value > 0);
-/// Gives its first member that is not carried, or itself if its members are not known.
+/// Returns its first member that is not carried, or itself if its members are not known.
 template <class X>
 constexpr auto first_not_carried() {
   if constexpr (has_listed_members<X>)
@@ -94,8 +94,8 @@ template <class Found>
 inline constexpr bool is_carried = false;
 template <class X>
 requires(!is_made_of_members<X>) inline constexpr bool is_carried<TypeList<X>> = true;
-#define TEGULA_CARRIED_GROUP                                                                                 \
-  "a carried struct or tuple has 1 to 32 members, which are tiles, scalars and such structs; numbers stand " \
+#define TEGULA_CARRIED_GROUP                                                                                       \
+  "a carried struct or tuple must have 1 to 32 members, which are tiles, scalars and such structs; numbers stand " \
   "beside it in carry(...)"
 
 /// Counts the values of the IR that hold a carried value.
@@ -114,7 +114,7 @@ struct Width<X> {
   static constexpr int value = WidthOfMembers<decltype(member_types(std::declval<X&>()))>::value;
 };
 
-/// Records a carried value and gives its id.
+/// Records a carried value and returns its id.
 template <Carryable X>
 requires(!Group<X>) trace::Id record_carried(trace::Recorder& recorder, X& x, location at) {
   if constexpr (TileLike<X>)
@@ -311,12 +311,13 @@ template <class... X>
 constexpr auto carry(X&&... values) {
   static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
   static_assert((detail::Carryable<detail::bare<X>> && ...),
-                "carry: tiles, expressions of tiles, scalars, numbers, and structs and tuples of tiles are carried");
+                "carry: a carried value must be a tile, an expression of tiles, a scalar, a number, or a struct or "
+                "tuple of tiles");
   static_assert((!detail::named_recipe<X> && ...), TEGULA_NAMED_RECIPE);
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
 
-/// Gives the numbers lower, lower + step, ... below upper, for a loop. The step is positive. The launch checks a step
+/// Returns the numbers lower, lower + step, ... below upper, for a loop. The step is positive. The launch checks a step
 /// that its arguments decide, like a `require`. Three kinds of loops do not run where their step is 0 or less, and the
 /// simulator reports it:
 /// - a loop in a branch,
@@ -333,7 +334,7 @@ requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...)
   constexpr bool count_is_integer = detail::LoopCount<C>;
   static_assert(
       count_is_integer,
-      "loop: the count is an integer, an index expression or range(lower, upper, step); sum(x) and item(x, i) "
+      "loop: the count must be an integer, an index expression or range(lower, upper, step); sum(x) and item(x, i) "
       "are scalars of tiles");
   return detail::Invalid<detail::element_t<Init>, detail::shape_t<Init>>();
 }
@@ -367,7 +368,7 @@ requires(detail::Carryable<detail::bare<Init>> ||
   constexpr bool used_once = !detail::named_recipe<Init>;
   constexpr bool callable = Call::callable;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(callable, "loop: the body takes the index and one argument for each carried value");
+  static_assert(callable, "loop: the body must take the index and one argument for each carried value");
   auto& recorder = trace::Recorder::current("loop", where);
   if constexpr (callable && used_once) {
     using Result = detail::bare<decltype(Call::call(body, recorder))>;
@@ -380,12 +381,13 @@ requires(detail::Carryable<detail::bare<Init>> ||
     constexpr bool same_types = !carries || !same_count || same || tile_for_number || detail::is_invalid<Result>;
     static_assert(!tile_for_number || detail::is_invalid<Result>,
                   "loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)");
-    static_assert(carries,
-                  "loop: the body returns the carried values of the next iteration: one, or carry(...) for several");
-    static_assert(same_count, "loop: the body returns another number of values than are carried");
-    static_assert(same_types,
-                  "loop: the body returns another element or shape than is carried; the carried value keeps its type "
-                  "in every iteration");
+    static_assert(
+        carries, "loop: the body must return the carried values of the next iteration: one, or carry(...) for several");
+    static_assert(same_count, "loop: the body must return as many values as the loop carries");
+    static_assert(
+        same_types,
+        "loop: the body must return the element and shape that the loop carries; the carried value keeps its type "
+        "in every iteration");
     if constexpr (same) {
       detail::Range const range = detail::range_of(count);
       trace::Id const lower = recorder.index_value(range.lower, where);
@@ -427,7 +429,7 @@ requires(!detail::Carryable<detail::bare<Body>> &&
          !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance, exact> = {},
                                              Unroll<factor> = {}, location where = location::current()) {
   using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
-  static_assert(Call::callable, "loop: without carried values the body takes the index alone");
+  static_assert(Call::callable, "loop: without carried values the body must take the index alone");
   if constexpr (Call::callable) {
     auto& recorder = trace::Recorder::current("loop", where);
     detail::Range const range = detail::range_of(count);
@@ -469,9 +471,11 @@ requires(detail::Carryable<detail::bare<Init>> ||
   using Result = detail::bare<decltype(From::call(body, trace::Recorder::current("", where), trace::Ids(nullptr, 0)))>;
   constexpr bool tests = std::is_same_v<detail::scalar_element_t<Tested>, bool>;
   constexpr bool same = std::is_same_v<typename detail::CarriedBy<Result>::type, List>;
-  static_assert(tests,
-                "while_: the condition gives a comparison of scalars; any(x), all(x) and item(x) make one of a mask");
-  static_assert(same, "while_: the body returns other values than are carried: their number, elements and shapes stay");
+  static_assert(
+      tests,
+      "while_: the condition must return a comparison of scalars; any(x), all(x) and item(x) make one of a mask");
+  static_assert(
+      same, "while_: the body must return the values that the loop carries: their number, elements and shapes stay");
   auto& recorder = trace::Recorder::current("while_", where);
   if constexpr (used_once && tests && same) {
     detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
@@ -514,16 +518,17 @@ constexpr auto while_(Init&& init, Condition&&, Body&&) {
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
-  static_assert(traced,
-                "if_: the condition is a comparison of index expressions or arguments; any(x), all(x) and item(x) make "
-                "one of a mask; plain if takes C++ values, select takes masks");
+  static_assert(
+      traced,
+      "if_: the condition must be a comparison of index expressions or arguments; any(x), all(x) and item(x) make "
+      "one of a mask; plain if takes C++ values, select takes masks");
   using A = detail::bare<decltype(then_branch())>;
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;
   constexpr bool same = std::is_same_v<List, typename detail::CarriedBy<B>::type>;
   constexpr bool gives = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
-  static_assert(gives, "if_: a branch returns nothing, a tile, a scalar or carry(...)");
-  static_assert(!gives || same, "if_: both branches return values of the same elements and shapes, or nothing");
+  static_assert(gives, "if_: a branch must return nothing, a tile, a scalar or carry(...)");
+  static_assert(!gives || same, "if_: both branches must return values of the same elements and shapes, or nothing");
   auto& recorder = trace::Recorder::current("if_", where);
   if constexpr (traced && gives && same) {
     recorder.begin_if(recorder.use(condition.handle(), where), where);

@@ -74,13 +74,13 @@ constexpr auto zeros(Shape<extents...>, location where = location::current()) {
   return detail::full_of<T, Shape<extents...>>(zero(0), where);
 }
 
-/// Gives each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. Its element is
+/// Returns each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. Its element is
 /// i64, as of indices; `iota<int>` where 32 bits suffice.
 template <class T = std::int64_t, std::int64_t... extents, int along>
 constexpr auto iota(Shape<extents...>, Axis<along>, location where = location::current()) {
   constexpr int at = detail::wrap_axis(along, Shape<extents...>::rank);
   constexpr bool integer = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
-  static_assert(integer, "iota: coordinates are int or std::int64_t; use cast for other elements");
+  static_assert(integer, "iota: coordinates must be int or std::int64_t; use cast for other elements");
   static_assert(at >= 0, "iota: the shape does not have this axis");
   return detail::Iota<std::conditional_t<integer, T, std::int64_t>, Shape<extents...>>(at < 0 ? 0 : at, where);
 }

@@ -48,7 +48,8 @@ template <class... V>
 class device_print {
   static constexpr bool printable = ((detail::Carryable<detail::bare<V>> || detail::is_invalid<V>)&&...);
   static constexpr bool used_once = (!detail::named_recipe<V> && ...), valid = (!detail::is_invalid<V> && ...);
-  static_assert(printable, "device_print: scalars, numbers and tiles are printed; load elements of a tensor first");
+  static_assert(printable,
+                "device_print: a printed value must be a scalar, a number or a tile; load elements of a tensor first");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
 
  public:

@@ -98,13 +98,13 @@ constexpr void check_dot() {
   if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
     static_assert(
         matrices,
-        "dot: both operands are matrices, or as many matrices (rank 3); a load of lower rank takes one element of "
+        "dot: both operands must be matrices, or as many matrices (rank 3); a load of lower rank takes one element of "
         "each leading axis");
     if constexpr (matrices)
       static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
                     "dot: the first operand is M x K and the second K x N, but the two K differ");
     static_assert(multiplied,
-                  "dot: the elements of a product are std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and "
+                  "dot: the elements of a product must be std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and "
                   "double: use cast<T>(...)");
     static_assert(together,
                   "dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits go "
@@ -144,8 +144,9 @@ constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>
   constexpr bool used_once = !named_recipe<C>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (F::holds && used_once && !is_invalid<C>) {
-    static_assert(element,
-                  "dot: the accumulator's element is float (double for double operands, std::int32_t for integers)");
+    static_assert(
+        element,
+        "dot: the accumulator's element must be float (double for double operands, std::int32_t for integers)");
     static_assert(extents, "dot: the accumulator is not M x N");
   }
   if constexpr (!F::holds || !element || !extents || !used_once || is_invalid<C>)
@@ -186,7 +187,7 @@ constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B>(a, b, where);
 }
-/// Gives accumulator + a * b.
+/// Returns accumulator + a * b.
 template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
 constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();

@@ -131,7 +131,7 @@ class Select : public Recipe<T, S> {
   location where_;
 };
 
-/// Records a value that is bound, stored or returned, and gives the id of the tile or recipe.
+/// Records a value that is bound, stored or returned, and returns the id of the tile or recipe.
 template <TileLike X>
 trace::Id record_value(trace::Recorder& recorder, X& x, location at) {
   if constexpr (RecipeLike<X>)

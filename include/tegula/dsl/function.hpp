@@ -85,7 +85,7 @@ class Function {
   }
 
  private:
-  // Gives an argument as the body sees it, or a result as the caller does: recipes become tiles.
+  // Returns an argument as the body sees it, or a result as the caller does: recipes become tiles.
   template <class X>
   static constexpr auto bind(X&& x) {
     if constexpr (detail::RecipeLike<X>)
@@ -112,7 +112,8 @@ class Function {
         std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result> || detail::Group<Result>;
     constexpr bool fits = gives || !recorded<Result, X...>();
     static_assert(
-        fits, "function(..., noinline): the body returns nothing, a tile, a struct or tuple of tiles, or carry(...)");
+        fits,
+        "function(..., noinline): the body must return nothing, a tile, a struct or tuple of tiles, or carry(...)");
     if constexpr (!fits)
       return;
     else if constexpr (recorded<Result, X...>())

@@ -139,10 +139,10 @@ constexpr void check_places() {
   using Check = PlacesCheck<atomic, P, Rest...>;
   constexpr bool is_tensor = Check::is_tensor, indices_are = Check::indices_are, count_fits = Check::count_fits,
                  shapes_agree = Check::shapes_agree, masks_tile = Check::masks_tile, used_once = Check::used_once;
-  static_assert(is_tensor, "gather, scatter, atomics: the first argument is a tensor parameter");
+  static_assert(is_tensor, "gather, scatter, atomics: the first argument must be a tensor parameter");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(indices_are,
-                "gather, scatter, atomics: an index is a tile of int or std::int64_t, an integer or an index "
+                "gather, scatter, atomics: an index must be a tile of int or std::int64_t, an integer or an index "
                 "expression; mask(m), pad(x) of a gather, and order and scope of an atomic come last");
   static_assert(count_fits, "gather, scatter, atomics: one index per axis of the tensor is expected");
   static_assert(shapes_agree,
@@ -178,7 +178,7 @@ class gather : public detail::Recipe<typename detail::TensorElement<P>::type, de
   using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool readable = facts::readable, some_tile = S::rank > 0 || !Check::indices_are;
   static_assert(readable, "gather: an out parameter is written only; declare it inout to read it");
-  static_assert(some_tile, "gather: at least one index is a tile; load(tensor, indices...) reads one element");
+  static_assert(some_tile, "gather: at least one index must be a tile; load(tensor, indices...) reads one element");
 
  public:
   gather(P const& tensor, Rest&&... rest, location where = location::current())
@@ -254,8 +254,9 @@ class scatter {
   using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool writable = facts::writable, some_tile = S::rank > 0 || !Check::indices_are;
   static_assert(writable, "scatter: an in parameter is read only; declare it out or inout to write it");
-  static_assert(some_tile,
-                "scatter: at least one index is a tile; store(tensor, shape<...>, value, indices...) writes a box");
+  static_assert(
+      some_tile,
+      "scatter: at least one index must be a tile; store(tensor, shape<...>, value, indices...) writes a box");
 
  public:
   scatter(P const& tensor, V&& value, Rest&&... rest, location where = location::current()) {

@@ -14,7 +14,7 @@ class Grid {
   explicit Grid(trace::Handle const* indices) {
     for (int i = 0; i < rank; ++i) indices_[i] = indices[i];
   }
-  /// Gives the index along an axis; a negative axis counts from the last.
+  /// Returns the index along an axis; a negative axis counts from the last.
   [[nodiscard]] scalar<std::int64_t> operator[](int axis) const {
     int const at = wrap_axis(axis, rank);
     if (at < 0) trace::Recorder::current("grid", {}).refuse_grid_axis(axis, rank);
@@ -32,7 +32,7 @@ class Grid {
 
 }  // namespace detail
 
-/// Gives a / b rounded up, for a >= 0 and b > 0.
+/// Returns a / b rounded up, for a >= 0 and b > 0.
 template <class A, class B>
 requires(detail::ScalarLike<A> || detail::ScalarLike<B>) constexpr auto ceil_div(A const& a, B const& b,
                                                                                  location where = location::current()) {
@@ -46,7 +46,7 @@ constexpr std::int64_t ceil_div(A a, B b) {
 }
 
 /// Covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis. Along axes that the shape lacks
-/// it takes one block per element. Gives this block's index along each axis of the tensor. Called once in a kernel.
+/// it takes one block per element. Returns this block's index along each axis of the tensor. Called once in a kernel.
 template <detail::TensorLike P, std::int64_t... extents>
 detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, location where = location::current()) {
   constexpr int rank = P::tensor_rank;
@@ -80,7 +80,7 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
   grid(Counts... counts, location where = location::current())
       : detail::Grid<rank>(state(where, counts...).list), counts_{blocks(counts, where)...} {}
 
-  /// Gives the number of blocks along an axis that was given as a plain number; for `launch`.
+  /// Returns the number of blocks along an axis that was given as a plain number; for `launch`.
   [[nodiscard]] std::int64_t count(int axis) const { return counts_[axis]; }
   static constexpr bool plain = (detail::Integer<Counts> && ...);
   static constexpr int grid_rank = rank;

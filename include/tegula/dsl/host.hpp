@@ -397,7 +397,7 @@ constexpr auto(min)(A const& a, B const& b) {
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMin>(a, b);
 }
 
-/// Gives condition ? a : b.
+/// Returns condition ? a : b.
 template <class A, class B>
 requires detail::HostOperands<A, B>
 constexpr auto select(host<bool> condition, A const& a, B const& b) {

@@ -7,7 +7,7 @@ namespace tegula {
 
 namespace detail {
 
-/// Records a tile of one element, and gives that as a scalar, which stands for an error if the tile does.
+/// Records a tile of one element, and returns that as a scalar, which stands for an error if the tile does.
 template <class A>
 scalar<element_t<A>> only_item(char const* word, A&& tile, location where) {
   if constexpr (is_invalid<A>) {
@@ -49,11 +49,11 @@ class item : public scalar<typename detail::ItemElement<A>::type> {
     else
       return detail::shape_t<A>::rank == sizeof...(Places);
   }();
-  static_assert(of_tile, "item: the first argument is a tile");
+  static_assert(of_tile, "item: the first argument must be a tile");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(integers, "item: a place is an integer or an index expression for each axis, and counts elements");
+  static_assert(integers, "item: a place must be an integer or an index expression for each axis, and counts elements");
   static_assert(fits,
-                "item: item(x) is of a tile of one element; of others name the place by one index for each axis, "
+                "item: the tile of item(x) must have one element; of others name the place by one index for each axis, "
                 "item(x, i, j), or reduce them, for instance sum(x)");
 
  public:

@@ -138,7 +138,7 @@ template <Callable F>
 struct KernelSignature<F> : Signature<decltype(&F::operator())> {};
 
 constexpr TypeList<> first_unsound(TypeList<>) { return {}; }
-/// Gives the first of some types that is no parameter; for a struct, the first member that is none.
+/// Returns the first of some types that is no parameter; for a struct, the first member that is none.
 template <class P, class... Rest>
 constexpr auto first_unsound(TypeList<P, Rest...>) {
   if constexpr (Parameter<P>::sound)
@@ -233,26 +233,26 @@ constexpr auto kernel(char const* name, F function, location where = location::c
   constexpr bool elements = detail::KernelParameters<typename signature::parameters>::elements;
   static_assert(
       elements,
-      "a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, "
+      "a tensor's element must be bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, "
       "e4m3, e5m2, f16, bf16, float or double");
   constexpr detail::FactMistake facts = detail::KernelParameters<typename signature::parameters>::fact_mistake;
   using detail::FactMistake;
   static_assert(
       facts != FactMistake::kind,
-      "kernel: a fact in a parameter's type is multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, "
+      "kernel: a fact in a parameter's type must be multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, "
       "one of them>");
   static_assert(facts != FactMistake::axis, "kernel: along<axis, fact> names an axis that the tensor does not have");
   static_assert(facts != FactMistake::contradiction,
                 "kernel: the facts in a parameter's type contradict one another: no number has all of them");
   static_assert(facts != FactMistake::element,
-                "kernel: facts are stated of integers: an arg with facts is an int or a std::int64_t");
+                "kernel: facts are stated of integers: an arg with facts must be an int or a std::int64_t");
   static_assert(facts != FactMistake::range, "kernel: a fact of an int names a number of more than 32 bits");
-  static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
-  static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
+  static_assert(typed, "kernel: the lambda's parameters must be written with their types, such as in<float, 1> a");
+  static_assert(returns_nothing, "kernel: the lambda must return nothing; results go through store");
   using unsound = decltype(detail::first_unsound(
       std::conditional_t<parameters, detail::TypeList<>, typename signature::parameters>()));
   static_assert(detail::is_parameter<unsound>,
-                "kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them; "
+                "kernel: every parameter must be an in, out, inout or arg, or an aggregate of 1 to 32 of them; "
                 "<tegula/dsl/hana.hpp> takes structs and tuples of Boost.Hana without this limit");
   static_assert(detail::is_made_parameter<unsound>, "kernel: " TEGULA_MADE_OF_MEMBERS);
   if constexpr (typed && returns_nothing && parameters && elements && facts == FactMistake::none)

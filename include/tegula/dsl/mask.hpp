@@ -33,7 +33,7 @@ constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit 
   constexpr bool indices = detail::IndexLike<Position> && (detail::IntegerScalar<Limit> || detail::Integer<Limit>);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(in_range, "mask_outside: the tile does not have this axis");
-  static_assert(indices, "mask_outside: position and extent are integers or index expressions");
+  static_assert(indices, "mask_outside: position and extent must be integers or index expressions");
   if constexpr (!used_once || at < 0 || !indices || detail::is_invalid<A>) {
     return detail::Invalid<T, S>();
   } else {

@@ -193,7 +193,7 @@ constexpr auto atan2(Y&& y, X&& x, location where = location::current()) {
   return detail::binary<detail::Domain::floats, void, ir::Atan2Op, Y, X>({}, y, x, where);
 }
 
-/// Gives the upper half of the product of two integers, element by element: of 32 bits, bits 32 to 63 of it.
+/// Returns the upper half of the product of two integers, element by element: of 32 bits, bits 32 to 63 of it.
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto multiply_high(A&& a, B&& b, location where = location::current()) {
@@ -208,14 +208,14 @@ constexpr auto(abs)(A&& a, location where = location::current()) {
   return detail::unary<A>(ir::AbsOp(), a, where);
 }
 
-/// Gives the maximum of two, element by element; a NaN gives the other one.
+/// Returns the maximum of two, element by element; a NaN gives the other one.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(max)(A&& a, B&& b,
                                                                                location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>({}, a, b, where);
 }
-/// Gives the minimum of two, element by element; a NaN gives the other one.
+/// Returns the minimum of two, element by element; a NaN gives the other one.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A&& a, B&& b,
                                                                                location where = location::current()) {
@@ -246,7 +246,7 @@ constexpr auto cast(A&& a, location where = location::current()) {
   }
 }
 
-/// Gives condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
+/// Returns condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
 template <class C, class A, class B>
 requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&& condition, A&& a, B&& b,
                                                                              location where = location::current()) {
@@ -255,7 +255,7 @@ requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&&
   constexpr bool used_once = !detail::named_recipe<C>;
   constexpr bool invalid = detail::is_invalid<A> || detail::is_invalid<B> || detail::is_invalid<C>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(mask, "select: the condition is a mask (a tile of bool) or a traced bool");
+  static_assert(mask, "select: the condition must be a mask (a tile of bool) or a traced bool");
   detail::check_operands<problem, A, B>();
   using T = typename detail::OperandElement<A, B>::type;
   if constexpr (problem != detail::Problem::none || !mask || !used_once || invalid) {

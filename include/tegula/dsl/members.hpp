@@ -63,8 +63,9 @@ template <StatesMembers X>
 struct BoundMembers<X> {
   static constexpr int value = StatedMembers<X>::types::size;
 };
-#define TEGULA_MADE_OF_MEMBERS                                                                                      \
-  "a struct of Boost.Hana is made from the members that it lists, in that order: X{a, b, ...}; an aggregate lists " \
+#define TEGULA_MADE_OF_MEMBERS                                                                                     \
+  "a struct of Boost.Hana must be made from the members that it lists, in that order: X{a, b, ...}; an aggregate " \
+  "lists "                                                                                                         \
   "all of them, in the order of their declaration"
 template <class X>
 inline constexpr bool is_made_of_members = true;

@@ -118,8 +118,8 @@ struct SliceOf<P> {
 
 }  // namespace detail
 
-/// Gives the elements begin .. end - 1 along an axis as a tensor: `slice(x, axis<0>, first, last)`. Both are numbers of
-/// elements, known only when the kernel runs, for instance loaded from another tensor. Loads and stores count from
+/// Returns the elements begin .. end - 1 along an axis as a tensor: `slice(x, axis<0>, first, last)`. Both are numbers
+/// of elements, known only when the kernel runs, for instance loaded from another tensor. Loads and stores count from
 /// `begin` on, and elements beyond lie outside of the slice. Numbers beyond the tensor are clipped to it. A slice of a
 /// slice cuts another axis, or the same one again.
 ///
@@ -134,7 +134,7 @@ requires(detail::TensorLike<P>) auto slice(P const& tensor, Axis<along>, Begin c
   constexpr bool numbers = detail::IndexLike<Begin> && detail::IndexLike<End> &&
                            !std::is_same_v<detail::bare<Begin>, elem> && !std::is_same_v<detail::bare<End>, elem>;
   static_assert(has_axis, "slice: the tensor does not have this axis");
-  static_assert(numbers, "slice: begin and end are integers, or scalars of i32 or i64, that count elements");
+  static_assert(numbers, "slice: begin and end must be integers, or scalars of i32 or i64, that count elements");
   if constexpr (has_axis && numbers) {
     auto& recorder = trace::Recorder::current("slice", where);
     trace::Id const of = recorder.use(tensor.handle(), where);
@@ -163,12 +163,12 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
                         index_count_fits = !is_tensor || indices == facts::rank;
-  static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
+  static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
   static_assert(rank_fits, "load: the shape has more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
   static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
-  static_assert(indices_are, "load: an index is an integer, an index expression or elem(k); pad(x) comes last");
+  static_assert(indices_are, "load: an index must be an integer, an index expression or elem(k); pad(x) comes last");
 
  public:
   load(P const& tensor, S, Rest... rest, location where = location::current())
@@ -205,12 +205,13 @@ class load<P, detail::OneElement, Rest...> : public scalar<typename detail::Tens
   static constexpr bool ranges = (detail::is_range<Rest> || ...);
   static constexpr bool whole = !ranges || !is_tensor || std::is_same_v<T, int> || std::is_same_v<T, std::int64_t>;
   static constexpr bool range_fits = (detail::range_fits<T, Rest> && ...);
-  static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
+  static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
   static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
-  static_assert(whole, "load: within<min, end> is of elements that are indices, int or std::int64_t");
-  static_assert(range_fits,
-                "load: within<min, end, multiple> names integers of the element, min less than end, multiple positive");
+  static_assert(whole, "load: within<min, end> must be of elements that are indices, int or std::int64_t");
+  static_assert(
+      range_fits,
+      "load: within<min, end, multiple> must name integers of the element, min less than end, multiple positive");
 
  public:
   load(P const& tensor, Rest... rest, location where = location::current())
@@ -251,7 +252,7 @@ class load<P, detail::Disordered, Rest...> : public detail::Invalid<typename det
   static constexpr bool ordered = detail::never<P>;
   static_assert(ordered,
                 "load: load(tensor, shape<...>, indices..., pad(x)) loads a tile, load(tensor, indices..., pad(x)) one "
-                "element; an index is an integer, an index expression or elem(k), and pad(x) comes last");
+                "element; an index must be an integer, an index expression or elem(k), and pad(x) comes last");
 
  public:
   explicit load(P const&, Rest const&...) {}
@@ -290,13 +291,13 @@ class store {
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
                         index_count_fits =
                             !is_tensor || static_cast<int>(sizeof...(Rest)) - (optional ? 1 : 0) == facts::rank;
-  static_assert(is_tensor, "store: the first argument is a tensor parameter (out or inout)");
+  static_assert(is_tensor, "store: the first argument must be a tensor parameter (out or inout)");
   static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
   static_assert(rank_fits, "store: the shape has more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
   static_assert(index_count_fits, "store: one index per axis of the tensor is expected");
   static_assert(indices_are,
-                "store: an index is an integer, an index expression or elem(k); may_be_outside comes last");
+                "store: an index must be an integer, an index expression or elem(k); may_be_outside comes last");
 
  public:
   store(P const& tensor, S, V&& value, Rest... rest, location where = location::current()) {

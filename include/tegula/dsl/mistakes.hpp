@@ -357,7 +357,7 @@ auto trans(detail::TracedOperand, detail::AnyOperand) {
 }
 template <class Dummy = void>
 auto cast(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "cast<T>(x): T is an element, as in cast<float>(x)");
+  static_assert(detail::never<Dummy>, "cast<T>(x): T must be an element, as in cast<float>(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
@@ -368,7 +368,7 @@ auto cast(detail::PlainOperand) {
 }
 template <class Dummy = void>
 auto zeros(detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "zeros<T>(shape<...>): T is an element, as in zeros<float>(shape<64>)");
+  static_assert(detail::never<Dummy>, "zeros<T>(shape<...>): T must be an element, as in zeros<float>(shape<64>)");
   return detail::Refused();
 }
 template <class Dummy = void>

@@ -232,7 +232,7 @@ constexpr void check_operands() {
   static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");
 }
 
-/// Gives a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
+/// Returns a op b: a recipe when one is a tile, a scalar if both are scalars. Result is void for the operands' element.
 template <Domain domain, class Result, class Op, class A, class B>
 constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where = {}) {
   constexpr Problem problem = operand_problem<domain, A, B>();

@@ -25,7 +25,7 @@ inline constexpr bool holds_bytes =
 template <class A>
 inline constexpr bool holds_integers = is_integer(element_v<element_t<A>>);
 
-/// Gives the bits shift .. shift + 3 of each byte, with their sign or without.
+/// Returns the bits shift .. shift + 3 of each byte, with their sign or without.
 template <Packed4 P, class T, class S>
 auto four_bits(tile<T, S> const& bytes, int shift, location where) {
   using U = typename P::unpacked;
@@ -72,7 +72,7 @@ auto pack(A&& elements, Axis<along>, location where = location::current()) {
   constexpr bool even = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(integers, "pack: a tile of integers is expected: use cast<int>(x)");
-  static_assert(even, "pack: the tile has this axis, with an even extent, and at most 7 axes");
+  static_assert(even, "pack: the tile must have this axis, with an even extent, and at most 7 axes");
   if constexpr (!used_once || invalid || !integers || !even) {
     return detail::Invalid<U, detail::shape_t<A>>();
   } else {

@@ -133,7 +133,7 @@ void require_number(trace::Recorder& recorder, trace::Handle parameter, int numb
 template <class T, int rank, Direction towards, class... Facts>
 class Tensor {
  public:
-  static_assert(rank >= 1 && rank <= max_rank, "a tensor has 1 to 8 axes");
+  static_assert(rank >= 1 && rank <= max_rank, "a tensor must have 1 to 8 axes");
   /// False for another type than an element: kernel() refuses it. Float stands for it, so that one error follows.
   static constexpr bool has_element = ElementType<T>;
   using element = std::conditional_t<has_element, T, float>;
@@ -141,7 +141,7 @@ class Tensor {
   static constexpr Direction direction = towards;
   static constexpr bool readable = towards != Direction::out;
   static constexpr bool writable = towards != Direction::in;
-  /// Gives what the type states about the extent of an axis.
+  /// Returns what the type states about the extent of an axis.
   static constexpr NumberFacts facts_of([[maybe_unused]] int axis) {
     NumberFacts result;
     (add_fact_of_axis<Facts>(result, axis, rank), ...);
@@ -166,7 +166,7 @@ class Tensor {
   explicit constexpr Tensor(trace::Handle handle) : handle_(handle) {}
   [[nodiscard]] constexpr trace::Handle handle() const { return handle_; }
 
-  /// Gives the run-time extent of an axis, as an index expression; negative axes count from the last. Where the type
+  /// Returns the run-time extent of an axis, as an index expression; negative axes count from the last. Where the type
   /// states the number, it is a constant.
   [[nodiscard]] scalar<std::int64_t> extent(int axis, location where = location::current()) const {
     auto& recorder = trace::Recorder::current("extent", where);
@@ -176,7 +176,7 @@ class Tensor {
             recorder.handle(recorder.constant(literal(facts.number), ir::Type::index(), where)));
     return scalar<std::int64_t>(recorder.handle(recorder.extent(recorder.use(handle_, where), axis, where)));
   }
-  /// Gives the extent of an axis; a constant of C++, `x.extent(axis<1>).value`, where the type fixes it.
+  /// Returns the extent of an axis; a constant of C++, `x.extent(axis<1>).value`, where the type fixes it.
   template <int axis>
   [[nodiscard]] constexpr auto extent(Axis<axis>, location where = location::current()) const {
     static_assert(wrap_axis(axis, rank) >= 0, "extent: the tensor does not have this axis");

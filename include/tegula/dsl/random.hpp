@@ -55,7 +55,7 @@ auto random_words_at(X const& seed, C&& place, location where) {
   else
     return random_words<S>(seed, tile<std::int64_t, S>(cast<std::int64_t>(static_cast<C&&>(place)), where), where);
 }
-/// Gives the 24 high bits of a word as a number in [0, 1).
+/// Returns the 24 high bits of a word as a number in [0, 1).
 template <class S>
 auto unit_float(tile<std::int32_t, S> const& word, location where) {
   return tile<float, S>(cast<float>((word >> 8) & 0xFFFFFF) * 0x1p-24F, where);
@@ -63,21 +63,21 @@ auto unit_float(tile<std::int32_t, S> const& word, location where) {
 
 }  // namespace detail
 
-/// Gives 32 random bits for each place: `random_bits(seed, iota(shape<1024>, axis<0>) + 1024 * block)`. The bits are
+/// Returns 32 random bits for each place: `random_bits(seed, iota(shape<1024>, axis<0>) + 1024 * block)`. The bits are
 /// word 0 of Philox4x32-10 with counter (place, 0) and key seed, both of 64 bits.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_bits(X const& seed, C&& place, location where = location::current()) {
   return detail::random_words_at(seed, static_cast<C&&>(place), where).word[0];
 }
 
-/// Gives f32 in [0, 1) for each place, in steps of 2^-24.
+/// Returns f32 in [0, 1) for each place, in steps of 2^-24.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_uniform(X const& seed, C&& place, location where = location::current()) {
   return detail::unit_float(detail::random_words_at(seed, static_cast<C&&>(place), where).word[0], where);
 }
 
-/// Gives f32 with the standard normal distribution for each place, by the method of Box and Muller from words 0 and 1.
-/// None is beyond 5.8.
+/// Returns f32 with the standard normal distribution for each place, by the method of Box and Muller from words 0
+/// and 1. None is beyond 5.8.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_normal(X const& seed, C&& place, location where = location::current()) {
   auto const words = detail::random_words_at(seed, static_cast<C&&>(place), where);

@@ -36,7 +36,7 @@ constexpr ir::RecordEvent event_of(RecordEnd end) {
 template <std::size_t size>
 void record(RecordEnd end, char const (&name)[size], location where = location::current()) {
   constexpr bool fits = detail::is_record_name<size>;
-  static_assert(fits, "record: a name has 1 to 64 characters");
+  static_assert(fits, "record: a name must have 1 to 64 characters");
   if constexpr (fits) trace::Recorder::current("record", where).record(detail::event_of(end), name, {}, where);
 }
 
@@ -45,8 +45,8 @@ template <std::size_t size, class V>
 requires(!std::is_same_v<detail::bare<V>, location>) void record(RecordEnd end, char const (&name)[size],
                                                                  V const& value, location where = location::current()) {
   constexpr bool fits = detail::is_record_name<size>, number = detail::is_record_value<V>;
-  static_assert(fits, "record: a name has 1 to 64 characters");
-  static_assert(number, "record: the value is an integer or an index expression");
+  static_assert(fits, "record: a name must have 1 to 64 characters");
+  static_assert(number, "record: the value must be an integer or an index expression");
   if constexpr (fits && number) {
     auto& recorder = trace::Recorder::current("record", where);
     recorder.record(detail::event_of(end), name, {detail::scalar_id<std::int64_t>(recorder, value, where)}, where);

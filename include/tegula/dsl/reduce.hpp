@@ -133,7 +133,7 @@ class PlaceOfExtreme : public Recipe<std::int32_t, R> {
   location where_;
 };
 
-/// Gives the recipe `Node` of a reduction along axes, whose elements are E. It takes a mask if E is bool, else numbers.
+/// Returns the recipe `Node` of a reduction along axes, with elements E. It takes a mask if E is bool, else numbers.
 template <template <class, class, class, class> class Node, class E, class A, int... along, class... Options>
 constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
   using S = shape_t<A>;
@@ -151,7 +151,7 @@ constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
   static_assert(truth, "any and all take a mask (a tile of bool): compare first, for instance x != 0");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a reduction along an axis that the tile does not have");
-  static_assert(distinct, "a reduction names one axis or several, each of them once");
+  static_assert(distinct, "a reduction must name one axis or several, each of them once");
   if constexpr (used_once && number && truth && wide && in_range && distinct && !is_invalid<A>)
     return Node<T, S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
                                                                      options...);
@@ -159,7 +159,7 @@ constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
     return Invalid<E, S>();
 }
 
-/// Gives the scalar of a reduction along all axes.
+/// Returns the scalar of a reduction along all axes.
 template <template <class, class, class, class> class Node, class E, class A, class... Options>
 auto reduce_all(char const* word, std::remove_reference_t<A>& a, location where, Options... options) {
   return [&]<int... axes>(std::integer_sequence<int, axes...>) {
@@ -168,7 +168,7 @@ auto reduce_all(char const* word, std::remove_reference_t<A>& a, location where,
   (std::make_integer_sequence<int, shape_t<A>::rank>());
 }
 
-/// Gives the place of an extreme among all elements, in row-major order.
+/// Returns the place of an extreme among all elements, in row-major order.
 template <class A>
 auto place_among_all(char const* word, std::remove_reference_t<A>& a, ir::Combine combine, location where) {
   using T = element_t<A>;
@@ -194,35 +194,35 @@ template <detail::TileLike A, int... along, detail::ReductionOrder O = order::An
 constexpr auto prod(A&& a, Axis<along...>, O = {}, location where = location::current()) {
   return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::product, O::value, where);
 }
-/// Gives the maximum along axes; a NaN gives the others.
+/// Returns the maximum along axes; a NaN gives the others.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto(max)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
   return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::max, O::value, where);
 }
-/// Gives the minimum along axes; a NaN gives the others.
+/// Returns the minimum along axes; a NaN gives the others.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto(min)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
   return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::min, O::value, where);
 }
 
-/// Gives a mask: true where some element along the axes is.
+/// Returns a mask: true where some element along the axes is.
 template <detail::TileLike A, int... along>
 constexpr auto any(A&& mask, Axis<along...>, location where = location::current()) {
   return detail::reduce<detail::Quantified, bool, A, along...>(mask, ir::Combine::max, where);
 }
-/// Gives a mask: true where every element along the axes is.
+/// Returns a mask: true where every element along the axes is.
 template <detail::TileLike A, int... along>
 constexpr auto all(A&& mask, Axis<along...>, location where = location::current()) {
   return detail::reduce<detail::Quantified, bool, A, along...>(mask, ir::Combine::min, where);
 }
 
-/// Gives the coordinate of the maximum along an axis, as i32, the lowest of several. A NaN gives the others; where all
-/// are NaN, the result is 0.
+/// Returns the coordinate of the maximum along an axis, as i32, the lowest of several. A NaN gives the others; where
+/// all are NaN, the result is 0.
 template <detail::TileLike A, int along>
 constexpr auto argmax(A&& a, Axis<along>, location where = location::current()) {
   return detail::reduce<detail::PlaceOfExtreme, std::int32_t, A, along>(a, ir::Combine::max, where);
 }
-/// Gives the coordinate of the minimum along an axis; the rules of argmax apply.
+/// Returns the coordinate of the minimum along an axis; the rules of argmax apply.
 template <detail::TileLike A, int along>
 constexpr auto argmin(A&& a, Axis<along>, location where = location::current()) {
   return detail::reduce<detail::PlaceOfExtreme, std::int32_t, A, along>(a, ir::Combine::min, where);
@@ -242,13 +242,13 @@ auto prod(A&& a, O = {}, location where = location::current()) {
   return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("prod", a, where, ir::Combine::product,
                                                                         O::value);
 }
-/// Gives the maximum of all elements.
+/// Returns the maximum of all elements.
 template <detail::TileLike A>
 auto(max)(A&& a, location where = location::current()) {
   return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("max", a, where, ir::Combine::max,
                                                                         ir::Order::any);
 }
-/// Gives the minimum of all elements.
+/// Returns the minimum of all elements.
 template <detail::TileLike A>
 auto(min)(A&& a, location where = location::current()) {
   return detail::reduce_all<detail::Reduction, detail::element_t<A>, A>("min", a, where, ir::Combine::min,
@@ -264,13 +264,13 @@ template <detail::TileLike A>
 auto all(A&& mask, location where = location::current()) {
   return detail::reduce_all<detail::Quantified, bool, A>("all", mask, where, ir::Combine::min);
 }
-/// Gives the place of the maximum of all elements, counted in row-major order, the lowest of several; NaN as along an
+/// Returns the place of the maximum of all elements, counted in row-major order, the lowest of several; NaN as along an
 /// axis.
 template <detail::TileLike A>
 auto argmax(A&& a, location where = location::current()) {
   return detail::place_among_all<A>("argmax", a, ir::Combine::max, where);
 }
-/// Gives the place of the minimum of all elements; the rules of argmax apply.
+/// Returns the place of the minimum of all elements; the rules of argmax apply.
 template <detail::TileLike A>
 auto argmin(A&& a, location where = location::current()) {
   return detail::place_among_all<A>("argmin", a, ir::Combine::min, where);

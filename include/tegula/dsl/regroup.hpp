@@ -10,7 +10,7 @@ namespace tegula {
 /// Holds the place of a box in a tile: the type of `offset<0, 32>`, one number per axis, counted in elements.
 template <std::int64_t... at>
 struct Offset {
-  static_assert(((at >= 0) && ...), "offset: a place in a tile is not negative");
+  static_assert(((at >= 0) && ...), "offset: a place in a tile must not be negative");
   static constexpr Extents list = {at...};
 };
 template <std::int64_t... at>
@@ -80,7 +80,7 @@ struct OneOfTwo {
   }();
 };
 
-/// Holds two tiles that are put one behind the other.
+/// Holds two tiles that are put one after the other.
 template <class T, class S, class A, class B>
 class Concatenation : public Recipe<T, S> {
  public:
@@ -109,7 +109,7 @@ constexpr auto sliced(std::remove_reference_t<A>& a, Extents const& at, location
   return Unary<element_t<A>, S, ir::ExtractOp, stored_t<A>>(ir::make_op<ir::ExtractOp>(at), stored(a), where);
 }
 
-/// Gives one of the two parts along an axis of extent 2, without that axis.
+/// Returns one of the two parts along an axis of extent 2, without that axis.
 template <int axis, int side, class Tile>
 auto one_of_two(Tile const& whole, location where) {
   using Part = OneOfTwo<shape_t<Tile>, axis, side>;
@@ -131,7 +131,7 @@ constexpr auto two_invalid() {
 
 }  // namespace detail
 
-/// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
+/// Returns the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
 /// stay in their registers, unless an odd factor moves past a power of two. Then, as from 48 x 4 to 16 x 12, they go
 /// through shared memory.
 template <detail::TileLike A, std::int64_t... extents>
@@ -140,14 +140,14 @@ constexpr auto reshape(A&& a, Shape<extents...>, location where = location::curr
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool same_count = invalid || detail::shape_t<A>::elements == S::elements;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(same_count, "reshape: both shapes have the same number of elements");
+  static_assert(same_count, "reshape: both shapes must have the same number of elements");
   if constexpr (!used_once || invalid || !same_count)
     return detail::Invalid<detail::element_t<A>, S>();
   else
     return detail::reshaped<S, A>(a, where);
 }
 
-/// Gives the box of that shape at a place of the tile: `slice(x, shape<64, 32>, offset<0, 32>)`.
+/// Returns the box of that shape at a place of the tile: `slice(x, shape<64, 32>, offset<0, 32>)`.
 template <detail::TileLike A, std::int64_t... extents, std::int64_t... at>
 constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = location::current()) {
   using S = Shape<extents...>;
@@ -156,7 +156,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
   constexpr bool inside =
       !per_axis || invalid || detail::lies_inside(S::list, Offset<at...>::list, detail::shape_t<A>::list);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(per_axis, "slice: shape and offset give one number for each axis of the tile");
+  static_assert(per_axis, "slice: shape and offset must give one number for each axis of the tile");
   static_assert(inside, "slice: the box reaches beyond the tile");
   if constexpr (!used_once || invalid || !per_axis || !inside)
     return detail::Invalid<detail::element_t<A>, S>();
@@ -164,7 +164,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
     return detail::sliced<S, A>(a, Offset<at...>::list, where);
 }
 
-/// Gives the elements in the opposite order along an axis: `flip(x, axis<1>)`.
+/// Returns the elements in the opposite order along an axis: `flip(x, axis<1>)`.
 template <detail::TileLike A, int along>
 constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
   using S = detail::shape_t<A>;
@@ -180,7 +180,7 @@ constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
         ir::make_op<ir::FlipOp>(std::int64_t{axis}), detail::stored(a), where);
 }
 
-/// Puts two tiles one behind the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
+/// Puts two tiles one after the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
 /// axis<1> give 8 x 48.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location::current()) {
@@ -191,8 +191,8 @@ constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location:
   constexpr bool one_element = invalid || detail::same_element<T, detail::element_t<B>>;
   constexpr bool fits = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "concatenate: both tiles have the same element: use cast<T>(...)");
-  static_assert(fits, "concatenate: the tiles have the axis, and equal extents along all others");
+  static_assert(one_element, "concatenate: both tiles must have the same element: use cast<T>(...)");
+  static_assert(fits, "concatenate: the tiles must have the axis, and equal extents along all others");
   if constexpr (!used_once || invalid || !one_element || !fits)
     return detail::Invalid<T, detail::shape_t<A>>();
   else
@@ -212,9 +212,9 @@ constexpr auto join(A&& a, B&& b, Axis<along>, location where = location::curren
   constexpr bool alike = invalid || detail::same_shape<detail::shape_t<A>, detail::shape_t<B>>;
   constexpr bool in_range = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "join: both tiles have the same element: use cast<T>(...)");
-  static_assert(alike, "join: both tiles have the same shape");
-  static_assert(in_range, "join: the axis is one of the result, which has at most 8");
+  static_assert(one_element, "join: both tiles must have the same element: use cast<T>(...)");
+  static_assert(alike, "join: both tiles must have the same shape");
+  static_assert(in_range, "join: the axis must be one of the result, which has at most 8");
   if constexpr (!used_once || invalid || !one_element || !alike || !in_range)
     return detail::Invalid<T, detail::shape_t<A>>();
   else
@@ -236,8 +236,8 @@ constexpr auto split(A&& a, Axis<along>, location where = location::current()) {
   constexpr bool in_range = invalid || (axis >= 0 && S::rank > 1);
   constexpr bool two = !in_range || invalid || S::list[axis < 0 ? 0 : axis] == 2;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "split: the tile has this axis and another one");
-  static_assert(two, "split: the axis has extent 2; slice takes other parts");
+  static_assert(in_range, "split: the tile must have this axis and another one");
+  static_assert(two, "split: the axis must have extent 2; slice takes other parts");
   if constexpr (!used_once || invalid || !in_range || !two) {
     return detail::two_invalid<A>();
   } else {
@@ -262,9 +262,9 @@ constexpr auto interleave(A&& a, B&& b, Axis<along>, location where = location::
   constexpr bool alike = invalid || detail::same_shape<S, detail::shape_t<B>>;
   constexpr bool in_range = invalid || (axis >= 0 && S::rank < max_rank);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(one_element, "interleave: both tiles have the same element: use cast<T>(...)");
-  static_assert(alike, "interleave: both tiles have the same shape");
-  static_assert(in_range, "interleave: the tiles have this axis, and at most 7 axes");
+  static_assert(one_element, "interleave: both tiles must have the same element: use cast<T>(...)");
+  static_assert(alike, "interleave: both tiles must have the same shape");
+  static_assert(in_range, "interleave: the tiles must have this axis, and at most 7 axes");
   if constexpr (!used_once || invalid || !one_element || !alike || !in_range) {
     return detail::Invalid<T, S>();
   } else {
@@ -278,7 +278,7 @@ constexpr auto interleave(A&& a, B&& b, location where = location::current()) {
   return interleave(static_cast<A&&>(a), static_cast<B&&>(b), Axis<-1>(), where);
 }
 
-/// Gives the elements at even and those at odd places along an axis, the last one unless another is named.
+/// Returns the elements at even and those at odd places along an axis, the last one unless another is named.
 /// `auto [even, odd] = deinterleave(x)` of 8 x 64 gives two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto deinterleave(A&& a, Axis<along>, location where = location::current()) {
@@ -286,7 +286,7 @@ constexpr auto deinterleave(A&& a, Axis<along>, location where = location::curre
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool even = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(even, "deinterleave: the tile has this axis, with an even extent, and at most 7 axes");
+  static_assert(even, "deinterleave: the tile must have this axis, with an even extent, and at most 7 axes");
   if constexpr (!used_once || invalid || !even)
     return detail::two_invalid<A>();
   else

@@ -82,7 +82,7 @@ constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::curr
                  once = !in_range || !few || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(some, "expand_dims: at least one axis is expected");
-  static_assert(few, "expand_dims: a tile has at most 8 axes");
+  static_assert(few, "expand_dims: a tile must have at most 8 axes");
   static_assert(in_range, "expand_dims: an axis is outside of the result's");
   static_assert(once, "expand_dims: an axis is given twice");
   return detail::expanded<A, axes...>(a, where);
@@ -105,7 +105,7 @@ constexpr auto squeeze(A&& a, Axis<axes...>, location where = location::current(
   static_assert(in_range, "squeeze: the tile does not have this axis");
   static_assert(once, "squeeze: an axis is given twice");
   static_assert(unit, "squeeze: only axes of extent 1 can be dropped");
-  static_assert(some_left, "squeeze: a tile keeps at least one axis");
+  static_assert(some_left, "squeeze: a tile must keep at least one axis");
   return detail::squeezed<A, axes...>(a, where);
 }
 template <detail::TileLike A, detail::StaticNumber C>
@@ -119,7 +119,7 @@ constexpr auto trans(A&& a, Axis<axes...>, location where = location::current())
   using E = detail::Permuted<detail::shape_t<A>, axes...>;
   constexpr bool used_once = !detail::named_recipe<A>, complete = E::holds || detail::is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(complete, "trans: every axis of the tile is named once");
+  static_assert(complete, "trans: every axis of the tile must be named once");
   if constexpr (!used_once || detail::is_invalid<A> || !E::holds)
     return detail::Invalid<detail::element_t<A>, detail::shape_t<A>>();
   else
@@ -130,7 +130,7 @@ constexpr auto trans(A&& a, Axis<axes...>, location where = location::current())
 template <detail::TileLike A>
 constexpr auto trans(A&& a, location where = location::current()) {
   constexpr bool matrix = detail::shape_t<A>::rank == 2;
-  static_assert(matrix, "trans: without axes, the tile is a matrix; name all axes otherwise, as in axis<0, 2, 1>");
+  static_assert(matrix, "trans: without axes, the tile must be a matrix; name all axes otherwise, as in axis<0, 2, 1>");
   if constexpr (matrix)
     return trans(static_cast<A&&>(a), Axis<1, 0>(), where);
   else

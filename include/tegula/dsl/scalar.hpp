@@ -81,7 +81,7 @@ struct CommonScalar {
   using type = std::conditional_t<std::is_void_v<a>, b, std::conditional_t<std::is_void_v<b>, a, both>>;
 };
 
-/// Gives the value of a scalar or number as an id of the wanted scalar type.
+/// Returns the value of a scalar or number as an id of the wanted scalar type.
 template <class T, class X>
 trace::Id scalar_id(trace::Recorder& recorder, X const& x, location where) {
   if constexpr (ScalarLike<X>)

@@ -12,12 +12,12 @@ namespace tegula {
 /// Holds the extents of a tile, outermost first: the type of `shape<128, 64>`.
 template <std::int64_t... extents>
 struct Shape {
-  static_assert(((extents > 0) && ...), "shape: every extent is at least 1");
-  static_assert(sizeof...(extents) <= static_cast<unsigned>(max_rank), "shape: a tile has at most 8 axes");
+  static_assert(((extents > 0) && ...), "shape: every extent must be at least 1");
+  static_assert(sizeof...(extents) <= static_cast<unsigned>(max_rank), "shape: a tile must have at most 8 axes");
   static constexpr int rank = static_cast<int>(sizeof...(extents));
   static constexpr Extents list = {extents...};
   static constexpr std::int64_t elements = list.product();
-  static_assert(elements <= max_tile_elements, "shape: a tile has at most 16777216 elements");
+  static_assert(elements <= max_tile_elements, "shape: a tile must have at most 16777216 elements");
 };
 template <std::int64_t... extents>
 inline constexpr Shape<extents...> shape{};
@@ -33,10 +33,10 @@ inline constexpr Axis<axes...> axis{};
 /// `exact`: the type of `exactly(stages<4>)`.
 template <int depth, int distance = 0, bool exact = false>
 struct Stages {
-  static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
-  static_assert(depth <= ir::ForOp::max_stages, "stages: a depth is at most 64");
+  static_assert(depth >= 0, "stages: a depth must be at least 1, or 0 for the compiler's choice");
+  static_assert(depth <= ir::ForOp::max_stages, "stages: a depth must be at most 64");
   static_assert(distance >= 0 && (distance < depth || distance == 0),
-                "stages: copies begin fewer iterations ahead than there are stages");
+                "stages<n, d>: the prefetch distance d must be at least 0 and less than n");
 };
 template <int depth, int distance = 0>
 inline constexpr Stages<depth, distance> stages{};
@@ -45,15 +45,15 @@ inline constexpr Stages<depth, distance> stages{};
 /// get as many as fit.
 template <int depth, int distance>
 constexpr Stages<depth, distance, true> exactly(Stages<depth, distance>) {
-  static_assert(depth > 0, "exactly: a depth is at least 1");
+  static_assert(depth > 0, "exactly: a depth must be at least 1");
   return {};
 }
 
 /// Holds the number of iterations of a loop that the code generator joins: the type of `unroll<4>`.
 template <int factor>
 struct Unroll {
-  static_assert(factor >= 0, "unroll: a factor is at least 1, or 0 for the compiler's choice");
-  static_assert(factor <= ir::ForOp::max_unrolled, "unroll: a factor is at most 64");
+  static_assert(factor >= 0, "unroll: a factor must be at least 1, or 0 for the compiler's choice");
+  static_assert(factor <= ir::ForOp::max_unrolled, "unroll: a factor must be at most 64");
 };
 template <int factor>
 inline constexpr Unroll<factor> unroll{};

@@ -9,7 +9,7 @@ namespace detail {
 
 struct Descending {};
 
-/// Gives the integer whose order sorts an element.
+/// Returns the integer whose order sorts an element.
 constexpr Element key_of(Element element) { return bytes(element) == 8 ? Element::i64 : Element::i32; }
 constexpr std::int64_t highest_key(Element key) { return key == Element::i64 ? INT64_MAX : INT32_MAX; }
 
@@ -105,7 +105,7 @@ inline trace::Id lengthened_keys(AxisSteps const& steps, trace::Id key) {
   return steps.recorder.emit(ir::SelectOp{}, {inside, longer, highest}, type, steps.where);
 }
 
-/// Sorts keys with their places, and gives the first `extent` of both. Further tiles follow.
+/// Sorts keys with their places, and returns the first `extent` of both. Further tiles follow.
 template <int count>
 Bundle<count + 2> sorted_with_places(AxisSteps const& steps, trace::Id key, Bundle<count> const& others,
                                      std::int64_t extent) {
@@ -178,7 +178,9 @@ struct Sorting {
   static constexpr bool sound = used_once && Tiles::holds && numbers && axis >= 0 && !is_invalid<X>;
   static constexpr void check() {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
-    static_assert(tiles, "sort: a tile, or carry(...) of tiles of one shape, of which the first decides the order");
+    static_assert(
+        tiles,
+        "sort: the argument must be a tile, or carry(...) of tiles of one shape, of which the first decides the order");
     static_assert(numbers, "sort: a bool is not a number: cast the mask first");
     static_assert(on_axis, "sort: the tile does not have this axis");
   }
@@ -231,7 +233,7 @@ auto sort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
   }
 }
 
-/// Gives the places along an axis, as i32, from which sort would take its elements; equal ones stay in their order.
+/// Returns the places along an axis, as i32, from which sort would take its elements; equal ones stay in their order.
 template <detail::TileLike X, int along, detail::SortOption Way = detail::Ascending>
 auto argsort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
   using Check = detail::Sorting<X, along>;
@@ -263,7 +265,7 @@ auto top_k(X&& x, Axis<along>, location where = location::current()) {
     else
       return true;
   }();
-  static_assert(enough, "top_k: at least 1 and at most all elements along the axis are asked for");
+  static_assert(enough, "top_k: at least 1 and at most all elements along the axis must be asked for");
   using T = detail::element_t<X>;
   if constexpr (Check::sound && enough) {
     using R = detail::with_extent<typename Check::Tiles::shape, Check::axis, wanted>;

@@ -18,9 +18,10 @@ class tile : public detail::NoTruth {
   /// Catches `tile<float, Shape<64>> x;`, for the sentence.
   template <class Dummy = void>
   tile() : home_(0) {
-    static_assert(detail::never<Dummy>,
-                  "a tile has a value from the beginning: write tile x = zeros<T>(shape<...>), or declare it where its "
-                  "value is known");
+    static_assert(
+        detail::never<Dummy>,
+        "a tile must have a value from the beginning: write tile x = zeros<T>(shape<...>), or declare it where its "
+        "value is known");
   }
   explicit tile(trace::Handle handle) : handle_(handle), home_(trace::Recorder::home()) {}
 

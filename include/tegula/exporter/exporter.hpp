@@ -77,7 +77,7 @@ class exported {
   }
   static_assert(sizeof...(F) > 0, "exported: at least one kernel is expected");
   static constexpr bool same_parameters = alike(detail::TypeList<F...>());
-  static_assert(same_parameters, "exported: all configurations of a kernel have the same parameters");
+  static_assert(same_parameters, "exported: all configurations of a kernel must have the same parameters");
 
  public:
   explicit exported(char const* name, configuration<F>... configurations)

@@ -76,7 +76,7 @@ struct Effects {
 
   [[nodiscard]] constexpr Effect const* begin() const { return list.data(); }
   [[nodiscard]] constexpr Effect const* end() const { return list.data() + count; }
-  /// Gives the same accesses, which another op completes.
+  /// Returns the same accesses, which another op completes.
   [[nodiscard]] constexpr Effects completed_by(Completion completion) const {
     Effects result = *this;
     for (Effect& effect : result.list) effect.completion = completion;
@@ -87,7 +87,7 @@ struct Effects {
     for (Effect& effect : result.list) effect.sharing = sharing;
     return result;
   }
-  /// Gives the same accesses, in which each element is combined with the one in memory at once.
+  /// Returns the same accesses, in which each element is combined with the one in memory at once.
   [[nodiscard]] constexpr Effects atomic() const {
     Effects result = *this;
     for (Effect& effect : result.list) effect.atomic = true;

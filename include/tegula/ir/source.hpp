@@ -49,7 +49,7 @@ struct SourceShapes {
   Extents operands[max_source_parts];
 };
 
-/// Gives the part in which an element has the coordinates of the result.
+/// Returns the part in which an element has the coordinates of the result.
 constexpr SourcePart same_place(int rank, int operand = 0) {
   SourcePart part;
   part.operand = operand;
@@ -57,7 +57,7 @@ constexpr SourcePart same_place(int rank, int operand = 0) {
   for (int axis = 0; axis < rank; ++axis) part.axes[axis].axis = axis;
   return part;
 }
-/// Gives the source of one part.
+/// Returns the source of one part.
 constexpr Source source_of(SourcePart const& part) {
   Source result;
   result.add(part);

@@ -44,7 +44,7 @@ class Type {
   static constexpr Type global(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::global, element, shape, layout};
   }
-  /// Gives the type of mbarriers; an empty shape: one object.
+  /// Returns the type of mbarriers; an empty shape: one object.
   static constexpr Type mbarrier(Extents shape = {}) { return {TypeKind::mbarrier, Element::i64, shape}; }
   static constexpr Type pending(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::pending, element, shape, layout};
@@ -66,15 +66,15 @@ class Type {
   /// True for a tile, or one that is still being written.
   [[nodiscard]] constexpr bool in_registers() const { return is_tile() || is_pending(); }
   [[nodiscard]] constexpr Element element() const { return element_; }
-  /// Gives static extents; -1 per axis for a tensor; empty for a scalar and for one mbarrier.
+  /// Returns static extents; -1 per axis for a tensor; empty for a scalar and for one mbarrier.
   [[nodiscard]] constexpr Extents const& shape() const { return shape_; }
   [[nodiscard]] constexpr int rank() const { return shape_.size(); }
   /// Counts the elements of a tile; 1 for a scalar.
   [[nodiscard]] constexpr std::int64_t elements() const { return shape_.product(); }
-  /// Gives the layout; null before layout assignment.
+  /// Returns the layout; null before layout assignment.
   [[nodiscard]] constexpr layout::Layout const* layout() const { return layout_; }
 
-  /// Gives the same type with another kind: the tile that a pending one becomes, and back.
+  /// Returns the same type with another kind: the tile that a pending one becomes, and back.
   [[nodiscard]] constexpr Type as(TypeKind kind) const { return {kind, element_, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_element(Element element) const { return {kind_, element, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_shape(Extents const& shape) const { return {kind_, element_, shape, nullptr}; }

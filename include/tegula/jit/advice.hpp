@@ -23,8 +23,8 @@ Advice advice_typed(TargetInfo const* target, CompileOptions const* options, K c
 
 }  // namespace jit
 
-/// Gives advice on a launch with these arguments: what limits it, the share of that limit that it is expected to reach,
-/// and up to three remedies in the terms of its kernel and its tensors. Compiles, but does not run anything.
+/// Returns advice on a launch with these arguments: what limits it, the share of that limit that it is expected to
+/// reach, and up to three remedies in the terms of its kernel and its tensors. Compiles, but does not run anything.
 /// `for (SlowSpot const& spot : advice(k, a, b).slow) ...`
 template <Launchable K, class... X>
 [[nodiscard]] Advice advice(K const& kernel, X&&... arguments) {

@@ -29,7 +29,7 @@ struct RingTile {
   static constexpr int element_bytes = bytes(element_of<T>::value);
   static constexpr std::int64_t bytes_of_tile = S::elements * element_bytes;
 
-  /// Gives the first rule of TMA that the shape alone breaks; null: none, and the other rules depend on the tensor.
+  /// Returns the first rule of TMA that the shape alone breaks; null: none, and the other rules depend on the tensor.
   static constexpr TmaRule const* broken() {
     if (element_of<T>::value == Element::boolean) return &tma_rule::element;
     if (S::rank < 1 || S::rank > tma_rule::max_axes) return &tma_rule::rank;
@@ -51,7 +51,7 @@ struct StaticBudget {
   TmaRule const* broken = nullptr;  ///< the first rule that a tile breaks
 };
 
-/// Gives the budget of a loop with so many stages over copied tiles, in the text of the program:
+/// Returns the budget of a loop with so many stages over copied tiles, in the text of the program:
 ///   static_assert(budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 256>)).shared <=
 ///   sm_90a.shared);
 template <int depth, class... T, class... S>

@@ -138,8 +138,8 @@ simulation debug(K const& kernel, X&&... arguments) {
       arguments...);
 }
 
-/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of
-/// each load, store and product with the reason, what limits the launch, and what would help. Compiles if need be.
+/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Returns the path
+/// of each load, store and product with the reason, what limits the launch, and what would help. Compiles if need be.
 template <Launchable K, class... X>
 [[nodiscard]] std::string explain(K const& kernel, X&&... arguments) {
   return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
@@ -179,8 +179,8 @@ template <class F>
   return jit::compile(jit::reference(kernel), options);
 }
 
-/// Gives the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`,
-/// `CHECK(facts(k).dots[0].path == Path::wgmma)`. A kernel that compile() refuses is refused, for the same reason.
+/// Returns the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() ==
+/// 0)`, `CHECK(facts(k).dots[0].path == Path::wgmma)`. A kernel that compile() refuses is refused, for the same reason.
 /// Compiles for sm_90a and does not need a GPU; registers and spills are known where ptxas is installed. Without facts
 /// in the options all tensors are taken as dense and 16-byte aligned.
 template <class F>
@@ -188,8 +188,8 @@ template <class F>
   return jit::facts(jit::reference(kernel), options);
 }
 
-/// Gives the path of each load, store and product in the code for the host, each with the reason. A path is vectors or
-/// single elements, contraction or not. Without facts in the options all tensors are taken as dense.
+/// Returns the path of each load, store and product in the code for the host, each with the reason. A path is vectors
+/// or single elements, contraction or not. Without facts in the options all tensors are taken as dense.
 template <class F>
 [[nodiscard]] KernelPaths host_paths(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::host_paths(jit::reference(kernel), options);

@@ -49,7 +49,7 @@ class Variant {
   Variant(std::string label, with const& chosen, Kernel<F> const& kernel)
       : kernel_(kernel), label_(std::move(label)), options_(chosen.options()), states_options_(true) {}
 
-  /// Refers to it; see jit::KernelRef::member.
+  /// Returns the erased reference that the launcher uses for this member.
   [[nodiscard]] jit::KernelRef reference() const {
     jit::KernelRef result = jit::reference(kernel_, states_options_ ? &options_ : nullptr);
     result.label = label_.c_str();
@@ -94,8 +94,8 @@ class Variants {
 
   [[nodiscard]] char const* name() const { return name_; }
 
-  /// Gives the same kernels with a table of measured choices. Of several tables, that of the device decides. The table
-  /// must live as long as the result.
+  /// Returns the same kernels with a table of measured choices. Of several tables, that of the device decides. The
+  /// table must live as long as the result.
   [[nodiscard]] Variants tuned(TunedTable const& table) const {
     Variants result = *this;
     for (TunedTable const*& place : result.tables_)

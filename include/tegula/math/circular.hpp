@@ -183,7 +183,7 @@ inline constexpr double sin_f64_terms[] = {0x1.111111110f8a6p-7, -0x1.a01a019c16
 inline constexpr double cos_f64_terms[] = {0x1.555555555554cp-5,   -0x1.6c16c16c15177p-10, 0x1.a01a019cb1590p-16,
                                            -0x1.27e4f809c52adp-22, 0x1.1ee9ebdb4b1c4p-29,  -0x1.8fae9be8838d4p-37};
 
-/// Gives the sine of x + `ahead` quarter turns from the sine and the cosine of its angle.
+/// Returns the sine of x + `ahead` quarter turns from the sine and the cosine of its angle.
 template <class V, class Int>
 constexpr V quarter(V sine, V cosine, Int quarters, Int sign, int ahead) {
   auto const turned = quarters + like(quarters, ahead);

@@ -8,7 +8,7 @@
 
 namespace tegula::math {
 
-/// Gives the exact value of the f16 in the low half of `bits`.
+/// Returns the exact value of the f16 in the low half of `bits`.
 template <class Int>
 constexpr auto f16_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7FFF);
@@ -43,7 +43,7 @@ constexpr auto f32_to_f16(F x) {
   return sign | select(magnitude < like(bits, 0x477FF000), finite, special);
 }
 
-/// Gives the exact value of the bf16 in the low half of `bits`.
+/// Returns the exact value of the bf16 in the low half of `bits`.
 template <class Int>
 constexpr auto bf16_to_f32(Int bits) {
   return from_bits(shl<16>(bits));
@@ -76,7 +76,7 @@ struct FloatOf8 {
   static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));
 };
 
-/// Gives the exact value of the float in the low 8 bits of `bits`.
+/// Returns the exact value of the float in the low 8 bits of `bits`.
 template <class Format, class Int>
 constexpr auto f8_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7F);
@@ -153,7 +153,7 @@ constexpr auto f64_to_f32_odd(F64 x) {
   return from_bits(select(back == x, bits, inexact));
 }
 
-/// Gives a 64-bit integer whose conversion to f64 is exact and rounds to any narrow float as the integer itself does.
+/// Returns a 64-bit integer whose conversion to f64 is exact and rounds to any narrow float as the integer itself does.
 template <class I64>
 constexpr I64 shorten_i64(I64 x) {
   auto const zero = like(x, 0);

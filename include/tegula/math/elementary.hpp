@@ -31,7 +31,7 @@ constexpr V clamp(V x, double low, double high) {
 inline constexpr double magic_f32 = 0x1.8p23 + 254;
 inline constexpr double magic_f64 = 0x1.8p52 + 2046;
 
-/// Gives p * 2^n with `shifted` = n + magic.
+/// Returns p * 2^n with `shifted` = n + magic.
 template <class V>
 constexpr V scale_f32(V p, V shifted) {
   auto const m = to_bits(shifted);
@@ -161,7 +161,7 @@ constexpr V signed_f64(V x, V magnitude) {
   auto const sign = bits - to_bits(magnitude_f64(x));
   return from_bits(to_bits(magnitude) | sign);
 }
-/// Gives the minimum of the magnitude and `limit`; NaN stays NaN.
+/// Returns the minimum of the magnitude and `limit`; NaN stays NaN.
 template <class V>
 constexpr V limited_to(V magnitude, double limit) {
   V const top = like(magnitude, limit);
@@ -319,7 +319,7 @@ constexpr V log2_f64(V x) {
   return detail::log_edges(x, tail + rest + f + e);
 }
 
-/// Gives 1 from 10 on (f64: 20).
+/// Returns 1 from 10 on (f64: 20).
 template <class V>
 constexpr V tanh_f32(V x) {
   V const limited = detail::limited_to(detail::magnitude_f32(x), 10);
@@ -342,7 +342,7 @@ constexpr V fast_tanh_f64(V x) {
   return tanh_f64(x);
 }
 
-/// Gives 1 from 4 on (f64: 6).
+/// Returns 1 from 4 on (f64: 6).
 template <class V>
 constexpr V erf_f32(V x) {
   V const limited = detail::limited_to(detail::magnitude_f32(x), 4);

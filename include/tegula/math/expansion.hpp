@@ -13,7 +13,7 @@ constexpr V polynomial(V x, double const* coefficients, int count) {
   return result;
 }
 
-/// Gives x without its sign.
+/// Returns x without its sign.
 template <class V>
 constexpr V magnitude_f32(V x) {
   auto const bits = to_bits(x);

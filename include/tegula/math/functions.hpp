@@ -196,7 +196,7 @@ constexpr float narrow_value(Element element, std::uint16_t bits) {
   });
 }
 
-/// Gives a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
+/// Returns a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
 constexpr float to_f32_odd(float x) { return x; }
 constexpr float to_f32_odd(double x) { return f64_to_f32_odd(Real<double>{x}).value; }
 constexpr float to_f32_odd(std::int64_t x) {

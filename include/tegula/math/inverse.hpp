@@ -29,7 +29,7 @@ struct Split2 {
 inline constexpr Split2 half_pi_f32{0x1.921fb6p+0, -0x1.777a5cp-25},
     half_pi_f64{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
-/// Gives `value` * 2^-n for a number of digits.
+/// Returns `value` * 2^-n for a number of digits.
 constexpr Split2 scaled(Split2 value, double factor) { return {value.high * factor, value.low * factor}; }
 
 /// Computes whole - x, `whole` in two parts.

@@ -38,7 +38,7 @@ constexpr Power<V> power_f64(V x) {
   return {tail, shifted};
 }
 
-/// Gives 1 - 2^-n; 1 from n = 64 on.
+/// Returns 1 - 2^-n; 1 from n = 64 on.
 template <class V>
 constexpr V without_power_f32(V shifted) {
   auto const m = to_bits(shifted);
@@ -190,7 +190,7 @@ constexpr V is_integer(V y, double limit) {
   return select(y < like(y, limit), equal, one);
 }
 
-/// Gives the power of a number from that of its magnitude a: signs, and C's special cases. b is y's magnitude,
+/// Returns the power of a number from that of its magnitude a: signs, and C's special cases. b is y's magnitude,
 /// `negated` the power with the sign of x.
 template <class V>
 constexpr V power_of_signed(V x, V y, V a, V b, V power, V negated, double limit) {
@@ -213,7 +213,7 @@ constexpr V power_of_signed(V x, V y, V a, V b, V power, V negated, double limit
   return select(y == zero, one, of_one);
 }
 
-/// Gives the remainder of a / b after the multiples of s are taken off; a < 2^52 s.
+/// Returns the remainder of a / b after the multiples of s are taken off; a < 2^52 s.
 template <class V>
 constexpr V without_multiples(V a, V s) {
   V const whole = like(a, 0x1p52);

@@ -14,7 +14,7 @@ namespace tegula::math {
 
 namespace detail {
 
-/// Gives `magnitude`, which is not negative, the sign of x.
+/// Returns `magnitude`, which is not negative, the sign of x.
 template <class V>
 constexpr V with_sign_of(V x, V magnitude) {
   auto const bits = to_bits(x);

@@ -92,11 +92,11 @@ struct Profile {
   std::int64_t buffer_bytes = 0;     ///< of device memory
 
   [[nodiscard]] bool empty() const { return rows.empty(); }
-  /// Gives the text that stands for a name: "softmax", "fill a", "wait full a".
+  /// Returns the text that stands for a name: "softmax", "fill a", "wait full a".
   [[nodiscard]] std::string label(std::int32_t name) const;
-  /// Gives "producer", or "" for a row without a role.
+  /// Returns "producer", or "" for a row without a role.
   [[nodiscard]] std::string role_name(std::int32_t role) const;
-  /// Gives the end of the last event or row, in ns.
+  /// Returns the end of the last event or row, in ns.
   [[nodiscard]] double duration() const;
 
   /// Lists statistics by role, then by falling sum.
@@ -106,11 +106,11 @@ struct Profile {
 
   /// Prints statistics, waits, sizes, and all that was dropped.
   [[nodiscard]] std::string str() const;
-  /// Gives the events in the Chrome trace format, which Perfetto opens: one track per processor, CTA and warp.
+  /// Returns the events in the Chrome trace format, which Perfetto opens: one track per processor, CTA and warp.
   [[nodiscard]] std::string trace() const;
-  /// Gives a page with the summary and a timeline that can be zoomed; it needs no network.
+  /// Returns a page with the summary and a timeline that can be zoomed; it needs no network.
   [[nodiscard]] std::string page() const;
-  /// Gives a picture of the timeline.
+  /// Returns a picture of the timeline.
   [[nodiscard]] std::string svg(ProfileView const& view = {}) const;
 
   /// Names the files that save() wrote.

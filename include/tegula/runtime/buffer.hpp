@@ -27,8 +27,8 @@ Allocation* allocate(stream const& order, std::int64_t bytes);
 Allocation* allocate_pinned(device where, std::int64_t bytes);
 /// Frees the memory; a later use of the allocation gets a UserError that names `where`.
 void free_now(Allocation* allocation, location where = {});
-/// Gives the address. Throws UserError if the memory was freed; nullptr for no allocation. `viewed` is the place of the
-/// view through which it is used.
+/// Returns the address. Throws UserError if the memory was freed; nullptr for no allocation. `viewed` is the place of
+/// the view through which it is used.
 void* address_of(Allocation const* allocation, location viewed = {});
 device device_of(Allocation const* allocation);
 /// Copies between host memory and an allocation, checked against its size; with `order`, on that stream.
@@ -51,7 +51,7 @@ template <class T, int Rank = 1>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>, "buffer<T>: T must be trivially copyable");
   static_assert(!std::is_const_v<T>, "buffer<T>: T must not be const");
-  static_assert(Rank >= 1 && Rank <= max_rank, "buffer<T, Rank>: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "buffer<T, Rank>: the rank must be 1 to 8");
 
  public:
   using element_type = T;
@@ -103,7 +103,7 @@ class buffer {
   }
   [[nodiscard]] std::int64_t size() const { return detail::saturated_product(extents_, Rank); }
   [[nodiscard]] device where() const { return detail::device_of(allocation_.get()); }
-  /// Gives the address on its device; const elements of a const buffer. Throws UserError after free().
+  /// Returns the address on its device; const elements of a const buffer. Throws UserError after free().
   [[nodiscard]] T* data() { return static_cast<T*>(detail::address_of(allocation_.get())); }
   [[nodiscard]] T const* data() const { return static_cast<T const*>(detail::address_of(allocation_.get())); }
 
@@ -138,13 +138,13 @@ class buffer {
   void fill(T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), nullptr); }
   void fill(stream const& order, T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), &order); }
 
-  /// Gives the window for host code. Throws UserError if the memory is a device's.
+  /// Returns the window for host code. Throws UserError if the memory is a device's.
   [[nodiscard]] view<T, Rank> on_host() {
     if (!where().is_host()) detail::refuse_place(where(), "host");
     return view<T, Rank>(data(), extents_);
   }
   [[nodiscard]] view<T const, Rank> on_host() const { return const_cast<buffer*>(this)->on_host(); }
-  /// Gives the window for launches on a CUDA stream. Throws UserError if the memory is the host's.
+  /// Returns the window for launches on a CUDA stream. Throws UserError if the memory is the host's.
   [[nodiscard]] device_view<T, Rank> on_device() {
     if (!where().is_cuda()) detail::refuse_place(where(), "cuda");
     return device_view<T, Rank>(data(), extents_);
@@ -154,7 +154,7 @@ class buffer {
   /// Frees the memory now. A later use, also by a prepared launch, is a UserError that names this place.
   void free(location where = location::current()) { detail::free_now(allocation_.get(), where); }
 
-  /// Gives the allocation to the launcher.
+  /// Returns the allocation to the launcher.
   [[nodiscard]] detail::Allocation* allocation() const { return allocation_.get(); }
 
  private:

@@ -25,15 +25,15 @@ class device {
   /// Names the host.
   constexpr device() = default;
 
-  /// Gives the first CUDA device that kernels can be compiled for, else the host; TEGULA_DEVICE overrides.
+  /// Returns the first CUDA device that kernels can be compiled for, else the host; TEGULA_DEVICE overrides.
   static device best();
   static constexpr device host() { return {}; }
-  /// Gives CUDA device `number`. Throws UserError, with the reason, if no driver answers or the device does not exist.
+  /// Returns CUDA device `number`. Throws UserError, with the reason, if no driver answers or there is no such device.
   static device cuda(int number = 0);
 
   /// Counts the CUDA devices; 0 if no driver answers (cuda_status() says why).
   static int cuda_count();
-  /// Gives "", or one line that says why no CUDA device can be used here.
+  /// Returns "", or one line that says why no CUDA device can be used here.
   static std::string cuda_status();
 
   [[nodiscard]] constexpr DeviceKind kind() const { return kind_; }
@@ -41,9 +41,9 @@ class device {
   [[nodiscard]] constexpr bool is_cuda() const { return kind_ == DeviceKind::cuda; }
   [[nodiscard]] constexpr int number() const { return number_; }
 
-  /// Gives the maker's name: "NVIDIA H200", or the CPU's model.
+  /// Returns the maker's name: "NVIDIA H200", or the CPU's model.
   [[nodiscard]] std::string name() const;
-  /// Gives "sm_90a" and the like; host: the processor family ("x86_64").
+  /// Returns "sm_90a" and the like; host: the processor family ("x86_64").
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] DeviceLimits limits() const;
   /// True if kernels there copy tensors by TMA. Elsewhere the same kernels take pointers.
@@ -54,7 +54,7 @@ class device {
   /// Lets kernels here read and write memory of the other device, for the rest of the process. Throws UserError if they
   /// cannot.
   void enable_access(device other) const;
-  /// Gives "host" or "cuda:0".
+  /// Returns "host" or "cuda:0".
   [[nodiscard]] std::string str() const;
 
   friend constexpr bool operator==(device const& a, device const& b) {

@@ -33,7 +33,7 @@ class event {
   [[nodiscard]] bool reached() const;
   /// Waits until it has.
   void synchronize() const;
-  /// Gives the CUDA event; null on the host and before the first record().
+  /// Returns the CUDA event; null on the host and before the first record().
   [[nodiscard]] CUevent_st* handle() const;
 
  private:

@@ -35,7 +35,7 @@ class stream {
   /// Lets later work on this stream start only when the event's point is reached, which may be on a stream of any
   /// device. The host stream waits at once.
   void wait(event const& point) const;
-  /// Gives the CUDA stream; null on the host (and for CUDA's default stream).
+  /// Returns the CUDA stream; null on the host (and for CUDA's default stream).
   [[nodiscard]] CUstream_st* handle() const;
 
  protected:

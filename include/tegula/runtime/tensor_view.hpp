@@ -28,7 +28,7 @@ using untyped = std::conditional_t<std::is_const_v<T>, void const*, void*>;
 /// names the places of both. Other memory must stay alive as long as launches use it.
 template <class T, int Rank>
 class tensor_view {
-  static_assert(Rank >= 1 && Rank <= max_rank, "tensor_view: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "tensor_view: the rank must be 1 to 8");
 
  public:
   using element_type = T;
@@ -50,7 +50,7 @@ class tensor_view {
   tensor_view& operator=(tensor_view const&) = delete;  // a descriptor is immutable
   ~tensor_view() = default;
 
-  /// Gives the address. Throws UserError if the buffer was freed.
+  /// Returns the address. Throws UserError if the buffer was freed.
   [[nodiscard]] T* data() const {
     if (allocation_) detail::address_of(allocation_.get(), made_);
     return data_;
@@ -63,7 +63,7 @@ class tensor_view {
   /// True if kernels on a device with TMA copy boxes of it; else they take pointers.
   [[nodiscard]] bool has_tma() const { return detail::tma_copies(data_, sizeof(T), Rank, extents_, strides_); }
 
-  /// Gives a tensor of the same extents and strides at another address of the same device, which no buffer owns.
+  /// Returns a tensor of the same extents and strides at another address of the same device, which no buffer owns.
   [[nodiscard]] tensor_view with_address(T* address, location where = location::current()) const {
     tensor_view other(*this);
     other.data_ = address;
@@ -71,12 +71,12 @@ class tensor_view {
     other.made_ = where;
     return other;
   }
-  /// Gives the elements [first, last) along `axis`, every `step`-th of them, of the same buffer. See view::slice.
+  /// Returns the elements [first, last) along `axis`, every `step`-th of them, of the same buffer. See view::slice.
   [[nodiscard]] tensor_view slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1,
                                   location where = location::current()) const {
     return part(device_view<T, Rank>(data_, extents_, strides_).slice(axis, first, last, step), where);
   }
-  /// Gives the same elements with two axes exchanged.
+  /// Returns the same elements with two axes exchanged.
   [[nodiscard]] tensor_view transposed(int axis_a = Rank - 2, int axis_b = Rank - 1,
                                        location where = location::current()) const {
     return part(device_view<T, Rank>(data_, extents_, strides_).transposed(axis_a, axis_b), where);

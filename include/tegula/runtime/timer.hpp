@@ -19,7 +19,7 @@ class timer {
   explicit timer(stream const& order);
   void start();
   void stop();
-  /// Gives the seconds between the last start() and stop(); waits for the work. Throws UserError if either was not
+  /// Returns the seconds between the last start() and stop(); waits for the work. Throws UserError if either was not
   /// called.
   [[nodiscard]] double seconds() const;
 

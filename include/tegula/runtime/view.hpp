@@ -23,7 +23,7 @@ concept ExtentLike = std::is_convertible_v<E, std::int64_t>;
 [[noreturn]] void refuse_axis(int axis, int rank);
 [[noreturn]] void refuse_range(int axis, std::int64_t first, std::int64_t last, std::int64_t extent);
 
-/// Gives the axis. Throws UserError if a tensor of that rank does not have it.
+/// Returns the axis. Throws UserError if a tensor of that rank does not have it.
 constexpr int checked_axis(int axis, int rank) {
   if (axis < 0 || axis >= rank) refuse_axis(axis, rank);
   return axis;
@@ -69,7 +69,7 @@ inline bool may_reach(void const* address, std::int64_t bytes) {
   std::int64_t moved = 0;
   return base >= 0 && !__builtin_add_overflow(base, bytes, &moved) && moved >= 0;
 }
-/// Gives the address `elements` strides along an axis from `data`; null stays null. Throws UserError where no memory
+/// Returns the address `elements` strides along an axis from `data`; null stays null. Throws UserError where no memory
 /// can be.
 template <class T>
 constexpr T* moved_along(T* data, int axis, std::int64_t elements, std::int64_t stride) {
@@ -84,7 +84,7 @@ constexpr T* moved_along(T* data, int axis, std::int64_t elements, std::int64_t 
 /// Holds the part that both kinds of view share.
 template <class Self, class T, int Rank>
 class ViewBase {
-  static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank is 1 to 8");
+  static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank must be 1 to 8");
 
  public:
   using element_type = T;
@@ -99,8 +99,8 @@ class ViewBase {
   [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[checked_axis(axis, Rank)]; }
   [[nodiscard]] constexpr std::int64_t size() const { return saturated_product(extents_, Rank); }
 
-  /// Gives the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1 down.
-  /// Throws UserError for a step of 0, and for elements that the view does not have.
+  /// Returns the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1
+  /// down. Throws UserError for a step of 0, and for elements that the view does not have.
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
     if (step == 0) refuse_step(axis);
     if (first < last && (first < 0 || last > extent(axis))) refuse_range(axis, first, last, extent(axis));
@@ -113,7 +113,7 @@ class ViewBase {
     base.strides_[axis] = saturated_product(strides_[axis], step);
     return result;
   }
-  /// Gives the same elements with two axes exchanged.
+  /// Returns the same elements with two axes exchanged.
   [[nodiscard]] constexpr Self transposed(int axis_a = Rank - 2, int axis_b = Rank - 1) const {
     (void)checked_axis(axis_a, Rank), (void)checked_axis(axis_b, Rank);
     Self result = self();

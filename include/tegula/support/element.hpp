@@ -119,7 +119,7 @@ inline constexpr int element_count = sizeof element_table / sizeof element_table
 constexpr ElementInfo const& info(Element element) { return element_table[static_cast<int>(element)]; }
 constexpr std::string_view name(Element element) { return info(element).name; }
 constexpr int bits(Element element) { return info(element).bits; }
-/// Gives the bytes of one element in global memory (a boolean takes 1).
+/// Returns the bytes of one element in global memory (a boolean takes 1).
 constexpr int bytes(Element element) { return (info(element).bits + 7) / 8; }
 constexpr bool is_float(Element element) { return info(element).kind == ElementKind::floating; }
 constexpr bool is_signed(Element element) { return info(element).kind == ElementKind::signed_integer; }
@@ -133,7 +133,7 @@ constexpr bool is_narrow_integer(Element element) { return is_integer(element) &
 constexpr bool is_wide_unsigned(Element element) {
   return is_integer(element) && !is_signed(element) && is_arithmetic(element);
 }
-/// Gives the number that the lowest bits of a value mean in an integer element; of u64 the bits.
+/// Returns the number that the lowest bits of a value mean in an integer element; of u64 the bits.
 constexpr std::int64_t wrapped(Element element, std::int64_t value) {
   int const spare = 64 - bits(element);
   std::uint64_t const high = static_cast<std::uint64_t>(value) << spare;
@@ -142,7 +142,7 @@ constexpr std::int64_t wrapped(Element element, std::int64_t value) {
 constexpr std::int64_t min_integer(Element element) {
   return is_signed(element) ? -1 - static_cast<std::int64_t>((std::uint64_t{1} << (bits(element) - 1)) - 1) : 0;
 }
-/// Gives the maximum of an integer element; of u64 the bits.
+/// Returns the maximum of an integer element; of u64 the bits.
 constexpr std::int64_t max_integer(Element element) {
   return static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - bits(element) + (is_signed(element) ? 1 : 0)));
 }
@@ -161,7 +161,7 @@ constexpr bool is_multiplied(Element element) { return is_float(element) || is_i
 constexpr bool multiply_together(Element a, Element b) {
   return is_multiplied(a) && (a == b || (is_f8(a) && is_f8(b)) || (is_i8_or_u8(a) && is_i8_or_u8(b)));
 }
-/// Gives the element in which products of this one are summed.
+/// Returns the element in which products of this one are summed.
 constexpr Element dot_accumulator(Element element) {
   if (is_integer(element)) return Element::i32;
   return element == Element::f64 ? Element::f64 : Element::f32;

@@ -33,7 +33,7 @@ constexpr std::uint32_t narrow_float(double value) {
   return sign | static_cast<std::uint32_t>(kept + biased);
 }
 
-/// Gives the exact value of a float of 1 + exponent_bits + mantissa_bits bits.
+/// Returns the exact value of a float of 1 + exponent_bits + mantissa_bits bits.
 template <int exponent_bits, int mantissa_bits>
 constexpr double widen_float(std::uint32_t bits) {
   constexpr int bias = (1 << (exponent_bits - 1)) - 1;

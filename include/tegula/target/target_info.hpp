@@ -64,7 +64,7 @@ struct TargetInfo {
   bool tma = false;  ///< has an engine that copies boxes of tensors
   CostModel costs;
 
-  /// Gives the registers of each thread when a CTA of so many warps begins.
+  /// Returns the registers of each thread when a CTA of so many warps begins.
   [[nodiscard]] constexpr int registers_at_start(int warps) const {
     int const even = registers / (lanes * (warps > 0 ? warps : 1)) / register_step * register_step;
     return even < registers_per_thread ? even : registers_per_thread;

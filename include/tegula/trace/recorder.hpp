@@ -83,11 +83,11 @@ class Recorder {
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder();
 
-  /// Gives the recorder of the kernel that is being traced; UserError that names `word` when there is none.
+  /// Returns the recorder of the kernel that is being traced; UserError that names `word` when there is none.
   static Recorder& current(char const* word, location where);
-  /// Gives the same, or null when no kernel is being traced.
+  /// Returns the same, or null when no kernel is being traced.
   static Recorder* active() noexcept;
-  /// Gives the region in which a variable made now lives; -1 outside of a trace.
+  /// Returns the region in which a variable made now lives; -1 outside of a trace.
   static std::int32_t home() noexcept;
 
   // Record parameters, in order.
@@ -100,9 +100,9 @@ class Recorder {
 
   // Use values.
   [[nodiscard]] Handle handle(Id value) const;
-  /// Gives the value, checked to belong to this trace and to a region that is open.
+  /// Returns the value, checked to belong to this trace and to a region that is open.
   Id use(Handle value, location where);
-  /// Gives the type of a value of this trace.
+  /// Returns the type of a value of this trace.
   [[nodiscard]] ir::Type type(Id value) const;
   /// Checks that a tile variable made in region `home` may be assigned; an error when the trace is in a deeper region.
   void check_assign(std::uint32_t trace, std::int32_t home, location where);
@@ -118,14 +118,14 @@ class Recorder {
   }
   /// Records the literal as a scalar or, in every element, a tile; UserError when it does not fit the element.
   Id constant(Literal value, ir::Type const& type, location where);
-  /// Gives the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
+  /// Returns the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
   Id adapt(Id value, ir::Type const& wanted, location where);
   Id extent(Id tensor, int axis, location where);
-  /// Gives the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
+  /// Returns the tensor of the elements begin .. end - 1 along an axis, clipped to `tensor`.
   Id slice(Id tensor, int axis, Id begin, Id end, location where);
   Id index_value(Coordinate const& coordinate, location where);
-  /// Gives the element at which the tile of a coordinate begins, along an axis on which tiles have `extent` elements. A
-  /// tile far outside of every tensor begins far outside, where the product of its number and `extent` would wrap.
+  /// Returns the element at which the tile of a coordinate begins, along an axis on which tiles have `extent` elements.
+  /// A tile far outside of every tensor begins far outside, where the product of its number and `extent` would wrap.
   Id first_element(Coordinate const& coordinate, std::int64_t extent, location where);
 
   // Access memory.
@@ -150,7 +150,7 @@ class Recorder {
   }
 
   // State the grid and relations.
-  /// States the grid; gives one index per extent, the last extent running fastest.
+  /// States the grid; returns one index per extent, the last extent running fastest.
   void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
   /// Refuses an axis that the grid does not have.
   [[noreturn]] void refuse_grid_axis(int axis, int rank);
@@ -162,7 +162,7 @@ class Recorder {
   // Tell the host something when the kernel runs.
   /// Records an assert on a bool scalar or tile; nothing where it is known to hold.
   void device_assert(Id condition, char const* message, location where);
-  /// Checks that an integer scalar lies in min .. max and is a multiple of `multiple`, and gives it: clamped and
+  /// Checks that an integer scalar lies in min .. max and is a multiple of `multiple`, and returns it: clamped and
   /// rounded toward zero, so that facts hold of it whatever the memory has.
   Id stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where);
   /// Records a print of scalars and tiles.

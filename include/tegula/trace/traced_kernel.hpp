@@ -20,11 +20,11 @@ class TracedKernel {
   ~TracedKernel();
 
   [[nodiscard]] char const* name() const noexcept;
-  /// Gives the place of `kernel(...)` in the source.
+  /// Returns the place of `kernel(...)` in the source.
   [[nodiscard]] location where() const noexcept;
   /// Lists one entry per leaf parameter in order, members of parameter structs in place of the struct.
   [[nodiscard]] std::vector<ParameterInfo> const& parameters() const noexcept;
-  /// Gives the IR as text: a pure function of the kernel, equal on every compiler.
+  /// Returns the IR as text: a pure function of the kernel, equal on every compiler.
   [[nodiscard]] std::string text() const;
 
   /// Takes over one reference, for the library.

@@ -14,8 +14,8 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// Gives the depth of a chunk. A block of rows of A stays in the first cache; where registers hold few rows, a panel of
-/// B must stay there too.
+/// Returns the depth of a chunk. A block of rows of A stays in the first cache; where registers hold few rows, a panel
+/// of B must stay there too.
 std::int64_t chunk_depth(HostTarget const& target) { return target.vector_registers >= 32 ? 384 : 256; }
 constexpr std::int64_t alignment = 64;
 
@@ -123,7 +123,7 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
   }
 }
 
-/// Gives the place of the packed operands of one launch in the workspace.
+/// Returns the place of the packed operands of one launch in the workspace.
 FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, ContractionLayout const& layout,
                                                 Trip const& trip) {
   (void)contraction;

@@ -20,14 +20,14 @@ bool is_grouped(ir::Op const& op, Plan const& plan) {
   return is_inlineable(op) && (plan.kept(*op.result()) || plan.kept_as_panels(*op.result()));
 }
 
-/// Gives the value whose shape a grouped op runs over.
+/// Returns the value whose shape a grouped op runs over.
 ir::Value const& nest_value(ir::Op const& op) {
   if (op.is<ir::StoreOp>()) return *op.in<ir::StoreOp>("tile");
   if (op.is<ir::ReduceOp>()) return *op.operand();
   return *op.result();
 }
 
-/// Gives the tensor parameter that a grouped op accesses, when the kernel writes it.
+/// Returns the tensor parameter that a grouped op accesses, when the kernel writes it.
 ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   bool const accesses = op.is<ir::StoreOp>() || reads_tensor(op);
   return accesses && plan.written(*op.in("tensor")) ? &ir::parameter_behind(*op.in("tensor")) : nullptr;
@@ -353,7 +353,7 @@ class FunctionEmitter::Carried {
       e_.b.CreateStore(e_.b.CreateLoad(type, next_here_.pointer), now_here_.pointer);
     }
   }
-  /// Gives the ops behind the loop its result.
+  /// Gives the ops after the loop its result.
   void set_result() {
     ir::Value const& result = *loop_.result(number_);
     if (scalar_ != nullptr) {

@@ -6,7 +6,7 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// Gives a function of the loader.
+/// Returns a function of the loader.
 llvm::FunctionCallee loader_function(llvm::Module& module, char const* name, llvm::Type* result,
                                      llvm::ArrayRef<llvm::Type*> parameters) {
   return module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));

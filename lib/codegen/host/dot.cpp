@@ -1,4 +1,6 @@
 // Emits matrix products on packed operands: one register-blocked micro-kernel, called over the panels of a tile.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -27,7 +29,7 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty(), pointer, b.getInt1Ty()};
   function = llvm::Function::Create(
       llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
-      "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
+      fmt::format("multiply_{}x{}", shape.rows, shape.vectors * shape.lanes), context.module);
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   llvm::Value* const a0 = function->getArg(0);
   llvm::Value* const b0 = function->getArg(1);

@@ -1,5 +1,7 @@
 #include "codegen/host/emitter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -336,10 +338,11 @@ llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* owner) {
   scratch_used_ += align_up(bytes, scratch_alignment);
   if (scratch_used_ > scratch_limit) {
     std::string const subject = owner == nullptr ? "kernel" : std::string(owner->info().mnemonic);
-    throw UserError(subject + ": scratch of one host thread: " + std::to_string(scratch_used_) + " bytes needed, " +
-                        std::to_string(scratch_limit) + " allowed, " + std::to_string(bytes) +
-                        " of them for this value; use smaller tiles",
-                    owner == nullptr ? location() : owner->where());
+    throw UserError(
+        fmt::format(
+            "{}: scratch of one host thread: {} bytes needed, {} allowed, {} of them for this value; use smaller tiles",
+            subject, scratch_used_, scratch_limit, bytes),
+        owner == nullptr ? location() : owner->where());
   }
   context.scratch_bytes = std::max(context.scratch_bytes, scratch_used_);
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), scratch_, static_cast<std::uint64_t>(offset));

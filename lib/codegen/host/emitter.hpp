@@ -127,8 +127,8 @@ class FunctionEmitter {
   void for_each_block(std::function<void(llvm::Value* block)> const& body);
   /// Sets block indices from the linear block.
   void set_block(llvm::Value* linear);
-  /// Gives number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it, and
-  /// does not hoist it again, as it may trap. It cannot move this one, a join of two branches.
+  /// Returns number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it,
+  /// and does not hoist it again, as it may trap. It cannot move this one, a join of two branches.
   llvm::Value* quotient(llvm::Value* number, llvm::Value* divisor);
   /// Emits a region's ops but for its terminator.
   void block(ir::Block const& block);
@@ -142,7 +142,7 @@ class FunctionEmitter {
 
   // --- scalars
   llvm::Value* i64(std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); }
-  /// Gives a scalar IR value; pure ones are emitted where first needed.
+  /// Returns a scalar IR value; pure ones are emitted where first needed.
   llvm::Value* scalar(ir::Value const& value);
   void set_scalar(ir::Value const& value, llvm::Value* to) { scalars_.back()[&value] = to; }
   void set_block_index(int axis, llvm::Value* value) { block_index_[axis] = value; }
@@ -183,13 +183,13 @@ class FunctionEmitter {
   llvm::Value* smax(llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
 
   // --- buffers
-  /// Gives the lanes of an f32 vector, or of an f64 one.
+  /// Returns the lanes of an f32 vector, or of an f64 one.
   [[nodiscard]] int native_lanes(Element element) const;
-  /// Gives the memory of a table.
+  /// Returns the memory of a table.
   llvm::Value* table(ir::Op const& op);
   [[nodiscard]] llvm::Type* storage_type(Element element);
   [[nodiscard]] int storage_bytes(Element element);
-  /// Gives the type that a buffer's strides count: elements, or words of packed panels.
+  /// Returns the type that a buffer's strides count: elements, or words of packed panels.
   [[nodiscard]] llvm::Type* storage_type(Buffer const& buffer);
   [[nodiscard]] int storage_bytes(Buffer const& buffer);
   /// Pads an extent so that whole vectors may be read and written.
@@ -222,7 +222,7 @@ class FunctionEmitter {
   void change_elements(ir::Op const& op);
   /// Emits body(index) for each element of a type, in row-major order; once for a scalar.
   void for_each_element(ir::Type const& type, std::function<void(Index const&)> const& body);
-  /// Gives a tile as rows: where it is kept, or evaluated into scratch.
+  /// Returns a tile as rows: where it is kept, or evaluated into scratch.
   Buffer rows_of(ir::Value const& tile, ir::Op const& user);
   llvm::Value* element(Buffer const& buffer, Index const& index);
   /// Emits a scalar that is an element of a tile.
@@ -274,7 +274,7 @@ class FunctionEmitter {
     llvm::Value* upper = nullptr;
     llvm::Value* step = nullptr;  ///< at least 1
   };
-  /// Gives the bounds of a loop; an empty range where its step is 0 or less.
+  /// Returns the bounds of a loop; an empty range where its step is 0 or less.
   Range range(ir::Loop const& loop);
   struct Trip {  ///< of a contraction's loop
     llvm::Value* lower = nullptr;
@@ -293,7 +293,7 @@ class FunctionEmitter {
     llvm::Value* inside = nullptr;
   };
   Place place(ir::Value const& tensor, std::vector<llvm::Value*> const& at);
-  /// Exchanges the bits at the address with `value` if they equal `expected`; gives the old ones.
+  /// Exchanges the bits at the address with `value` if they equal `expected`; returns the old ones.
   llvm::Value* exchange_if(ir::MemoryOrder order, llvm::Value* address, llvm::Value* expected, llvm::Value* value);
   llvm::Value* update(ir::AtomicUpdateOp const& how, Element element, llvm::Value* address, llvm::Value* value);
   llvm::Value* change_element(ir::Op const& op, llvm::Value* address,
@@ -307,9 +307,9 @@ class FunctionEmitter {
   void add_to_line(llvm::Value* line, Element element, llvm::Value* value);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
-  /// Gives the rows (axis 0) or columns of a contraction's result that are stored; null: all may be needed.
+  /// Returns the rows (axis 0) or columns of a contraction's result that are stored; null: all may be needed.
   llvm::Value* stored(Contraction const& contraction, int axis);
-  /// Gives the k behind which both operands are 0; null: unknown.
+  /// Returns the k behind which both operands are 0; null: unknown.
   llvm::Value* nonzero_depth(Contraction const& contraction, std::int64_t depth);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,

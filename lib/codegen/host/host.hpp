@@ -29,13 +29,13 @@ bool host_has_fma(std::string const& architecture);
 /// True for an op that emit_host takes: all of the tile family; of the block family buffers and the barriers of a CTA.
 bool runs_on_host(ir::Op const& op);
 
-/// Gives the path of each load, store and product in the code of emit_host, which it does not finish. Throws as that.
+/// Returns the path of each load, store and product in the code of emit_host, which it does not finish. Throws as that.
 KernelPaths host_paths(ir::Module const& module, CompileOptions const& options);
 
-/// Gives the LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
+/// Returns the LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised);
 
-/// Gives the machine code of emit_host as assembly text; for dumps.
+/// Returns the machine code of emit_host as assembly text; for dumps.
 std::string host_assembly(ir::Module const& module, CompileOptions const& options);
 
 /// Appends `from`'s steps to `to`'s, renumbered; grid and requirements become `from`'s.

@@ -7,7 +7,7 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// Gives LLVM's op for an atomic that it lowers without a call or a conversion; nothing: exchange in a loop.
+/// Returns LLVM's op for an atomic that it lowers without a call or a conversion; nothing: exchange in a loop.
 std::optional<llvm::AtomicRMWInst::BinOp> native(ir::AtomicCombine combine, Element element) {
   using Op = llvm::AtomicRMWInst;
   bool const floats = is_float(element);

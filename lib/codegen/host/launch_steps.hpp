@@ -15,7 +15,7 @@ bool is_launch_expression(ir::Value const& value);
 /// Collects steps; each call returns the index of the step that holds the value.
 class LaunchSteps {
  public:
-  /// Gives the step of a value; only for launch expressions.
+  /// Returns the step of a value; only for launch expressions.
   std::int32_t value(ir::Value const& value);
   std::int32_t constant(std::int64_t value);
   std::int32_t apply(LaunchOp op, std::int32_t a, std::int32_t b, std::int32_t c = 0);

@@ -10,7 +10,7 @@
 namespace tegula::codegen::host {
 namespace {
 
-/// Gives the address `bytes` behind another.
+/// Returns the address `bytes` behind another.
 llvm::Value* behind(llvm::IRBuilder<>& b, llvm::Value* address, std::size_t bytes) {
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), address, bytes);
 }

@@ -65,14 +65,14 @@ void Nest::scan(ir::Value const& value, Map const& map) {
     if (op.operand(i)->type().is_tile()) scan(*op.operand(i), operand_index(op, i, map, -1));
 }
 
-/// Gives the nest's axis for each axis of its shape; axes of extent 1 have index 0.
+/// Returns the nest's axis for each axis of its shape; axes of extent 1 have index 0.
 Nest::Map Nest::whole_map() const {
   Map whole;
   for (int axis = 0; axis < shape_.size(); ++axis) whole.push_back(shape_[axis] == 1 ? -1 : axis);
   return whole;
 }
 
-/// Scans what the sinks touch; gives the cost of their values.
+/// Scans what the sinks touch; returns the cost of their values.
 int Nest::scan_sinks() {
   Map const whole = whole_map();
   int cost = 0;
@@ -102,7 +102,7 @@ int Nest::vector_axis() const {
   return best;
 }
 
-/// Gives the vectors of one iteration, fewer for values of a higher cost.
+/// Returns the vectors of one iteration, fewer for values of a higher cost.
 int Nest::unrolling(int cost) const {
   std::int64_t const extent = shape_[axis_];
   int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;
@@ -123,7 +123,7 @@ bool Nest::many_strided_loads() const {
   return strided > max_strided;
 }
 
-/// Tells whether a sink's elements along the vector axis lie one behind the other, or become one.
+/// Tells whether a sink's elements along the vector axis lie one after the other, or become one.
 bool Nest::takes_vectors(Sink const& sink) const {
   if (sink.kind == Sink::Kind::store)
     return whole_map().back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;

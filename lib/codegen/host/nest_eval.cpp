@@ -313,7 +313,7 @@ llvm::Value* Nest::load(Buffer const& buffer, Index const& index) {
   }));
 }
 
-/// Gives the value as the buffer holds it.
+/// Returns the value as the buffer holds it.
 llvm::Value* Nest::held(Buffer const& buffer, llvm::Value* value) {
   if (buffer.element == Element::boolean) return e_.arith.to_memory(Element::boolean, value);
   if (buffer.packed == 0 || buffer.group() > 1) return value;
@@ -363,7 +363,7 @@ llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y)
   return b_.CreateSelect(b_.CreateFCmpUNO(y, y), x, b_.CreateSelect(first, x, y));
 }
 
-/// Gives the identity: x combined with it is x, bit for bit.
+/// Returns the identity: x combined with it is x, bit for bit.
 llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
   auto* const value = llvm::cast<llvm::Constant>(
       e_.arith.constant(ir::neutral(reduce.as<ir::ReduceOp>().combine, reduce.result()->type().element())));

@@ -1,4 +1,6 @@
 // Turns object bytes into functions; the only file that includes ORC.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -21,7 +23,7 @@ namespace tegula::codegen {
 
 namespace {
 
-/// Gives the value, or throws UserError naming the kernel.
+/// Returns the value, or throws UserError naming the kernel.
 template <class T>
 T checked(llvm::Expected<T> value, CompiledKernel const& kernel, char const* step) {
   if (value) return std::move(*value);
@@ -91,9 +93,9 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
     throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
                     ", not for a host CPU");
   if (kernel.image.size() < 64 || kernel.phases.empty())
-    throw UserError("host: the image of kernel " + kernel.name + " holds " + std::to_string(kernel.image.size()) +
-                    " bytes and " + std::to_string(kernel.phases.size()) +
-                    " phases, which is not a compiled kernel; compile it again");
+    throw UserError(fmt::format(
+        "host: the image of kernel {} holds {} bytes and {} phases, which is not a compiled kernel; compile it again",
+        kernel.name, kernel.image.size(), kernel.phases.size()));
   if (std::string const missing = host::HostTarget::missing_here(kernel.architecture); !missing.empty())
     throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
                     ", but this CPU lacks " + missing);

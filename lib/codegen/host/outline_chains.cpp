@@ -43,7 +43,7 @@ bool is_chain(llvm::BasicBlock const& run) {
 
 /// Splits blocks so that each part of a long run has one of its own, and lists those.
 std::vector<llvm::BasicBlock*> split_runs(llvm::Function& function) {
-  std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>> runs;  // first, and the one behind the last
+  std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>> runs;  // first, and the one after the last
   for (llvm::BasicBlock& block : function) {
     llvm::Instruction* first = nullptr;
     int length = 0;
@@ -58,7 +58,7 @@ std::vector<llvm::BasicBlock*> split_runs(llvm::Function& function) {
     }
   }
   std::vector<llvm::BasicBlock*> result;
-  for (auto at = runs.rbegin(); at != runs.rend(); ++at) {  // the last first: a split moves all instructions behind it
+  for (auto at = runs.rbegin(); at != runs.rend(); ++at) {  // the last first: a split moves all instructions after it
     llvm::BasicBlock* const last = at->second->getParent();
     if (at->second != &last->front()) (void)last->splitBasicBlock(at->second);
     result.push_back(at->first->getParent()->splitBasicBlock(at->first, "scalars"));

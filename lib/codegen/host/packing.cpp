@@ -23,7 +23,7 @@ unsigned lanes_of(llvm::Value* value) {
   return vector == nullptr ? 1 : vector->getNumElements();
 }
 
-/// Gives the words with as many lanes as the narrowest instruction takes.
+/// Returns the words with as many lanes as the narrowest instruction takes.
 llvm::Value* widened(llvm::IRBuilder<>& b, llvm::Value* value, unsigned lanes) {
   if (lanes_of(value) == 1)
     value = b.CreateInsertElement(llvm::FixedVectorType::get(value->getType(), 1), value, std::uint64_t{0});

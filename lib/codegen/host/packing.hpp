@@ -6,11 +6,11 @@
 
 namespace tegula::codegen::host {
 
-/// Gives the widest steps that this CPU has for a product of these two tiles, packed. Extents of k that are not a
+/// Returns the widest steps that this CPU has for a product of these two tiles, packed. Extents of k that are not a
 /// multiple of a word's elements are multiplied one by one.
 Step step_of(HostTarget const& target, ir::Type const& left, ir::Type const& right);
 
-/// Gives the bits of a packed element; 0: as in registers.
+/// Returns the bits of a packed element; 0: as in registers.
 int packed_bits(Step step);
 /// Counts the elements of adjacent k in a packed word; 1 for elements as in registers.
 int group_of(Step step);
@@ -24,7 +24,7 @@ char const* instruction(Step step);
 llvm::Value* multiply_add(llvm::IRBuilder<>& b, HostTarget const& target, Step step, llvm::Value* left,
                           llvm::Value* right, llvm::Value* sum);
 
-/// Gives the bits of a bf16 that is held in f32, in the low half of words of 32 bits.
+/// Returns the bits of a bf16 that is held in f32, in the low half of words of 32 bits.
 llvm::Value* bf16_bits(llvm::IRBuilder<>& b, llvm::Value* value);
 
 /// Joins the elements of adjacent k, one vector (or scalar) each as in registers, to words.

@@ -25,7 +25,7 @@ bool is_inlineable(ir::Op const& op);
 /// True for a shape op that places elements in memory: its result does more than relabel the axes of its operand.
 bool regroups(ir::Op const& op);
 
-/// Gives the index of one operand of an inlineable op for an index of its result. T has one value per axis, `zero` is
+/// Returns the index of one operand of an inlineable op for an index of its result. T has one value per axis, `zero` is
 /// the value of an axis of extent 1.
 template <class T>
 std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
@@ -42,7 +42,7 @@ struct Contraction {
   ir::Op const* loop = nullptr;
   ir::Op const* dot = nullptr;
 
-  /// Gives the dot's lhs (side 0) or rhs (side 1).
+  /// Returns the dot's lhs (side 0) or rhs (side 1).
   [[nodiscard]] ir::Value const& factor(int side) const { return side == 0 ? *dot->lhs() : *dot->rhs(); }
 };
 
@@ -68,7 +68,7 @@ class Plan {
   /// Lists the ops outside inlined expressions that consume the value.
   [[nodiscard]] std::vector<ir::Op const*> const& consumers(ir::Value const& value) const;
   [[nodiscard]] Contraction const* contraction(ir::Op const& loop) const;
-  /// Gives the cost of evaluating the value once, in instructions.
+  /// Returns the cost of evaluating the value once, in instructions.
   [[nodiscard]] int cost(ir::Value const& value) const;
   /// True when some op of the kernel stores to the tensor.
   [[nodiscard]] bool written(ir::Value const& tensor) const;
@@ -98,7 +98,7 @@ class Plan {
   bool has_atomics_ = false;
 };
 
-/// Finds the dependences of a value; gives nothing if it depends on more than grid axes, `index` and launch values.
+/// Finds the dependences of a value; returns nothing if it depends on more than grid axes, `index` and launch values.
 /// `index` may be null.
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 

@@ -8,7 +8,7 @@
 namespace tegula::codegen::host {
 namespace {
 
-/// Gives the same memory as rows of a shape without padding: elements lie in row-major order.
+/// Returns the same memory as rows of a shape without padding: elements lie in row-major order.
 Buffer without_padding(Buffer memory, Extents const& shape) {
   memory.shape = shape;
   memory.strides = ir::row_major_strides(shape);

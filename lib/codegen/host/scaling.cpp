@@ -54,7 +54,7 @@ bool is_shifted(Value const& value) {
   return factor && *factor > 0 && is_bounded(*product->lhs(), *factor);
 }
 
-/// Gives e of the power of two with the biased exponent e.
+/// Returns e of the power of two with the biased exponent e.
 Value const* exponent_of(Value const& power) {
   ir::Op const* const bits = power.defined_by<ir::BitcastOp>();
   ir::Op const* const shift = bits == nullptr ? nullptr : bits->operand()->defined_by<ir::ShlOp>();

@@ -37,12 +37,12 @@ class HostTarget {
   void prepare(llvm::Module& module) const;
   /// Runs LLVM's passes over IR that is already fused and vectorised.
   void optimise(llvm::Module& module) const;
-  /// Gives a relocatable object file.
+  /// Returns a relocatable object file.
   [[nodiscard]] std::string object(llvm::Module& module) const;
-  /// Gives the same as text.
+  /// Returns the same as text.
   [[nodiscard]] std::string assembly(llvm::Module& module) const;
 
-  /// Gives the first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
+  /// Returns the first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
   static std::string missing_here(std::string const& architecture);
 
  private:

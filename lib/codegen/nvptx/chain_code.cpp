@@ -7,7 +7,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/registers.hpp"
 
 namespace tegula::codegen::nvptx {

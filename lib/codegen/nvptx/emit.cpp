@@ -27,7 +27,7 @@ struct Compiled {
   std::string entry;
 };
 
-/// Gives the PTX version that a kernel needs: st.async and atomics of vectors came with PTX 8.1, mma of floats of 8
+/// Returns the PTX version that a kernel needs: st.async and atomics of vectors came with PTX 8.1, mma of floats of 8
 /// bits with 8.4.
 int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::min_ptx_version;

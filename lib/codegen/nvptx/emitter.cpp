@@ -1,5 +1,6 @@
 #include "codegen/nvptx/emitter.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
@@ -327,7 +328,7 @@ llvm::Value* Emitter::shared(llvm::Value* offset) {
 
 void refuse(ir::Op const& op, std::string const& why) {
   std::string text = std::string(op.info().mnemonic) + ": " + why;
-  if (op.where().known()) text = std::string(op.where().file()) + ":" + std::to_string(op.where().line()) + ": " + text;
+  if (op.where().known()) text = fmt::format("{}:{}: {}", op.where().file(), op.where().line(), text);
   throw UserError(text, op.where());
 }
 

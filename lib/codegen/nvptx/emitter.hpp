@@ -57,19 +57,19 @@ class Emitter {
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
-  /// Gives the op that is emitted next in the block; null behind the last, and once an op's own blocks are emitted.
+  /// Returns the op that is emitted next in the block; null after the last, and once an op's own blocks are emitted.
   [[nodiscard]] ir::Op const* next() const { return next_; }
 
   [[nodiscard]] Registers const& get(ir::Value const& value) const { return values_.get(value); }
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
-  /// Gives the kernel, also while one of its functions is emitted.
+  /// Returns the kernel, also while one of its functions is emitted.
   [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   void set(ir::Value const& value, Registers registers) { values_.set(value, std::move(registers)); }
   /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
-  /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
+  /// Returns the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
   llvm::Value* launch_slot(int number);
-  /// Gives the i32 extent of one grid axis.
+  /// Returns the i32 extent of one grid axis.
   llvm::Value* grid_extent(int axis);
 
   [[nodiscard]] llvm::Type* type(Element element);
@@ -85,11 +85,11 @@ class Emitter {
   /// Convert narrow floats to f32 (exact) and back (one rounding); other elements pass unchanged.
   llvm::Value* widen(llvm::Value* value, Element element);
   llvm::Value* narrow(llvm::Value* value, Element element);
-  /// Gives the sum, max, min or product of two accumulators.
+  /// Returns the sum, max, min or product of two accumulators.
   llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* lhs, llvm::Value* rhs);
-  /// Gives the value of the lane whose number differs by `mask`.
+  /// Returns the value of the lane whose number differs by `mask`.
   llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);
-  /// Gives the value of lane `lane` (i32).
+  /// Returns the value of lane `lane` (i32).
   llvm::Value* shuffle_from(llvm::Value* value, Element element, llvm::Value* lane);
 
   /// Runs `body` with another group of warps as the executing threads: `group_warp` is this warp's number in it.
@@ -102,9 +102,9 @@ class Emitter {
 
   /// Emits bar.sync over the CTA, which an exchange between warps needs; a UserError where a part of the CTA executes.
   void barrier();
-  /// Gives a pointer into dynamic shared memory, at a byte offset (i32).
+  /// Returns a pointer into dynamic shared memory, at a byte offset (i32).
   llvm::Value* shared(llvm::Value* offset);
-  /// Gives the same as the 32-bit address that assembly takes.
+  /// Returns the same as the 32-bit address that assembly takes.
   llvm::Value* shared_address(llvm::Value* offset) { return b.CreatePtrToInt(shared(offset), b.getInt32Ty()); }
   [[nodiscard]] llvm::BasicBlock* block(char const* name);
 
@@ -122,7 +122,7 @@ class Emitter {
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu);
-  /// Gives the LLVM function of a device function, emitted at its first call.
+  /// Returns the LLVM function of a device function, emitted at its first call.
   llvm::Function& function_of(ir::Function const& callee);
   llvm::Function& emit_function(std::string const& name);
   void begin_body();

@@ -15,10 +15,10 @@ struct ByCoordinates {
   }
 };
 
-/// Gives the row-major index, without `axis`, of the line through this thread's element at the register part `at`.
+/// Returns the row-major index, without `axis`, of the line through this thread's element at the register part `at`.
 llvm::Value* index_without(Emitter& e, layout::Layout const& layout, int axis, Extents const& at);
 
-/// Gives this warp's place among the combined ones, in ascending order of coordinate.
+/// Returns this warp's place among the combined ones, in ascending order of coordinate.
 llvm::Value* warp_position(Emitter& e, layout::Layout const& layout, int axis, ir::ReductionStep const& step);
 
 }  // namespace tegula::codegen::nvptx

@@ -7,7 +7,7 @@
 
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/shared_address.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/source.hpp"
 #include "tegula/support/error.hpp"

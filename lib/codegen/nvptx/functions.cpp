@@ -2,7 +2,7 @@
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -5,7 +5,7 @@
 
 namespace tegula::codegen::nvptx {
 
-/// Gives the address (i64) of the element at these offsets, one per axis; bounds are not tested.
+/// Returns the address (i64) of the element at these offsets, one per axis; bounds are not tested.
 llvm::Value* element_address(Emitter& e, ir::Value const& tensor, std::span<ir::Value* const> offsets);
 
 /// True if a tensor is not written from the kernel's start to its end, as ld.global.nc requires. It holds for in

@@ -1,5 +1,6 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
 #include "tegula/support/error.hpp"
@@ -7,11 +8,11 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-std::string vector_suffix(std::size_t count) { return count == 1 ? "" : ".v" + std::to_string(count); }
+std::string vector_suffix(std::size_t count) { return count == 1 ? "" : fmt::format(".v{}", count); }
 
 std::string operand_list(std::size_t first, std::size_t count) {
   std::string text = count == 1 ? "" : "{";
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "$" : ", $") + std::to_string(first + i);
+  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i == 0 ? "$" : ", $", first + i);
   return text + (count == 1 ? "" : "}");
 }
 
@@ -56,13 +57,13 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
   for (std::size_t i = 0; i < count; ++i) {
     constraints += "=" + letter + ",";
-    ties += "," + std::to_string(i);
+    ties += fmt::format(",{}", i);
   }
-  std::string text = "ld." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " " + operand_list(0, count) +
-                     ", [$" + std::to_string(count) + "+$" + std::to_string(count + 1) + "];";
+  std::string text = fmt::format("ld.{}{}.b{} {}, [${}+${}];", space, vector_suffix(count), bits,
+                                 operand_list(0, count), count, count + 1);
   constraints += std::string(1, constraint_of(address->getType())) + ",n";
   if (predicate != nullptr) {
-    text = "@$" + std::to_string(count + 2) + " " + text;
+    text = fmt::format("@${} {}", count + 2, text);
     constraints += ",b" + ties;
     arguments.push_back(predicate);
     arguments.insert(arguments.end(), otherwise.begin(), otherwise.end());
@@ -84,10 +85,9 @@ void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* p
   std::string constraints = std::string(1, constraint_of(address->getType())) + ",n";
   for (std::size_t i = 0; i < count; ++i) constraints += "," + letter;
   arguments.insert(arguments.end(), values.begin(), values.end());
-  std::string text =
-      "st." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
+  std::string text = fmt::format("st.{}{}.b{} [$0+$1], {};", space, vector_suffix(count), bits, operand_list(2, count));
   if (predicate != nullptr) {
-    text = "@$" + std::to_string(count + 2) + " " + text;
+    text = fmt::format("@${} {}", count + 2, text);
     constraints += ",b";
     arguments.push_back(predicate);
   }

@@ -21,7 +21,7 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
                            std::string const& constraints, llvm::ArrayRef<llvm::Value*> arguments,
                            AsmEffect effect = AsmEffect::pure);
 
-/// Gives the constraint letter of a register type: b, h, r, l, f or d. Pointers are generic.
+/// Returns the constraint letter of a register type: b, h, r, l, f or d. Pointers are generic.
 char constraint_of(llvm::Type* type);
 
 /// Loads registers of one type from address + offset where `predicate` holds, else gives the values of `otherwise`,

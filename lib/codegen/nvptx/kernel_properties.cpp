@@ -1,5 +1,6 @@
 #include "codegen/nvptx/kernel_properties.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Metadata.h>
@@ -23,7 +24,7 @@ void describe_kernel(llvm::Function& function, KernelProperties const& propertie
   function.addFnAttr(llvm::Attribute::NoUnwind);
   function.addFnAttr("nvvm.maxntid", threads);
   function.addFnAttr("nvvm.minctasm", std::to_string(properties.ctas));
-  if (properties.cluster > 1) function.addFnAttr("nvvm.cluster_dim", std::to_string(properties.cluster) + ",1,1");
+  if (properties.cluster > 1) function.addFnAttr("nvvm.cluster_dim", fmt::format("{},1,1", properties.cluster));
 
   llvm::NamedMDNode* const annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   auto const number = [&](unsigned value) -> llvm::Metadata* {

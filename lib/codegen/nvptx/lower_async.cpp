@@ -1,4 +1,6 @@
 // Lowers asynchronous copies: TMA boxes, linear bulk copies, cp.async, and the ops that complete them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -26,7 +28,7 @@ struct Boxes {
   std::vector<layout::ByteOffset> offsets;  ///< from the view's start
 };
 
-/// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
+/// Returns the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const map_op = ir::tensor_map_of(map);
   if (map_op == nullptr) refuse(op, ir::to_string(map) + " is made by neither tensor_map nor device_tensor_map");
@@ -60,7 +62,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   return result;
 }
 
-/// Gives the coordinates of one box as PTX takes them: i32, the innermost axis first.
+/// Returns the coordinates of one box as PTX takes them: i32, the innermost axis first.
 Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead, Extents const& origin) {
   Registers result;
   for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
@@ -229,7 +231,7 @@ class RowStarts {
     llvm::Value* inside = nullptr;
     llvm::Value* element = nullptr;  ///< i64
   };
-  /// Gives the start of the row of a chunk. `anew`: its address is not kept from one iteration of a loop to the next.
+  /// Returns the start of the row of a chunk. `anew`: its address is not kept from one iteration of a loop to the next.
   Start of(std::size_t chunk, bool anew) {
     llvm::IRBuilder<>& b = e_.b;
     Start start{nullptr, e_.i64(0)};
@@ -301,7 +303,7 @@ void lower(ir::CpAsyncGatherOp const& attributes, ir::Op const& op, Emitter& e) 
   for (layout::VectorAccess const& vector : access.vectors().accesses) {
     auto const first = static_cast<std::size_t>(vector.registers.front());
     if (static_cast<std::int64_t>(vector.registers.size()) != attributes.vector)
-      refuse(op, "a chunk is not " + std::to_string(chunk_bytes) + " adjacent bytes of " + ir::to_string(view));
+      refuse(op, fmt::format("a chunk is not {} adjacent bytes of {}", chunk_bytes, ir::to_string(view)));
     std::size_t const chunk = first / static_cast<std::size_t>(attributes.vector);
     RowStarts::Start const row = starts.of(chunk, anew);
     llvm::Value* const place =

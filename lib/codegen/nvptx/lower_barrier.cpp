@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t mbarrier_bytes = 8;
 
-/// Gives an integer scalar as i32.
+/// Returns an integer scalar as i32.
 llvm::Value* word(Emitter& e, ir::Value const& value) {
   return e.b.CreateZExtOrTrunc(e.scalar(value), e.b.getInt32Ty());
 }

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
 #include "ir/loop_step.hpp"

@@ -1,5 +1,6 @@
 // Lowers asserts and prints to CUDA's __assertfail and vprintf. Each message has a function of its own: its code and
 // the stack frame of its arguments stay out of the kernel.
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -9,7 +10,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Gives the generic address of a text in global memory.
+/// Returns the generic address of a text in global memory.
 llvm::Constant* text_address(llvm::Module& module, std::string_view text) {
   llvm::Constant* const bytes = llvm::ConstantDataArray::getString(module.getContext(), text);
   auto* const global = new llvm::GlobalVariable(module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage,
@@ -17,7 +18,7 @@ llvm::Constant* text_address(llvm::Module& module, std::string_view text) {
   return llvm::ConstantExpr::getAddrSpaceCast(global, llvm::PointerType::get(module.getContext(), 0));
 }
 
-/// Gives the text as a part of a format of vprintf.
+/// Returns the text as a part of a format of vprintf.
 std::string escaped(std::string_view text) {
   std::string result;
   for (char const c : text) result += c == '%' ? std::string("%%") : std::string(1, c);
@@ -29,7 +30,7 @@ std::string kernel_name(ir::Op const& op) {
   return function.is_kernel() || function.parent() == nullptr ? function.name() : function.parent()->kernel().name();
 }
 
-/// Gives "name[%lld, %lld, %lld]: ", the start of each line.
+/// Returns "name[%lld, %lld, %lld]: ", the start of each line.
 std::string line_start(ir::Op const& op) { return escaped(kernel_name(op)) + "[%lld, %lld, %lld]: "; }
 
 /// Makes the functions of one message. Their parameters are i64 and double.
@@ -93,12 +94,12 @@ void call_where(Emitter& e, llvm::Value* condition, llvm::Function* message, llv
   e.b.SetInsertPoint(join);
 }
 
-/// Gives the block indices that a message names.
+/// Returns the block indices that a message names.
 std::vector<llvm::Value*> block_of(ir::Op const& op, Emitter& e) {
   return {e.scalar(*op.in("block0")), e.scalar(*op.in("block1")), e.scalar(*op.in("block2"))};
 }
 
-/// Gives a register's value in the 8 bytes that vprintf reads.
+/// Returns a register's value in the 8 bytes that vprintf reads.
 llvm::Value* printed(Emitter& e, Element element, llvm::Value* value) {
   if (element == Element::boolean) return e.b.CreateZExt(value, e.b.getInt64Ty());
   if (is_integer(element))
@@ -139,8 +140,7 @@ void print_elements(ir::Op const& op, Emitter& e, int number) {
   ir::Type const& type = tile.type();
   layout::Layout const& layout = *type.layout();
   Registers const values = e.get(tile);
-  std::string format =
-      line_start(op) + with_space(op.as<ir::PrintOp>().text.view()) + "v" + std::to_string(number) + "(";
+  std::string format = fmt::format("{}{}v{}(", line_start(op), with_space(op.as<ir::PrintOp>().text.view()), number);
   for (int axis = 0; axis < type.rank(); ++axis) format += axis == 0 ? "%lld" : ", %lld";
   format += std::string(") = ") + conversion(type.element()) + "\n";
   std::uint32_t const copies = layout.free_bits(layout::Dim::reg);

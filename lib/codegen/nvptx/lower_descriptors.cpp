@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t map_bytes = 128, word_bits = 32;
 
-/// Gives memory of a module that is 0 when it is loaded, one for each name.
+/// Returns memory of a module that is 0 when it is loaded, one for each name.
 llvm::Value* global_memory(Emitter& e, char const* name, std::int64_t size, std::int64_t alignment) {
   llvm::Module& module = *e.b.GetInsertBlock()->getModule();
   llvm::GlobalVariable* memory = module.getGlobalVariable(name, true);

@@ -1,5 +1,7 @@
 // Lowers reductions, butterflies and layout conversions: moves elements between threads, in registers, by shuffles, or
 // through shared memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -9,7 +11,7 @@
 #include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
@@ -45,8 +47,7 @@ class Reduction {
   void run() {
     auto const steps = ir::reduction_steps(layout_, axis_, attributes_.order);
     if (!steps)
-      refuse(op_,
-             "the layout " + layout_.text() + " has no plan for axis " + std::to_string(axis_) + "; convert it first");
+      refuse(op_, fmt::format("the layout {} has no plan for axis {}; convert it first", layout_.text(), axis_));
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {

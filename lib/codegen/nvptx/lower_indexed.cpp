@@ -1,11 +1,13 @@
 // Lowers accesses to global memory at indices that tiles hold: gather, scatter, atomics. Each element has its address
 // and its predicate; adjacent elements move as vectors where the indices are proven to run (assign-layouts).
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/assembly.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
@@ -73,13 +75,13 @@ Registers either(Emitter& e, llvm::Value* condition, Then const& then, Else cons
   return result;
 }
 
-/// Runs `body` in the threads for which `condition` holds, and gives its registers there, else `otherwise`.
+/// Runs `body` in the threads for which `condition` holds, and returns its registers there, else `otherwise`.
 template <class Body>
 Registers where_true(Emitter& e, llvm::Value* condition, Registers const& otherwise, Body const& body) {
   return either(e, condition, body, [&] { return otherwise; });
 }
 
-/// Gives the type that PTX names for the native atomic that combines elements so; empty: there is none.
+/// Returns the type that PTX names for the native atomic that combines elements so; empty: there is none.
 std::string native_type(ir::AtomicCombine combine, Element element) {
   std::string const width = std::to_string(bits(element));
   switch (combine) {
@@ -112,13 +114,13 @@ std::string atomic_with(ir::MemoryOrder order, ir::AtomicScope scope) {
          scopes[static_cast<int>(scope)] + ".global.";
 }
 
-/// Exchanges the bits of an element with those of `value` if they equal `expected`; gives the old bits. `atom`: as
+/// Exchanges the bits of an element with those of `value` if they equal `expected`; returns the old bits. `atom`: as
 /// atomic_with gives it.
 llvm::Value* exchange_if(Emitter& e, std::string const& atom, llvm::Value* address, llvm::Value* expected,
                          llvm::Value* value) {
   ptx::Assembly assembly(e.b);
   std::string text =
-      atom + ("cas.b" + std::to_string(value->getType()->getIntegerBitWidth())) + " " + assembly.out(value->getType());
+      fmt::format("{}cas.b{} {}", atom, value->getType()->getIntegerBitWidth(), assembly.out(value->getType()));
   text += ", [" + assembly.in(address) + "], " + assembly.in(expected);
   return assembly.call(text + ", " + assembly.in(value) + ";", AsmEffect::memory)[0];
 }
@@ -129,7 +131,7 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicUpdateOp const& how, Elem
   llvm::IRBuilder<>& b = e.b;
   llvm::Type* const word = b.getIntNTy(static_cast<unsigned>(bits(element)));
   ptx::Assembly load(b);
-  std::string const text = "ld.relaxed.sys.global.b" + std::to_string(bits(element)) + " " + load.out(word);
+  std::string const text = fmt::format("ld.relaxed.sys.global.b{} {}", bits(element), load.out(word));
   llvm::Value* const first = load.call(text + ", [" + load.in(address) + "];", AsmEffect::memory)[0];
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::BasicBlock *const again = e.block("again"), *const done = e.block("done");
@@ -165,7 +167,7 @@ llvm::Value* combine_at(Emitter& e, ir::AtomicUpdateOp const& how, Element eleme
   return bitwise ? e.from_bits(old, element) : old;
 }
 
-/// Adds to adjacent elements, each on its own; gives the old ones.
+/// Adds to adjacent elements, each on its own; returns the old ones.
 Registers add_vector(Emitter& e, ir::AtomicUpdateOp const& how, Element element, llvm::Value* address,
                      llvm::Value* const* values, int count) {
   ptx::Assembly assembly(e.b);
@@ -176,21 +178,21 @@ Registers add_vector(Emitter& e, ir::AtomicUpdateOp const& how, Element element,
   for (int i = 0; i < count; ++i) old.push_back(assembly.out(word));
   std::string const at = assembly.in(address);
   for (int i = 0; i < count; ++i) given.push_back(assembly.in(half ? e.to_bits(values[i], element) : values[i]));
-  text += ".v" + std::to_string(count) + "." + std::string(half ? name(element) : "f32") + " " + ptx::braces(old);
+  text += fmt::format(".v{}.{} {}", count, half ? name(element) : "f32", ptx::braces(old));
   Registers result;
   for (llvm::Value* each : assembly.call(text + ", [" + at + "], " + ptx::braces(given) + ";", AsmEffect::memory))
     result.push_back(half ? e.from_bits(each, element) : each);
   return result;
 }
 
-/// Gives the elements of one access that the op and the layout allow.
+/// Returns the elements of one access that the op and the layout allow.
 int access_width(std::int64_t vector, ir::Type const& tile) {
   if (vector < 2 || tile.rank() == 0) return 1;
   return static_cast<int>(std::min<std::int64_t>(vector, tile.layout()->contiguous(tile.rank() - 1)));
 }
 
 /// Emits `access(width)` once where groups of elements lie inside the tensor or outside as a whole. Else emits it for
-/// both widths behind a test of the innermost extent; registers are joined by phis.
+/// both widths after a test of the innermost extent; registers are joined by phis.
 template <class Access>
 Registers by_width(Emitter& e, ir::Op const& op, int width, Access const& access) {
   TensorParts const& tensor = e.tensors.of(*op.in("tensor"));

@@ -9,7 +9,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/builder.hpp"
 #include "ir/loop.hpp"
 #include "tegula/support/error.hpp"
@@ -159,7 +159,7 @@ class Box {
   std::int64_t last_tile_extent_ = 1;
 };
 
-/// Gives the elements of one access that the op and the layout allow, at most 16 bytes.
+/// Returns the elements of one access that the op and the layout allow, at most 16 bytes.
 int access_width(std::int64_t vector, ir::Type const& tile) {
   if (vector < 2 || tile.rank() == 0) return 1;
   return static_cast<int>(

@@ -1,12 +1,14 @@
 // Lowers tensor core products: one wgmma or mma.sync after the other over the tile. Accumulators are plain registers
 // that pass through every instruction and through the waits, so that an early read is not possible.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/source.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/wgmma_operand.hpp"
@@ -21,7 +23,7 @@ Element multiplied(ir::Op const& op, Element element) {
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
-/// Gives the words of an operand as the instructions take them: i32, or f64.
+/// Returns the words of an operand as the instructions take them: i32, or f64.
 Registers operand_words(Emitter& e, Element element, Registers const& registers) {
   Registers words = pack_words(e, element, registers);
   if (element == Element::f64) return words;
@@ -50,8 +52,8 @@ Registers mma_words(Emitter& e, ir::Value const& operand) {
 void check_layout(ir::Op const& op, Emitter& e, char const* subject, ir::Type const& type,
                   layout::Layout const* expected, std::string const& why) {
   if (expected != nullptr && type.layout() == expected) return;
-  refuse(op, std::string("the ") + subject + " is in the layout " + type.layout()->text() + ", not in the one that " +
-                 std::to_string(e.warps) + " warps need" + (why.empty() ? "" : ": " + why));
+  refuse(op, fmt::format("the {} is in the layout {}, not in the one that {} warps need{}", subject,
+                         type.layout()->text(), e.warps, why.empty() ? "" : ": " + why));
 }
 
 ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
@@ -75,13 +77,12 @@ target::WgmmaColumns columns_operand(ir::Op const& op, Emitter const& e, ir::Typ
   auto columns = target::wgmma_columns(view.shape(), *view.layout(), bytes(view.element()), is_i8_or_u8(view.element()),
                                        max_columns, groups, why);
   if (columns) return *columns;
-  refuse(op, !why.empty()
-                 ? why.text()
-                 : "N is " + std::to_string(view.shape()[1]) + ", which does not split into equal parts of at most " +
-                       std::to_string(max_columns) + " make up");
+  refuse(op, !why.empty() ? why.text()
+                          : fmt::format("N is {}, which does not split into equal parts of at most {} make up",
+                                        view.shape()[1], max_columns));
 }
 
-/// Gives the address of the columns of the right operand that this warpgroup multiplies.
+/// Returns the address of the columns of the right operand that this warpgroup multiplies.
 llvm::Value* columns_address(ir::Op const& op, Emitter& e, target::WgmmaColumns const& columns, layout::WarpGrid grid) {
   llvm::Value* const address = e.scalar(*op.rhs());
   if (grid.columns == 1) return address;
@@ -129,7 +130,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const &a = lhs.type(), &d = op.result()->type();
   Element const element = a.element();
   if (e.warps % e.target.warps_per_group != 0)
-    refuse(op, std::to_string(e.warps) + " warps execute it, but wgmma takes whole warpgroups of 4");
+    refuse(op, fmt::format("{} warps execute it, but wgmma takes whole warpgroups of 4", e.warps));
   std::string why;
   layout::WarpGrid grid = layout::wgmma_grid(d.shape(), d.layout(), e.warps);
   if (grid.rows == 0) check_layout(op, e, "result", d, layout::wgmma_layout(d.shape(), e.warps, why), why);

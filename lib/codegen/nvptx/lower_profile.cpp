@@ -1,6 +1,6 @@
 // Lowers logs. One lane of a warp writes: the one that is elected in elected regions too. Its predicated stores need no
 // branch, so the warp stays together. The count of entries is a register of that lane. Little of an entry stands where
-// other code waits: its place is computed before, and its store may come behind products.
+// other code waits: its place is computed before, and its store may come after products.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
@@ -24,7 +24,7 @@ using Header = ProfileRowHeader;
 
 llvm::Value* cta_number(Emitter& e) { return e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
 
-/// Gives i1: this warp records.
+/// Returns i1: this warp records.
 llvm::Value* selected(ir::ProfileBeginOp const& attributes, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* result = b.getTrue();
@@ -65,12 +65,12 @@ bool elected_entries(ir::Block& block, bool elected = false) {
   return false;
 }
 
-/// Gives the group of rows of this multiprocessor.
+/// Returns the group of rows of this multiprocessor.
 llvm::Value* row_group(Emitter& e, Log const& log) {
   return e.b.CreateAnd(ptx::multiprocessor(e.b), e.i32(profile_groups(log.layout) - 1));
 }
 
-/// Takes a row of a group; gives its number there, at least the count of its rows where there is none.
+/// Takes a row of a group; returns its number there, at least the count of its rows where there is none.
 llvm::Value* take_row(Emitter& e, Log const& log, llvm::Value* group) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const offset =
@@ -91,8 +91,8 @@ llvm::Value* row_address(Emitter& e, Log const& log, llvm::Value* group, llvm::V
   return e.b.CreateAdd(log.buffer, e.b.CreateAdd(offset, e.i64(profile_rows_offset(log.layout))));
 }
 
-/// Gives the words of the tile that the op before an entry computed, if it did. The entry's clock is read behind them:
-/// LLVM moves arithmetic whose results are needed late behind other clocks.
+/// Returns the words of the tile that the op before an entry computed, if it did. The entry's clock is read after
+/// them: LLVM moves arithmetic whose results are needed late after other clocks.
 Registers computed_before(ir::Op const& entry, Emitter& e) {
   ir::Op const* before = nullptr;
   for (ir::Op const& op : *entry.parent()) {
@@ -198,7 +198,7 @@ void lower(ir::ProfileAppendOp const& attributes, ir::Op const& op, Emitter& e) 
   Log const& log = e.logs->of(*op.in("log"));
   llvm::Value* const now = ptx::clock(b, computed_before(op, e));
   auto const store = [&e, &log, now, tag = ir::log_tag(attributes)] { append(e, log, e.i32(tag), now); };
-  // Products start at once behind the wait for their factors.
+  // Products start at once after the wait for their factors.
   if (e.next() != nullptr && (e.next()->is<ir::WgmmaFenceOp>() || e.next()->is<ir::WgmmaOp>()))
     e.logs->defer(store);
   else

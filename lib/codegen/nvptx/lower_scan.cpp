@@ -1,4 +1,6 @@
 // Lowers scans: within threads in registers, within warps by shuffles, between warps through shared memory.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -43,8 +45,7 @@ class Scan {
   void run() {
     auto const steps = ir::scan_steps(layout_, axis_);
     if (!steps)
-      refuse(op_,
-             "the layout " + layout_.text() + " has no plan for axis " + std::to_string(axis_) + "; convert it first");
+      refuse(op_, fmt::format("the layout {} has no plan for axis {}; convert it first", layout_.text(), axis_));
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {

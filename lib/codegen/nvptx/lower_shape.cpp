@@ -5,7 +5,7 @@
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/module_memory.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/source.hpp"
 #include "ir/row_major.hpp"

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/shared_address.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "ir/exchange.hpp"
 #include "tegula/support/error.hpp"
 

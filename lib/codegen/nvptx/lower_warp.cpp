@@ -1,4 +1,6 @@
 // Lowers partitions of warps, elected lanes, and exchange within a warp without memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -6,7 +8,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -23,13 +25,13 @@ void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) 
     std::int64_t const registers = attributes.registers[i] != 0 ? attributes.registers[i] : at_launch;
     std::int64_t const threads = attributes.warps[i] * attributes.replicas[i] * 32;
     needed += registers * threads;
-    users += (i == 0 ? "" : ", ") + std::to_string(threads) + " x " + std::to_string(registers);
+    users += fmt::format("{}{} x {}", i == 0 ? "" : ", ", threads, registers);
   }
   std::int64_t const allowed = (at_launch + 7) / 8 * 8 * std::int64_t{32} * cta_warps;
   if (needed > allowed)
-    refuse(op, "registers: " + std::to_string(needed) + " needed (" + users + "), " + std::to_string(allowed) +
-                   " allowed, the number that " + std::to_string(cta_warps * 32) +
-                   " threads start with; lower one of them");
+    refuse(op, fmt::format(
+                   "registers: {} needed ({}), {} allowed, the number that {} threads start with; lower one of them",
+                   needed, users, allowed, cta_warps * 32));
 }
 
 }  // namespace
@@ -72,8 +74,7 @@ void lower(ir::WarpSpecializeOp const& attributes, ir::Op const& op, Emitter& e)
 
 void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  if (attributes.warp >= e.warps)
-    refuse(op, "warp " + std::to_string(attributes.warp) + " of " + std::to_string(e.warps) + " executing ones");
+  if (attributes.warp >= e.warps) refuse(op, fmt::format("warp {} of {} executing ones", attributes.warp, e.warps));
   llvm::BasicBlock *const chosen = e.block("elected"), *const end = e.block("elected.end");
   bool const each_group = attributes.warp == ir::ElectOp::each_warpgroup;
   if ((attributes.warp >= 0 || each_group) && e.warps > 1) {

@@ -1,5 +1,6 @@
 #include "codegen/nvptx/machine.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -29,7 +30,7 @@ namespace {
 constexpr char const* triple = "nvptx64-nvidia-cuda";
 
 /// What pays of LLVM's -O2, which takes three times as long. ptxas optimises again: loops of SASS have the same lengths
-/// behind both. Without sccp, masks of edge tiles are compared once more per element. Without instcombine behind the
+/// after both. Without sccp, masks of edge tiles are compared once more per element. Without instcombine after the
 /// passes on loops, these predicates live across branches and spill. Without reassociate, code generation walks long
 /// sums of indices again and again (20 s for 10 000); without instcombine ahead of it, row kernels take two registers
 /// more.
@@ -132,7 +133,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, 
   llvm::StringRef const name(triple);
 #endif
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(name, gpu.architecture, "+ptx" + std::to_string(ptx_version), options, std::nullopt,
+      target->createTargetMachine(name, gpu.architecture, fmt::format("+ptx{}", ptx_version), options, std::nullopt,
                                   std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 

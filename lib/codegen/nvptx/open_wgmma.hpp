@@ -1,4 +1,4 @@
-// Joins a wgmma_fence with the wgmma behind it: both are one statement of PTX.
+// Joins a wgmma_fence with the wgmma after it: both are one statement of PTX.
 #pragma once
 
 #include <utility>

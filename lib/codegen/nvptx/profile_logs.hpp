@@ -28,10 +28,10 @@ struct Log {
 class ProfileLogs {
  public:
   void add(ir::Value const& token, Log const& log) { logs_.emplace(&token, log); }
-  /// Gives the log of a profile_begin, by its result.
+  /// Returns the log of a profile_begin, by its result.
   [[nodiscard]] Log const& of(ir::Value const& token) const;
 
-  /// Lets the store of an entry, whose clock was read, come behind products.
+  /// Lets the store of an entry, whose clock was read, come after products.
   void defer(std::function<void()> store) { deferred_ = std::move(store); }
   /// Emits the store that waits, if there is one.
   void store_deferred() {

@@ -1,5 +1,7 @@
 #include "codegen/nvptx/shared_address.hpp"
 
+#include <fmt/format.h>
+
 #include "ir/builder.hpp"
 #include "tegula/support/error.hpp"
 
@@ -8,7 +10,7 @@ namespace {
 
 using Part = layout::AccessMap::Part;
 
-/// Gives the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
+/// Returns the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
 std::optional<std::vector<Part>> bits_of(layout::AccessMap const& map, layout::Dim dim) {
   std::vector<Part> bits;
   for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));
@@ -30,8 +32,7 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
                            layout::Layout const& tile, bool stores)
     : e_(e), address_(address), bytes_(bytes(view.element())) {
   if (tile.warps() > e.warps)
-    refuse(op, "the layout names " + std::to_string(tile.warps()) + " warps, but " + std::to_string(e.warps) +
-                   " execute it");
+    refuse(op, fmt::format("the layout names {} warps, but {} execute it", tile.warps(), e.warps));
   std::string why;
   auto plan = target::shared_plan(tile, *view.layout(), view.element(), stores, why);
   if (!plan) refuse(op, why);
@@ -128,8 +129,8 @@ llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Ex
     }
     auto const stride = places->stride(axis, step);
     if (!stride)
-      refuse(op, "blocks of " + std::to_string(step) + " along axis " + std::to_string(axis) +
-                     " are not evenly spaced in " + source.layout()->text() + ", so they need constant offsets");
+      refuse(op, fmt::format("blocks of {} along axis {} are not evenly spaced in {}, so they need constant offsets",
+                             step, axis, source.layout()->text()));
     llvm::Value* number = e.b.CreateTrunc(e.scalar(offset), e.b.getInt32Ty());
     std::int64_t scale = *stride * bytes(source.element());
     if (scale % step == 0)

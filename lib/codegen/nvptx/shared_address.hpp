@@ -18,9 +18,9 @@ class SharedAccess {
   SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, layout::Layout const& tile,
                bool stores);
 
-  /// Gives the vectors of adjacent elements; always present.
+  /// Returns the vectors of adjacent elements; always present.
   [[nodiscard]] layout::VectorPlan const& vectors() const { return vectors_; }
-  /// Gives ldmatrix or stmatrix, where the layouts have it and vectors are narrower than 16 bytes.
+  /// Returns ldmatrix or stmatrix, where the layouts have it and vectors are narrower than 16 bytes.
   [[nodiscard]] std::optional<target::MatrixPlan> const& matrices() const { return matrices_; }
 
   struct Address {

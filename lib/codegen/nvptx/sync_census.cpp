@@ -1,5 +1,6 @@
 #include "codegen/nvptx/sync_census.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::string_view mark_text = " //#";
 
-/// Gives the opcode of the first instruction; braces and declarations of registers may stand before it.
+/// Returns the opcode of the first instruction; braces and declarations of registers may stand before it.
 std::string first_opcode(std::string const& text) {
   std::size_t at = 0;
   while (text[at] == '{' || text[at] == '.') {
@@ -39,9 +40,9 @@ SyncCensus::SyncCensus(llvm::Module& module) {
         auto* const call = llvm::cast<llvm::CallInst>(&instruction);
         auto const* const assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
         std::string const text(assembly->getAsmString());
-        call->setCalledOperand(llvm::InlineAsm::get(
-            assembly->getFunctionType(), text + std::string(mark_text) + std::to_string(marks_.size()),
-            std::string(assembly->getConstraintString()), assembly->hasSideEffects()));
+        call->setCalledOperand(
+            llvm::InlineAsm::get(assembly->getFunctionType(), fmt::format("{}{}{}", text, mark_text, marks_.size()),
+                                 std::string(assembly->getConstraintString()), assembly->hasSideEffects()));
         marks_.push_back({first_opcode(text), block_number});
       }
     }
@@ -84,8 +85,7 @@ std::string SyncCensus::checked(std::string const& ptx, std::string const& kerne
   char const* separator = " ";
   for (auto const& [opcode, count] : counts) {
     if (count.first == count.second) continue;
-    message += separator + opcode + " " + std::to_string(count.first) + " lowered, " + std::to_string(count.second) +
-               " in the PTX";
+    message += fmt::format("{}{} {} lowered, {} in the PTX", separator, opcode, count.first, count.second);
     separator = "; ";
   }
   throw InternalError(message);

@@ -19,8 +19,8 @@ class SyncCensus {
   /// Marks every convergent inline assembly of the module, before LLVM's passes see it.
   explicit SyncCensus(llvm::Module& module);
 
-  /// Gives the PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is missing
-  /// or duplicated. All those of one basic block may be missing, since LLVM may prove that it never runs.
+  /// Returns the PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is
+  /// missing or duplicated. All those of one basic block may be missing, since LLVM may prove that it never runs.
   [[nodiscard]] std::string checked(std::string const& ptx, std::string const& kernel) const;
 
   /// Tells whether a census counts the instruction: LLVM must not duplicate it.

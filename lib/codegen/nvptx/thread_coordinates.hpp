@@ -19,9 +19,9 @@ struct AxisCoordinate {
   std::int64_t atom = 1;
 };
 
-/// Gives the exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
+/// Returns the exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
 llvm::Value* combine_bits(llvm::IRBuilder<>& b, llvm::Value* index, std::vector<std::int64_t> const& values);
-/// Gives the part of an index (i32) of one input along an axis of the layout's outputs; null: always 0.
+/// Returns the part of an index (i32) of one input along an axis of the layout's outputs; null: always 0.
 llvm::Value* index_part(llvm::IRBuilder<>& b, layout::Layout const& layout, layout::Dim dim, int axis,
                         llvm::Value* index);
 /// Joins two such parts that come from different inputs; either may be null.
@@ -34,9 +34,9 @@ class ThreadCoordinates {
   ThreadCoordinates(llvm::IRBuilder<>& builder, llvm::Value* const& lane, llvm::Value* const& warp)
       : b_(builder), lane_(lane), warp_(warp) {}
 
-  /// Gives the coordinates of a layout along its axes.
+  /// Returns the coordinates of a layout along its axes.
   std::vector<AxisCoordinate> const& of(layout::Layout const& layout);
-  /// Gives the i32 coordinate of a register along one axis.
+  /// Returns the i32 coordinate of a register along one axis.
   llvm::Value* of_register(layout::Layout const& layout, int axis, int reg);
   /// True where this thread owns its elements (see Layout::owner); null when every thread does.
   llvm::Value* owns(layout::Layout const& layout);
@@ -47,7 +47,7 @@ class ThreadCoordinates {
     std::map<layout::Layout const*, std::vector<AxisCoordinate>> known;
     llvm::BasicBlock* place = nullptr;
   };
-  /// Begins a group; gives the former one, for `resume`.
+  /// Begins a group; returns the former one, for `resume`.
   Group begin(llvm::BasicBlock* place);
   void resume(Group group);
 

@@ -1,5 +1,7 @@
 #include "codegen/nvptx/value_registers.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -29,8 +31,7 @@ void ValueRegisters::set(ir::Value const& value, Registers registers) {
   }
   std::size_t const wanted = type.in_registers() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
   if (registers.size() != wanted)
-    throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " +
-                        std::to_string(wanted));
+    throw InternalError(fmt::format("nvptx: {} registers for a value of {}", registers.size(), wanted));
   values_[&value] = std::move(registers);
 }
 

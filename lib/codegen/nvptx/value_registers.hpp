@@ -18,7 +18,7 @@ struct Window {
 
 class ValueRegisters {
  public:
-  /// Gives the registers in the window. The reference holds until the window moves.
+  /// Returns the registers in the window. The reference holds until the window moves.
   [[nodiscard]] Registers const& get(ir::Value const& value) const;
   /// Sets the registers in the window; InternalError where a value without a window has another number of them.
   void set(ir::Value const& value, Registers registers);

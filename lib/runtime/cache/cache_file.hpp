@@ -31,10 +31,10 @@ FileState read_cache_file(std::string const& path, CacheEntry& entry, Use use);
 /// False if the disk refuses, with the reason in errno; then nothing is left.
 bool write_cache_file(std::string const& path, std::string_view key, std::string_view payload);
 
-/// Gives the first bytes of every file of the cache, of this and of other versions.
+/// Returns the first bytes of every file of the cache, of this and of other versions.
 std::string_view cache_file_mark();
 
-/// Gives the bytes of a file that holds this entry.
+/// Returns the bytes of a file that holds this entry.
 std::uint64_t cache_file_bytes(std::string_view key, std::string_view payload);
 
 }  // namespace tegula::runtime

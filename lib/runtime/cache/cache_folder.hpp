@@ -8,7 +8,7 @@
 
 namespace tegula::runtime {
 
-/// Gives the folder that holds the entries of a cache in the folder that the user named: this one, or its sub-folder
+/// Returns the folder that holds the entries of a cache in the folder that the user named: this one, or its sub-folder
 /// "tegula-cache" where it holds files of others and no entry yet.
 std::string folder_of_entries(std::string const& named);
 

@@ -80,7 +80,7 @@ void warn_of_write(std::string const& folder) {
                   folder, std::strerror(errno)));
 }
 
-/// Gives the folder of the entries, found at the first question of the process.
+/// Returns the folder of the entries, found at the first question of the process.
 std::string known_folder(std::string const& named) {
   static constinit support::Lock mutex;
   static constinit support::Lasting<std::map<std::string, std::string>> folders;

@@ -38,9 +38,9 @@ class DiskCache {
   /// Stores a payload, in place of an earlier one. Others see the old file or the whole new one.
   void store(std::string_view kernel, std::string_view kind, std::string_view key, std::string_view payload) const;
 
-  /// Gives the path where an entry is or would be; empty if the cache is off.
+  /// Returns the path where an entry is or would be; empty if the cache is off.
   [[nodiscard]] std::string path_of(std::string_view kernel, std::string_view kind, std::string_view key) const;
-  /// Gives the folder of the entries; empty if the cache is off.
+  /// Returns the folder of the entries; empty if the cache is off.
   [[nodiscard]] std::string folder() const;
 
  private:
@@ -49,7 +49,7 @@ class DiskCache {
   bool writable_ = false;
 };
 
-/// Gives key and payload of a file, if it is whole. Reads any file name; for tools that compare keys.
+/// Returns key and payload of a file, if it is whole. Reads any file name; for tools that compare keys.
 std::optional<CacheEntry> read_cache_entry(std::string const& path);
 
 }  // namespace tegula::runtime

@@ -15,7 +15,7 @@ inline constexpr int serial_format = 4;
 /// Writes little-endian bytes; equal kernels give equal bytes.
 std::string serialize(CompiledKernel const& kernel);
 
-/// Gives the kernel, or nothing if the bytes are not exactly one. It never reads out of bounds or allocates more than
+/// Returns the kernel, or nothing if the bytes are not exactly one. It never reads out of bounds or allocates more than
 /// the size of the bytes warrants.
 std::optional<CompiledKernel> deserialize(std::string_view bytes);
 

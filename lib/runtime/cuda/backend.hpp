@@ -56,10 +56,10 @@ void destroy_stream(int device, CUstream_st* stream) noexcept;
 void synchronize(int device, CUstream_st* stream);
 /// Waits for all work of all streams of the device.
 void synchronize_device(int device);
-/// Gives the device whose primary context the stream belongs to. Throws UserError for another context.
+/// Returns the device whose primary context the stream belongs to. Throws UserError for another context.
 int device_of(CUstream_st* stream);
 
-/// Gives the device that an address belongs to. Throws UserError if it is not device memory.
+/// Returns the device that an address belongs to. Throws UserError if it is not device memory.
 int device_of_address(void const* address);
 
 /// Says what an event is for: order alone costs less than time.
@@ -71,7 +71,7 @@ bool event_reached(int device, void* event);
 void synchronize_event(int device, void* event);
 /// Lets later work of a stream of `device` wait for an event of any device.
 void wait_event(int device, CUstream_st* stream, void* event);
-/// Gives the seconds between two recorded events; waits for the second.
+/// Returns the seconds between two recorded events; waits for the second.
 double seconds_between(int device, void* start, void* stop);
 
 /// Holds a kernel on a device, ready to launch.

@@ -58,14 +58,14 @@ struct Driver {
 /// Opens the library at the first call (thread-safe). Never throws for a machine without a GPU: see `unusable`.
 Driver const& driver_or_reason();
 
-/// Gives the driver. Throws UserError with the reason if it cannot be used.
+/// Returns the driver. Throws UserError with the reason if it cannot be used.
 Driver const& driver();
 
 /// True in a child of fork() whose parent had begun to use the driver: calls fail there, and the parent's resources
 /// must not be released.
 bool driver_is_inherited();
 
-/// Gives the primary context of a device, retained for the life of the process.
+/// Returns the primary context of a device, retained for the life of the process.
 CUcontext primary_context(int device);
 
 /// Makes a device's primary context current on this thread while it lives.

@@ -54,7 +54,7 @@ struct StandIns {
   std::map<int, std::uintptr_t> addresses;
 };
 
-/// Gives the address of a device's zeros, followed by its NaNs and its sink, made at the first call.
+/// Returns the address of a device's zeros, followed by its NaNs and its sink, made at the first call.
 std::uintptr_t stand_ins(int device) {
   static constinit support::PerProcess<StandIns> all;
   StandIns& known = all.get();

@@ -37,7 +37,7 @@ std::optional<Image> from_payload(std::string_view payload) {
   return Image{std::string(payload.substr(1 + size)), std::string(payload.substr(1, size))};
 }
 
-/// Gives the cubin of a PTX kernel from cache or ptxas; empty if the driver is to assemble it.
+/// Returns the cubin of a PTX kernel from cache or ptxas; empty if the driver is to assemble it.
 Image cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
   support::Options const& options = support::options();
   if (options.assembler == support::Assembler::driver) return {};

@@ -31,7 +31,7 @@ constexpr char const* optimisation = "-O3";
 
 std::string contents_of(std::string const& path) { return support::read_file(path).value_or(std::string()); }
 
-/// Runs a program with its output and errors in a file and gives its exit status, -1 if it was killed.
+/// Runs a program with its output and errors in a file and returns its exit status, -1 if it was killed.
 int run(std::vector<std::string> const& command, std::string const& log) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

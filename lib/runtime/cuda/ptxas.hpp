@@ -16,7 +16,7 @@ std::string find_ptxas(support::Options const& options);
 /// again when the file has changed; else it only checks the file's dates.
 std::string ptxas_identity(std::string const& path);
 
-/// Gives the cache key of the cubin that `assemble` makes; empty without ptxas.
+/// Returns the cache key of the cubin that `assemble` makes; empty without ptxas.
 std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture);
 
 /// Tells whether PTX names source lines, which the assembler keeps if it is asked to.

@@ -30,7 +30,7 @@ std::optional<std::int64_t> figure(std::string_view line, std::string_view unit)
   return value;
 }
 
-/// Gives the text after "ptxas info    : ", "ptxas file, line 3; warning : ", the driver's "info    : " and the like;
+/// Returns the text after "ptxas info    : ", "ptxas file, line 3; warning : ", the driver's "info    : " and the like;
 /// the line itself without such a prefix.
 std::string_view after_severity(std::string_view line) {
   bool const from_ptxas = line.starts_with("ptxas ");

@@ -29,7 +29,7 @@ struct Subject {
   Argument const& tensor;  ///< its axes in the map's order
 
   [[nodiscard]] int rank() const { return tensor.rank; }
-  /// Gives the number that an axis of the map has in the argument.
+  /// Returns the number that an axis of the map has in the argument.
   [[nodiscard]] std::int64_t axis_of(int axis) const { return map.axes.empty() ? axis : map.axes[axis]; }
   [[nodiscard]] int size() const { return bytes(tensor.element); }
   /// Counts the elements in 16 bytes.
@@ -97,7 +97,7 @@ void check_memory(Subject const& on) {
   }
 }
 
-/// Gives a stride that the driver accepts, for an axis of one element: never used.
+/// Returns a stride that the driver accepts, for an axis of one element: never used.
 std::uint64_t unused_stride(std::uint64_t inner_stride, std::uint64_t inner_extent) {
   std::uint64_t const dense = (inner_stride * inner_extent + chunk - 1) / chunk * chunk;
   return std::clamp<std::uint64_t>(dense, chunk, stride_limit - chunk);
@@ -133,7 +133,7 @@ void describe_empty(Subject const& on, Direction direction, TensorMapRequest& re
   for (int axis = 0; axis + 1 < on.rank(); ++axis) request.strides[static_cast<std::size_t>(axis)] = chunk;
 }
 
-/// Gives the argument with its axes in the order of the map.
+/// Returns the argument with its axes in the order of the map.
 Argument in_order(Argument const& argument, TensorMapInfo const& map) {
   Argument result = argument;
   bool legal = map.axes.size() == argument.rank && map.axes.back() + 1 == argument.rank;

@@ -85,7 +85,7 @@ class TensorMapCache {
   std::vector<Entry> entries_;
 };
 
-/// Gives the process's cache over cuda::encode.
+/// Returns the process's cache over cuda::encode.
 TensorMapCache& tensor_map_cache();
 
 }  // namespace tegula::runtime::cuda

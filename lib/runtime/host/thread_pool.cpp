@@ -263,7 +263,7 @@ class Pool {
     std::atomic<Job*> offer = nullptr;
   };
 
-  /// Offers a job at up to `count` seats that are taken, or at those that are not. Gives the number of offers.
+  /// Offers a job at up to `count` seats that are taken, or at those that are not. Returns the number of offers.
   int offer(Job* job, int count, bool taken) {
     int offers = 0;
     for (Seat& seat : seats_) {
@@ -276,7 +276,7 @@ class Pool {
     return offers;
   }
 
-  /// Gives the next job offered at the seat; null when the time is up. An offer that comes after the last look stays
+  /// Returns the next job offered at the seat; null when the time is up. An offer that comes after the last look stays
   /// until the caller withdraws it: that launch has one helper fewer.
   static Job* look_out_from(Seat& seat) {
     Job* job = nullptr;
@@ -331,7 +331,7 @@ int hardware_threads() {
   return count;
 }
 
-/// Gives the pool, made at the first launch that can use it; null when helpers have ended.
+/// Returns the pool, made at the first launch that can use it; null when helpers have ended.
 Pool* pool_for(int helpers) {
   int const usual = std::max(1, hardware_threads() - 1);
   std::atomic<Pool*>& pool = helpers <= usual ? shared.pool : shared.wide_pool;

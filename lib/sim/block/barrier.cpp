@@ -1,4 +1,6 @@
 // Passes mbarriers, barriers and fences to the machine, which knows their rules.
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "sim/block/meaning.hpp"
@@ -27,7 +29,7 @@ Progress each_object(WarpProgram& warp, Op const& op, Act const& act) {
   if (std::popcount(warp.lanes()) != 1)
     warp.engine().report(
         machine::ReportKind::misuse,
-        std::to_string(std::popcount(warp.lanes())) + " lanes execute this, and one must; put it into an elect region",
+        fmt::format("{} lanes execute this, and one must; put it into an elect region", std::popcount(warp.lanes())),
         warp.site());
   ir::Value const& barriers = *op.in("mbarrier");
   machine::MbarrierAddress address = warp.mbarrier(barriers);

@@ -1,4 +1,6 @@
 // Implements control flow: loops, branches, calls, partitions of warps and elected lanes.
+#include <fmt/format.h>
+
 #include "ir/loop.hpp"
 #include "sim/block/meaning.hpp"
 #include "support/checked_integer.hpp"
@@ -42,9 +44,8 @@ Progress perform(WarpProgram& warp, Op const& op, ForOp const&) {
                      step = warp.integer(*loop.step());
   auto inits = take_all(warp, op, loop.inits());
   if (step <= 0)
-    warp.agent().report(sim::ReportKind::bad_step, op, [&] {
-      return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run";
-    });
+    warp.agent().report(sim::ReportKind::bad_step, op,
+                        [&] { return fmt::format("a loop's step is {} but must be at least 1; it is not run", step); });
   if (step <= 0 || lower >= upper) {
     forget_dying(warp, op);
     give_results(warp, op, std::move(inits));
@@ -134,7 +135,7 @@ Progress perform(WarpProgram& warp, Op const& op, WarpSpecializeOp const& attrib
     frame.group = {first + replica * warps, warps, true};
     return Progress::done;
   }
-  throw UserError("simulate: warp " + std::to_string(index) + " does not belong to a partition", op.where());
+  throw UserError(fmt::format("simulate: warp {} does not belong to a partition", index), op.where());
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ElectOp const& attributes) {

@@ -1,5 +1,7 @@
 // Copies of boxes between global and shared memory (TMA). One IR op may stand for several copies of the map's box; each
 // is an agent of the machine.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,7 +24,7 @@ using machine::LaneBytes;
 
 namespace {
 
-/// Gives the bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a
+/// Returns the bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a
 /// swizzle.
 constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
   return static_cast<std::uint32_t>(layout::swizzle_alignment(swizzle_bytes(swizzle)));
@@ -39,7 +41,7 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
-/// Gives the copies that make up a view, in the order of their shared addresses; found in the op's first turn.
+/// Returns the copies that make up a view, in the order of their shared addresses; found in the op's first turn.
 std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   auto& result = warp.kept<std::vector<BoxCopy>>();
   if (!result.empty()) return result;
@@ -92,14 +94,14 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
     std::uint32_t expected = first + number / inner * pitch + number % inner * size;
     if (width != 0) expected ^= (expected >> 7 & (width / 16 - 1)) << 4;
     if (expected == copy.region->addresses[i]) continue;
-    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": element " + std::to_string(number % inner) +
-                        " of row " + std::to_string(number / inner) + " of the box goes to byte " +
-                        std::to_string(expected - first) + " by the map, whose swizzle is " +
-                        std::string(enum_names<Swizzle>[static_cast<std::size_t>(copy.map->swizzle)]) +
-                        ", but the view " + to_string(*ir::view_of(op)) + " : " + to_string(ir::view_of(op)->type()) +
-                        " has it at byte " + std::to_string(copy.region->addresses[i] - first) +
-                        "; the layout of the buffer and the map's box and swizzle must agree",
-                    op.where());
+    throw UserError(
+        fmt::format(
+            "simulate: {}: element {} of row {} of the box goes to byte {} by the map, whose swizzle is {}, but the "
+            "view {} : {} has it at byte {}; the layout of the buffer and the map's box and swizzle must agree",
+            op.info().mnemonic, number % inner, number / inner, expected - first,
+            enum_names<Swizzle>[static_cast<std::size_t>(copy.map->swizzle)], to_string(*ir::view_of(op)),
+            to_string(ir::view_of(op)->type()), copy.region->addresses[i] - first),
+        op.where());
   }
 }
 
@@ -111,19 +113,19 @@ void check_tensor(Op const& op, Tensor const& tensor) {
   for (std::int64_t const extent : tensor.extents)
     if (extent == 0) return;  // other memory stands in for it
   if (tensor.extents.back() > 1 && tensor.strides.back() != 1)
-    refuse("the last axis has stride " + std::to_string(tensor.strides.back()) + " but its elements must be adjacent");
+    refuse(fmt::format("the last axis has stride {} but its elements must be adjacent", tensor.strides.back()));
   int const size = bytes(tensor.element);
   auto const found =
       target::tma_obstacle(tensor.data, size, tensor.extents.size(), tensor.extents.begin(), tensor.strides.begin());
   if (!found) return;
   if (found->kind == target::TmaObstacle::Kind::extent)
-    refuse("axis " + std::to_string(found->axis) + " has " + std::to_string(tensor.extents[found->axis]) +
-           " elements, more than " + std::to_string(tma_rule::max_extent));
+    refuse(fmt::format("axis {} has {} elements, more than {}", found->axis, tensor.extents[found->axis],
+                       tma_rule::max_extent));
   if (found->kind == target::TmaObstacle::Kind::address)
-    refuse("the tensor begins " + std::to_string(reinterpret_cast<std::uintptr_t>(tensor.data) % 16) +
-           " bytes behind a multiple of 16");
-  refuse("axis " + std::to_string(found->axis) + " has a stride of " + std::to_string(tensor.strides[found->axis]) +
-         " elements of " + std::to_string(size) + " bytes, not a multiple of 16 bytes from 0 to below 2^40");
+    refuse(fmt::format("the tensor begins {} bytes behind a multiple of 16",
+                       reinterpret_cast<std::uintptr_t>(tensor.data) % 16));
+  refuse(fmt::format("axis {} has a stride of {} elements of {} bytes, not a multiple of 16 bytes from 0 to below 2^40",
+                     found->axis, tensor.strides[found->axis], size));
 }
 
 /// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address). The address is null
@@ -177,17 +179,16 @@ void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)
     warp.engine().report(machine::ReportKind::misaligned,
-                         "the box starts at byte " + std::to_string(byte) +
-                             " of its row, which is not a multiple of 16; prove the offset a multiple of " +
-                             std::to_string(16 / copy.view.element_bytes) + ", or do not use the copy engine",
+                         fmt::format("the box starts at byte {} of its row, which is not a multiple of 16; prove the "
+                                     "offset a multiple of {}, or do not use the copy engine",
+                                     byte, 16 / copy.view.element_bytes),
                          warp.site());
   for (int axis = 0; axis < copy.at.size(); ++axis)
     if (copy.at[axis] != static_cast<std::int32_t>(copy.at[axis]))
       warp.engine().report(machine::ReportKind::misuse,
-                           "the box starts at element " + std::to_string(copy.at[axis]) + " along axis " +
-                               std::to_string(axis) +
-                               ", which the 32 bits of a coordinate cannot hold; clamp it "
-                               "(clamp-coordinates)",
+                           fmt::format("the box starts at element {} along axis {}, which the 32 bits of a coordinate "
+                                       "cannot hold; clamp it (clamp-coordinates)",
+                                       copy.at[axis], axis),
                            warp.site());
   bool const negative = std::any_of(copy.at.begin(), copy.at.end(), [](std::int64_t at) { return at < 0; });
   if (store && negative)
@@ -263,8 +264,8 @@ namespace {
 
 void check_one_lane(WarpProgram& warp, Op const& op) {
   if (std::popcount(warp.lanes()) == 1) return;
-  throw UserError("simulate: " + std::string(op.info().mnemonic) + " is executed by " +
-                      std::to_string(std::popcount(warp.lanes())) + " lanes; put it into an elect region",
+  throw UserError(fmt::format("simulate: {} is executed by {} lanes; put it into an elect region", op.info().mnemonic,
+                              std::popcount(warp.lanes())),
                   op.where());
 }
 

@@ -1,4 +1,6 @@
 // Copies of adjacent bytes: bulk copies and cp.async; and the groups that complete copies.
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "ir/text.hpp"
@@ -22,7 +24,7 @@ struct BulkEnds {
   int tensor = -1;
 };
 
-/// Finds both ends. Gives null ends, with a report, if the bytes are not there.
+/// Finds both ends. Returns null ends, with a report, if the bytes are not there.
 BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
   BulkEnds ends;
   Extents const offsets = warp.integers(op.all("offsets"));
@@ -42,11 +44,11 @@ BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
   auto const end = reinterpret_cast<std::uintptr_t>(tensor.memory_end);
   bool const outside = ends.global != nullptr && end != 0 && end - begin < ends.bytes;
   if (ends.global == nullptr || outside) {
-    warp.engine().report(machine::ReportKind::misuse,
-                         std::to_string(ends.bytes) + " bytes from element " + "[" + std::to_string(offsets[0]) +
-                             (offsets.size() > 1 ? ", ..." : "") +
-                             "] on leave the tensor, but a bulk copy does not check bounds; clip it",
-                         warp.site());
+    warp.engine().report(
+        machine::ReportKind::misuse,
+        fmt::format("{} bytes from element [{}{}] on leave the tensor, but a bulk copy does not check bounds; clip it",
+                    ends.bytes, offsets[0], offsets.size() > 1 ? ", ..." : ""),
+        warp.site());
     ends.global = nullptr;
   }
   return ends;
@@ -142,7 +144,7 @@ void check_chunk(WarpProgram& warp, Chunk const& chunk, std::uint32_t size, std:
   if (chunk.to % size != 0 || reinterpret_cast<std::uintptr_t>(chunk.from) % size != 0 ||
       last_element != chunk.to + size - element_bytes)
     warp.engine().report(machine::ReportKind::misaligned,
-                         "a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
+                         fmt::format("a chunk of {} bytes is not adjacent and aligned on both sides", size),
                          warp.site());
 }
 
@@ -177,11 +179,11 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       next.from = locate(warp.agent(), op, tensor, at.begin());
       at[at.size() - 1] += attributes.vector - 1;
       if (next.from != nullptr && locate(warp.agent(), op, tensor, at.begin()) == nullptr)
-        engine.report(machine::ReportKind::misuse,
-                      "a chunk of " + std::to_string(size) +
-                          " bytes crosses the tensor's border; chunks lie inside or "
-                          "outside as a whole",
-                      warp.site());
+        engine.report(
+            machine::ReportKind::misuse,
+            fmt::format("a chunk of {} bytes crosses the tensor's border; chunks lie inside or outside as a whole",
+                        size),
+            warp.site());
       next.to = region.addresses[first];
       next.valid = size;
       check_chunk(warp, next, size, region.addresses[first + vector - 1],

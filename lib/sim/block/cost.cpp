@@ -18,7 +18,7 @@ int elements(ir::Value const& value) {
   return type.is_tile() && type.layout() != nullptr ? static_cast<int>(type.layout()->registers()) : 1;
 }
 
-/// Gives the bytes of a value in one warp.
+/// Returns the bytes of a value in one warp.
 double warp_bytes(ir::Value const& value, TargetInfo const& target) {
   Type const& type = value.type();
   if (!type.is_tile()) return bytes(type.element());

@@ -15,7 +15,7 @@ struct OpCost {
   double product = 0;       ///< clocks of the tensor core of the warp's quarter
 };
 
-/// Gives the cost of an op in a kernel whose CTAs have `warps` warps.
+/// Returns the cost of an op in a kernel whose CTAs have `warps` warps.
 OpCost cost_of(ir::Op const& op, int warps, TargetInfo const& target);
 
 }  // namespace tegula::sim::block

@@ -1,5 +1,7 @@
 #include "sim/block/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -33,8 +35,8 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
       global_(kernel, arguments, options.dependent) {
   ctas_ = static_cast<int>(block_count(kernel, grid_));
   if (ctas_ % options_.cluster != 0)
-    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas_) +
-                    " CTAs is not a multiple of the cluster of " + std::to_string(options_.cluster));
+    throw UserError(fmt::format("simulate: @{}: a grid of {} CTAs is not a multiple of the cluster of {}",
+                                kernel.name(), ctas_, options_.cluster));
 }
 
 std::uint32_t Engine::entry_registers() const {
@@ -99,14 +101,14 @@ void Engine::add_descriptors(machine::Machine& machine, int ctas) {
   });
 }
 
-void Engine::note_built(ir::Value const& home, int cta, machine::Site const& site) {
+void Engine::note_built(ir::Value const& home, int cta, machine::ActionSite const& site) {
   if (!built_.try_emplace({&home, cta}, site).second)
     report(machine::ReportKind::misuse,
            "a descriptor is built into a home whose first one still has its place; add free_tensor_map before it",
            site);
 }
 
-void Engine::note_freed(ir::Value const& home, int cta, machine::Site const& site) {
+void Engine::note_freed(ir::Value const& home, int cta, machine::ActionSite const& site) {
   if (built_.erase({&home, cta}) == 0)
     report(machine::ReportKind::misuse, "the descriptor does not have a place any more; free it once", site);
 }
@@ -146,7 +148,7 @@ machine::Effect Engine::effect(int calls, Move move) {
           this, number * ranks};
 }
 
-void Engine::report(machine::ReportKind kind, std::string sentence, machine::Site const& site) {
+void Engine::report(machine::ReportKind kind, std::string sentence, machine::ActionSite const& site) {
   for (machine::Report const& known : reports_)
     if (known.sentence == sentence && known.later.site == site) return;
   machine::Report report;

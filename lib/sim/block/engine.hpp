@@ -53,7 +53,7 @@ class Engine {
   [[nodiscard]] int ctas() const { return ctas_; }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;
-  /// Gives the clocks that the tensor core of one quarter needs for a product of rows x columns x bytes of K.
+  /// Returns the clocks that the tensor core of one quarter needs for a product of rows x columns x bytes of K.
   [[nodiscard]] machine::Time product_clocks(std::size_t rows, std::size_t columns, std::int64_t depth_bytes) const;
   [[nodiscard]] TargetInfo const& target() const { return *options_.target; }
   void note_execution(ir::Op const& op, int warp) {
@@ -67,7 +67,7 @@ class Engine {
   [[nodiscard]] Regions& regions() { return regions_; }
   /// Remembers that a copy's placement was checked; false if it was checked before.
   bool first_check(ir::Op const& op, Region const& region) { return checked_.emplace(&op, &region).second; }
-  /// Gives the tables of an op that its own file makes.
+  /// Returns the tables of an op that its own file makes.
   template <class Table>
   Table& table(ir::Op const& op, int warp) {
     std::shared_ptr<void>& slot = tables_[{&op, warp}];
@@ -76,7 +76,7 @@ class Engine {
   }
 
   // --- of the run under way ------------------------------------------------------------------------------------------
-  /// Gives the bytes of the memory behind a view, and the machine's space for it; `cta` is that of shared memory.
+  /// Returns the bytes of the memory behind a view, and the machine's space for it; `cta` is that of shared memory.
   [[nodiscard]] std::byte* bytes_behind(View const& view, int cta) {
     return view.global == nullptr ? shared_bytes(cta) : launch_->buffer(*view.global).data();
   }
@@ -87,17 +87,17 @@ class Engine {
   /// Makes an effect that calls `move` for each of its moments; `calls` of them end it.
   machine::Effect effect(int calls, Move move);
   [[nodiscard]] Exchange& exchange(int cta, ir::Op const& op) { return exchanges_[{cta, &op}]; }
-  /// Gives the global memory in which a CTA builds the descriptor whose address goes to `home`.
+  /// Returns the global memory in which a CTA builds the descriptor whose address goes to `home`.
   [[nodiscard]] machine::Footprint descriptor(ir::Value const& home, int cta) const {
     auto const begin = static_cast<std::uint64_t>(cta) * tensor_map_bytes;
     return {descriptors_.at(&home), begin, begin + tensor_map_bytes};
   }
   /// Note that a CTA builds a descriptor, and that it gives its place back.
-  void note_built(ir::Value const& home, int cta, machine::Site const& site);
-  void note_freed(ir::Value const& home, int cta, machine::Site const& site);
+  void note_built(ir::Value const& home, int cta, machine::ActionSite const& site);
+  void note_freed(ir::Value const& home, int cta, machine::ActionSite const& site);
   /// Files a report that the machine cannot make.
-  void report(machine::ReportKind kind, std::string sentence, machine::Site const& site);
-  /// Gives these reports at the end of the run.
+  void report(machine::ReportKind kind, std::string sentence, machine::ActionSite const& site);
+  /// Returns these reports at the end of the run.
   [[nodiscard]] std::vector<machine::Report> take_reports();
 
  private:
@@ -129,8 +129,8 @@ class Engine {
   std::map<std::pair<int, ir::Op const*>, Exchange> exchanges_;
   GlobalBuffers buffers_;  ///< of all CTAs, which may run one batch after the other
   std::map<ir::Op const*, machine::Space> buffer_spaces_;
-  std::map<ir::Value const*, machine::Space> descriptors_;           ///< by home
-  std::map<std::pair<ir::Value const*, int>, machine::Site> built_;  ///< by home and CTA, and not freed
+  std::map<ir::Value const*, machine::Space> descriptors_;                 ///< by home
+  std::map<std::pair<ir::Value const*, int>, machine::ActionSite> built_;  ///< by home and CTA, and not freed
   std::vector<machine::Report> reports_;
 };
 

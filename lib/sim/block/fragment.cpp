@@ -1,5 +1,7 @@
 #include "sim/block/fragment.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tegula/support/error.hpp"
@@ -43,7 +45,7 @@ Fragment const& Fragments::get(layout::Layout const& layout, int warp) {
 }
 
 MatrixPart matrix_part(Fragment const& fragment) {
-  if (fragment.rank != 2) throw InternalError("simulate: a matrix of rank " + std::to_string(fragment.rank));
+  if (fragment.rank != 2) throw InternalError(fmt::format("simulate: a matrix of rank {}", fragment.rank));
   MatrixPart part;
   auto const position = [](std::vector<std::int32_t>& known, std::int32_t value) {
     auto const at = std::lower_bound(known.begin(), known.end(), value);

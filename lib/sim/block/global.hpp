@@ -22,7 +22,7 @@ class GlobalMemory {
   /// Returns false if nothing writes the tensor: accesses to it need no footprint.
   [[nodiscard]] bool recorded(int tensor) const { return !spaces_[of(tensor)].buffer.read_only; }
   [[nodiscard]] machine::Space space(int tensor) const { return spaces_[of(tensor)].space; }
-  /// Gives the offset of an address in the tensor's space.
+  /// Returns the offset of an address in the tensor's space.
   [[nodiscard]] std::uint64_t offset(int tensor, std::byte const* address) const {
     return reinterpret_cast<std::uintptr_t>(address) - spaces_[of(tensor)].base;
   }

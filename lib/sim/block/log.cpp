@@ -11,7 +11,7 @@ using namespace ir;
 
 namespace {
 
-/// Gives the time at which the warp stands. No row begins at 0, which means that it was not written.
+/// Returns the time at which the warp stands. No row begins at 0, which means that it was not written.
 LogTime now(WarpProgram& warp) {
   CostModel const* const costs = warp.warp().costs();
   if (costs == nullptr) return steps_of(warp.engine().launch());

@@ -1,5 +1,7 @@
 // Implements products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator
 // fragment has.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/shared_layouts.hpp"
@@ -96,8 +98,8 @@ struct Product {
 
 void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std::int64_t width, std::int64_t depth) {
   if (static_cast<std::int64_t>(part.columns.size()) != width)
-    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": a warp's part of the result has " +
-                        std::to_string(part.columns.size()) + " of the " + std::to_string(width) + " columns of rhs",
+    throw UserError(fmt::format("simulate: {}: a warp's part of the result has {} of the {} columns of rhs",
+                                op.info().mnemonic, part.columns.size(), width),
                     op.where());
   if (a != nullptr && (a->rows != part.rows || static_cast<std::int64_t>(a->columns.size()) != depth))
     throw UserError("simulate: " + std::string(op.info().mnemonic) +
@@ -129,9 +131,9 @@ void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& valu
   std::int64_t const period = layout::swizzle_alignment(operand->swizzle_bytes);
   if (view.base % period != 0)
     warp.engine().report(machine::ReportKind::misaligned,
-                         "the buffer of " + to_string(type) + " begins at byte " + std::to_string(view.base) +
-                             ", but the tensor core's pattern starts at multiples of " + std::to_string(period) +
-                             "; align the buffer",
+                         fmt::format("the buffer of {} begins at byte {}, but the tensor core's pattern starts at "
+                                     "multiples of {}; align the buffer",
+                                     to_string(type), view.base, period),
                          warp.site());
 }
 

@@ -1,5 +1,7 @@
 // Implements ordinary accesses (generic proxy): loads, stores and atomics of global memory, shared buffers and their
 // views.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -194,9 +196,10 @@ T joined(AtomicKind kind, T old, T value) {
 
 Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
   if (std::popcount(warp.lanes()) != 1)
-    throw UserError("simulate: atomic is executed by " + std::to_string(std::popcount(warp.lanes())) +
-                        " lanes, so it runs as many times; put it into an elect region",
-                    op.where());
+    throw UserError(
+        fmt::format("simulate: atomic is executed by {} lanes, so it runs as many times; put it into an elect region",
+                    std::popcount(warp.lanes())),
+        op.where());
   int const tensor = warp.agent().tensor(*op.in<AtomicOp>("tensor"));
   Extents const offsets = warp.integers(op.all<AtomicOp>("offsets"));
   Value const value = warp.value(*op.in<AtomicOp>("value"));
@@ -229,7 +232,7 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
 namespace {
 
 /// Visits this warp's elements at the indices that tiles hold: visit(element, address), address null outside. `owners`:
-/// those elements that this warp owns. Gives the bytes of the elements inside.
+/// those elements that this warp owns. Returns the bytes of the elements inside.
 template <class Visit>
 std::vector<LaneBytes> each_indexed(WarpProgram& warp, Op const& op, Fragment const& fragment, bool owners,
                                     Visit const& visit) {
@@ -368,9 +371,7 @@ Progress perform(WarpProgram& warp, Op const& op, ViewOp const&) {
   Extents const offsets = warp.integers(op.all<ViewOp>("offsets"));
   if (from.is_mbarrier()) {
     if (offsets[0] < 0 || offsets[0] >= from.elements())
-      throw UserError(
-          "simulate: there is no mbarrier " + std::to_string(offsets[0]) + " of " + std::to_string(from.elements()),
-          op.where());
+      throw UserError(fmt::format("simulate: there is no mbarrier {} of {}", offsets[0], from.elements()), op.where());
     warp.handle(*op.result()).mbarrier =
         warp.handle(*op.in<ViewOp>("source")).mbarrier + 8 * static_cast<std::uint32_t>(offsets[0]);
     return Progress::done;

@@ -1,5 +1,7 @@
 #include "sim/block/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "layout/layout.hpp"
@@ -47,7 +49,7 @@ Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel) {
   });
   each_function([&](Function const& function) { find_tracked(function); });
   if (warps_ > 32)
-    throw UserError("simulate: @" + kernel.name() + " has " + std::to_string(warps_) + " warps, a CTA has at most 32");
+    throw UserError(fmt::format("simulate: @{} has {} warps, a CTA has at most 32", kernel.name(), warps_));
   for (auto& [op, plan] : ops_) {
     plan.cost = cost_of(*op, warps_, target);
     if (own_registers(*op)) continue;
@@ -158,7 +160,7 @@ void Plan::name_buffer(Type const& type, std::string const& name, std::uint32_t 
   std::int64_t const parts = type.is_mbarrier() ? type.elements() : type.rank() > 2 ? type.shape()[0] : 1;
   auto const part = static_cast<std::uint32_t>(size / parts);
   for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
-    names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
+    names_.push_back({at + i * part, at + (i + 1) * part, fmt::format("{}[{}]", name, i)});
 }
 
 void Plan::place_buffers(std::int64_t allowed) {

@@ -21,7 +21,7 @@ namespace tegula::sim::block {
 
 /// Describes one op.
 struct OpPlan {
-  machine::Site site;
+  machine::ActionSite site;
   std::vector<ir::Value const*> dies;     ///< of the op's own block, not used after it
   std::vector<ir::Value const*> reads;    ///< operands in registers that a tensor core touches too
   std::vector<ir::Value const*> defines;  ///< results of that kind
@@ -53,8 +53,8 @@ class Plan {
     auto const found = last_.find(&value);
     return found != last_.end() && found->second.op == &op;
   }
-  /// Gives the byte offset of a buffer, or of the memory through which an op's warps exchange. In a device function it
-  /// counts from the base of the current call (ir::shared_base).
+  /// Returns the byte offset of a buffer, or of the memory through which an op's warps exchange. In a device function
+  /// it counts from the base of the current call (ir::shared_base).
   [[nodiscard]] std::uint32_t place(ir::Op const& user) const { return places_.at(&user); }
   /// Names the buffers in global memory that threads access.
   [[nodiscard]] std::map<ir::Op const*, std::string> const& global_buffers() const { return global_buffers_; }

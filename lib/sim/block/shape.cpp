@@ -48,7 +48,7 @@ class EqualElements {
     for (int i = 0; i < held.count(); ++i)
       first_.try_emplace(key(held.at(i)), held.linear[static_cast<std::size_t>(i)]);
   }
-  /// Gives the row-major index of an element equal to the one at those coordinates; -1: the warp does not hold any.
+  /// Returns the row-major index of an element equal to the one at those coordinates; -1: the warp does not hold any.
   [[nodiscard]] std::int64_t find(std::int64_t const* at) const {
     auto const found = first_.find(key(at));
     return found == first_.end() ? -1 : found->second;
@@ -66,7 +66,7 @@ class EqualElements {
   std::map<std::vector<std::int64_t>, std::int64_t> first_;
 };
 
-/// Gives the row-major index of the place nearest to coordinates that may lie outside of a shape.
+/// Returns the row-major index of the place nearest to coordinates that may lie outside of a shape.
 std::int64_t nearest(std::int64_t const* at, Extents const& shape) {
   std::int64_t linear = 0;
   for (int axis = 0; axis < shape.size(); ++axis)

@@ -1,5 +1,7 @@
 #include "sim/block/shared_view.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tegula/support/error.hpp"
@@ -28,9 +30,8 @@ View View::box(Extents const& offsets, Extents const& box_shape) const {
   for (int axis = 0; axis < shape.size(); ++axis) {
     std::int64_t const extent = axis < drop ? 1 : box_shape[axis - drop];
     if (offsets[axis] < 0 || offsets[axis] + extent > shape[axis])
-      throw UserError("simulate: a view of " + std::to_string(extent) + " elements at offset " +
-                      std::to_string(offsets[axis]) + " along axis " + std::to_string(axis) + " leaves its source of " +
-                      std::to_string(shape[axis]));
+      throw UserError(fmt::format("simulate: a view of {} elements at offset {} along axis {} leaves its source of {}",
+                                  extent, offsets[axis], axis, shape[axis]));
     result.origin[static_cast<int>(axes[axis])] += offsets[axis];
   }
   result.axes = {};

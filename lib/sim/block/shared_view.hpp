@@ -44,12 +44,12 @@ struct View {
   Extents axes;    ///< for each axis of the view, the axis of the buffer
   Extents shape;   ///< of the view
 
-  /// Gives the box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading
+  /// Returns the box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading
   /// axis.
   [[nodiscard]] View box(Extents const& offsets, Extents const& shape) const;
   /// Swaps the last two axes.
   [[nodiscard]] View transposed() const;
-  /// Gives the byte offset of the element at coordinates of the view.
+  /// Returns the byte offset of the element at coordinates of the view.
   [[nodiscard]] std::uint32_t address(Extents const& at) const;
 };
 
@@ -72,7 +72,7 @@ struct RegionKey {
 class Regions {
  public:
   Region const& get(View const& view);
-  /// Gives the part of a region that some rows (values of the view's first axis) hold, for a key that stands for the
+  /// Returns the part of a region that some rows (values of the view's first axis) hold, for a key that stands for the
   /// rows.
   std::vector<machine::LaneBytes> const& rows(View const& view, std::span<std::int32_t const> rows, void const* key,
                                               int number);

@@ -1,5 +1,7 @@
 #include "sim/block/simulate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/text.hpp"
@@ -85,12 +87,13 @@ struct Simulation::Inside {
     constexpr int max_warps = 60000;  // the machine numbers warps in 16 bits
     int const warps = engine.plan().warps();
     if (result > max_warps / warps)
-      throw UserError("simulate: @" + kernel.name() + ": " + std::to_string(result) + " CTAs of " +
-                      std::to_string(warps) + " warps are more than the " + std::to_string(max_warps) +
-                      " warps that one run holds; give a smaller problem or grid, or run in batches");
+      throw UserError(
+          fmt::format("simulate: @{}: {} CTAs of {} warps are more than the {} warps that one run holds; give a "
+                      "smaller problem or grid, or run in batches",
+                      kernel.name(), result, warps, max_warps));
     if (result % engine.cluster() != 0)
-      throw UserError("simulate: @" + kernel.name() + ": batches of " + std::to_string(result) +
-                      " CTAs are not a multiple of the cluster of " + std::to_string(engine.cluster()));
+      throw UserError(fmt::format("simulate: @{}: batches of {} CTAs are not a multiple of the cluster of {}",
+                                  kernel.name(), result, engine.cluster()));
     return result;
   }
 

@@ -1,5 +1,7 @@
 #include "sim/block/warp_program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/visit_op.hpp"
@@ -150,10 +152,8 @@ std::optional<int> WarpProgram::peer(ir::Value const& rank) {
   int const cluster = engine_.cluster();
   std::int64_t const number = integer(rank);
   if (number >= 0 && number < cluster) return cta_ / cluster * cluster + static_cast<int>(number);
-  engine_.report(
-      machine::ReportKind::misuse,
-      "rank " + std::to_string(number) + " of a cluster of " + std::to_string(cluster) + " CTAs does not exist",
-      site());
+  engine_.report(machine::ReportKind::misuse,
+                 fmt::format("rank {} of a cluster of {} CTAs does not exist", number, cluster), site());
   return std::nullopt;
 }
 
@@ -179,8 +179,8 @@ Fragment const& WarpProgram::fragment(Type const& type, int warp) {
   layout::Layout const& layout = *type.layout();
   int const warps = group().warps;
   if (warps % layout.warps() != 0)
-    throw UserError("simulate: " + to_string(type) + " is laid out over " + std::to_string(layout.warps()) +
-                        " warps, but " + std::to_string(warps) + " run this block",
+    throw UserError(fmt::format("simulate: {} is laid out over {} warps, but {} run this block", to_string(type),
+                                layout.warps(), warps),
                     op_ == nullptr ? location() : op_->where());
   if (layout.shape() != type.shape())
     throw UserError("simulate: the layout of " + to_string(type) + " is one of another shape",

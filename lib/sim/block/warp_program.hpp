@@ -69,12 +69,12 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] int cta() const { return cta_; }
   [[nodiscard]] machine::Lanes lanes() const { return frames_.back().lanes; }
   [[nodiscard]] Group const& group() const { return frames_.back().group; }
-  /// Gives the number of this warp in its group.
+  /// Returns the number of this warp in its group.
   [[nodiscard]] int index() const { return index_ - group().first; }
-  [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
+  [[nodiscard]] machine::ActionSite const& site() const { return plan_of_op_->site; }
   /// Counts the turns of an op that takes several, from 0.
   [[nodiscard]] int turn() const { return turn_; }
-  /// Gives the data that an op keeps from its first turn to its last.
+  /// Returns the data that an op keeps from its first turn to its last.
   template <class Kept>
   [[nodiscard]] Kept& kept() {
     if (!kept_) kept_ = std::make_shared<Kept>();
@@ -88,22 +88,22 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] machine::MbarrierAddress mbarrier(ir::Value const& value) { return {cta_, handle(value).mbarrier}; }
   [[nodiscard]] Value const& value(ir::Value const& value) const { return agent_.value(value); }
   void set(ir::Value const& value, Value contents) { agent_.set(value, std::move(contents)); }
-  /// Gives an integer or boolean scalar.
+  /// Returns an integer or boolean scalar.
   [[nodiscard]] std::int64_t integer(ir::Value const& value) const;
-  /// Gives the integers that these operands hold.
+  /// Returns the integers that these operands hold.
   [[nodiscard]] Extents integers(std::span<ir::Value* const> values) const;
-  /// Gives the CTA of a rank in the cluster; nothing, with a report, if there is none.
+  /// Returns the CTA of a rank in the cluster; nothing, with a report, if there is none.
   [[nodiscard]] std::optional<int> peer(ir::Value const& rank);
-  /// Gives this warp's fragment of a tile type.
+  /// Returns this warp's fragment of a tile type.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type);
-  /// Gives the fragment of another warp of the group.
+  /// Returns the fragment of another warp of the group.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type, int warp);
-  /// Gives the place in the CTA's shared memory where the buffer or the exchange of an op begins. Throws UserError in a
-  /// device function whose shared memory no pass has placed.
+  /// Returns the place in the CTA's shared memory where the buffer or the exchange of an op begins. Throws UserError in
+  /// a device function whose shared memory no pass has placed.
   [[nodiscard]] std::uint32_t shared_place(ir::Op const& user) const;
   [[nodiscard]] std::byte* shared_bytes() { return engine_.shared_bytes(cta_); }
 
-  /// Gives the registers of a value that a tensor core touches; they are taken on first use.
+  /// Returns the registers of a value that a tensor core touches; they are taken on first use.
   Registers const& registers(ir::Value const& value);
   /// Gives `to` the value, handle and registers of `from`.
   void pass(ir::Value const& from, ir::Value const& to);

@@ -1,4 +1,6 @@
 // Records accesses and compares them with the shadow memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/machine/state.hpp"
@@ -6,8 +8,8 @@
 
 namespace tegula::sim::machine {
 
-std::uint32_t State::new_record(WarpState const& w, Lanes lanes, Site const& site, Proxy proxy, Mechanism mechanism,
-                                bool write) {
+std::uint32_t State::new_record(WarpState const& w, Lanes lanes, ActionSite const& site, Proxy proxy,
+                                Mechanism mechanism, bool write) {
   AccessRecord& record = records.emplace_back();
   record.site = site;
   record.lanes = lanes;
@@ -32,14 +34,14 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
     }
     if (cta.running == 0 && first(ReportKind::peer_lifetime, record.site, {})) {
       add(ReportKind::peer_lifetime,
-          "CTA " + std::to_string(space.owner) + " has ended before this access to its shared memory; add a cluster " +
-              "barrier before it exits",
-          {}, side(w, lanes, "access to shared memory of CTA " + std::to_string(space.owner), record.site));
+          fmt::format("CTA {} has ended before this access to its shared memory; add a cluster barrier before it exits",
+                      space.owner),
+          {}, side(w, lanes, fmt::format("access to shared memory of CTA {}", space.owner), record.site));
     } else if (!known_started && first(ReportKind::peer_lifetime, record.site, {})) {
       add(ReportKind::peer_lifetime,
-          "CTA " + std::to_string(space.owner) +
-              " may not have started; add a cluster barrier before the first access " + "to its shared memory",
-          {}, side(w, lanes, "access to shared memory of CTA " + std::to_string(space.owner), record.site));
+          fmt::format("CTA {} may not have started; add a cluster barrier before the first access to its shared memory",
+                      space.owner),
+          {}, side(w, lanes, fmt::format("access to shared memory of CTA {}", space.owner), record.site));
     }
     note_remote(cta, w, lanes, record.site, record.mechanism == Mechanism::mbarrier ? number : 0);
   }
@@ -60,7 +62,7 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
   }
 }
 
-void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, Site const& site, std::uint32_t number) {
+void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, ActionSite const& site, std::uint32_t number) {
   RemoteUse const now{{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site}, number};
   auto const same = [&](RemoteUse const& use) {
     bool const counted = use.record != 0;
@@ -189,13 +191,13 @@ class HistoryUpdate {
 }  // namespace
 
 bool State::check_inside(WarpState const& w, Lanes lanes, SpaceState const& space, Footprint const& bytes,
-                         Site const& site) {
+                         ActionSite const& site) {
   for (LaneBytes const& range : bytes) {
     if (range.end <= space.buffer.bytes && range.begin <= range.end) continue;
     if (first(ReportKind::misuse, site, {})) {
       add(ReportKind::misuse,
-          "bytes " + std::to_string(range.begin) + ".." + std::to_string(range.end) + " lie outside " +
-              space.buffer.name + " of " + std::to_string(space.buffer.bytes) + " bytes",
+          fmt::format("bytes {}..{} lie outside {} of {} bytes", range.begin, range.end, space.buffer.name,
+                      space.buffer.bytes),
           {}, side(w, lanes, "access", site));
     }
     return false;
@@ -207,7 +209,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
   if (bytes.empty() || stop) return;
   AccessRecord const& record = records[number];
   if (bytes.space() >= spaces.size()) {
-    throw InternalError("simulator: no space " + std::to_string(bytes.space()) + " (" + place_text(record.site) + ")");
+    throw InternalError(fmt::format("simulator: no space {} ({})", bytes.space(), place_text(record.site)));
   }
   SpaceState& space = *spaces[bytes.space()];
   if (!check_inside(w, lanes, space, bytes, record.site)) return;
@@ -292,7 +294,7 @@ void State::check_tensor_map(WarpState& w, Lanes lanes, Footprint const& map, st
   }
 }
 
-void State::check_released(WarpState& w, Lanes lanes, Footprint const& map, Site const& site) {
+void State::check_released(WarpState& w, Lanes lanes, Footprint const& map, ActionSite const& site) {
   SpaceState& space = *spaces[map.space()];
   for (LaneBytes const& range : map) {
     AccessRef unreleased = no_access;

@@ -25,7 +25,7 @@ inline constexpr std::uint16_t preceding_grid = 0xfffe;  // the grid that progra
 /// Records one action's accesses of one kind. A `AccessRef` names a record and the lane of it that touched a given
 /// byte.
 struct AccessRecord {
-  Site site;
+  ActionSite site;
   Lanes lanes = 0;
   std::uint32_t time = 0;
   std::uint16_t warp = host_warp;

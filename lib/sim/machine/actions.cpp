@@ -1,4 +1,6 @@
 // Implements ordinary accesses, fences, warp barriers, atomics and mbarrier actions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -11,12 +13,11 @@ int Warp::cta() const { return state_->warps[static_cast<std::size_t>(number_)]-
 Space Warp::shared() const { return state_->ctas[static_cast<std::size_t>(cta())].space; }
 Space Warp::registers() const { return state_->warps[static_cast<std::size_t>(number_)]->register_space; }
 
-WarpState& Warp::begin(Site const& site, Lanes lanes) {
+WarpState& Warp::begin(ActionSite const& site, Lanes lanes) {
   WarpState& w = *state_->warps[static_cast<std::size_t>(number_)];
   if (w.blocked.kind != Blocked::Kind::none && !state_->stop) {
-    throw InternalError("simulator: a step of warp " + std::to_string(number_) +
-                        " went on after an action that waits (" + place_text(w.blocked.site) + ", then " +
-                        place_text(site) + ")");
+    throw InternalError(fmt::format("simulator: a step of warp {} went on after an action that waits ({}, then {})",
+                                    number_, place_text(w.blocked.site), place_text(site)));
   }
   if (lanes == 0) throw InternalError("simulator: an action without lanes at " + place_text(site));
   w.clocks.tick();
@@ -30,22 +31,22 @@ Turn Warp::turn(WarpState& w) {
   return Turn();
 }
 
-void Warp::read(Lanes lanes, Footprint const& bytes, Site site) {
+void Warp::read(Lanes lanes, Footprint const& bytes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->touch(w, lanes, bytes, state_->new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, false));
 }
 
-void Warp::write(Lanes lanes, Footprint const& bytes, Site site) {
+void Warp::write(Lanes lanes, Footprint const& bytes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->touch(w, lanes, bytes, state_->new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, true));
 }
 
-void Warp::give_up(Lanes lanes, Footprint const& bytes, Site site) {
+void Warp::give_up(Lanes lanes, Footprint const& bytes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->give_up(w, lanes, bytes, state_->new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, true));
 }
 
-Turn Warp::atomic(Lanes lanes, Footprint const& bytes, AtomicOrder order, Site site, bool of_cta) {
+Turn Warp::atomic(Lanes lanes, Footprint const& bytes, AtomicOrder order, ActionSite site, bool of_cta) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   std::uint32_t const record = s.new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, true);
@@ -68,30 +69,30 @@ Turn Warp::atomic(Lanes lanes, Footprint const& bytes, AtomicOrder order, Site s
   return turn(w);
 }
 
-void Warp::read_registers(std::uint64_t begin_, std::uint64_t end, Site site) {
+void Warp::read_registers(std::uint64_t begin_, std::uint64_t end, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   std::uint32_t const record = state_->new_record(w, all_lanes, site, Proxy::generic, Mechanism::program_order, false);
   state_->touch_registers(w, Footprint(w.register_space, begin_, end), record, true);
 }
 
-void Warp::write_registers(std::uint64_t begin_, std::uint64_t end, Site site) {
+void Warp::write_registers(std::uint64_t begin_, std::uint64_t end, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   std::uint32_t const record = state_->new_record(w, all_lanes, site, Proxy::generic, Mechanism::program_order, true);
   state_->touch_registers(w, Footprint(w.register_space, begin_, end), record, false);
 }
 
-void Warp::warp_sync(Lanes lanes, Site site) {
+void Warp::warp_sync(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   w.clocks.synchronise(lanes, state_->slots);
 }
 
-void Warp::fence_proxy_async(Lanes lanes, FenceSpace space, Site site) {
+void Warp::fence_proxy_async(Lanes lanes, FenceSpace space, ActionSite site) {
   WarpState& w = begin(site, lanes);
   if (space != FenceSpace::global) w.clocks.fence(lanes, Plane::shared_async, state_->signalled);
   if (space != FenceSpace::shared) w.clocks.fence_all_known(lanes, Plane::global_async);
 }
 
-void Warp::fence_mbarrier_init(Lanes lanes, Site site) {
+void Warp::fence_mbarrier_init(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   for (Mbarrier* b : state_->mbarriers) {
     if (b->init.warp != w.number || (b->init.lanes & lanes) == 0 || b->published) continue;
@@ -100,12 +101,12 @@ void Warp::fence_mbarrier_init(Lanes lanes, Site site) {
   }
 }
 
-void Warp::release_tensor_maps(Lanes lanes, Site site) {
+void Warp::release_tensor_maps(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->releases.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
 }
 
-void Warp::acquire_tensor_map(Lanes lanes, Footprint const& map, Site site) {
+void Warp::acquire_tensor_map(Lanes lanes, Footprint const& map, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   s.check_released(w, lanes, map, site);
@@ -116,7 +117,7 @@ void Warp::acquire_tensor_map(Lanes lanes, Footprint const& map, Site site) {
   }
 }
 
-Turn Warp::wait_until(bool (*condition)(void*, std::uint64_t), void* context, std::uint64_t payload, Site site) {
+Turn Warp::wait_until(bool (*condition)(void*, std::uint64_t), void* context, std::uint64_t payload, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   Blocked wait;
   wait.kind = Blocked::Kind::condition;
@@ -130,15 +131,14 @@ Turn Warp::wait_until(bool (*condition)(void*, std::uint64_t), void* context, st
 
 // --- mbarrier --------------------------------------------------------------------------------------------------------
 
-Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count, Site site) {
+Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count, ActionSite site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
   CtaState& cta = s.ctas[static_cast<std::size_t>(address.cta)];
   if (address.offset % 8 != 0 || address.offset + 8u > s.options.shared_bytes) {
     if (s.first(ReportKind::misaligned, site, {})) {
       s.add(ReportKind::misaligned,
-            "an mbarrier at byte " + std::to_string(address.offset) +
-                "; it needs 8 bytes at a multiple of 8 in shared memory",
+            fmt::format("an mbarrier at byte {}; it needs 8 bytes at a multiple of 8 in shared memory", address.offset),
             {}, s.side(w, one, "init", site), true);
     }
     return turn(w);
@@ -187,7 +187,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
   return turn(w);
 }
 
-Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, Site site) {
+Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, ActionSite site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
   Mbarrier* b = s.use(w, one, address, site, false);
@@ -205,8 +205,8 @@ Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, Site site) {
   }
   if (!b->state.balanced() && s.first(ReportKind::unbalanced_at_exit, b->last_arrival, site)) {
     s.add(ReportKind::unbalanced_at_exit,
-          s.describe(*b) + " is invalidated in the middle of a phase: " + std::to_string(b->state.pending()) + " of " +
-              std::to_string(b->state.expected()) + " arrivals pending, " + std::to_string(b->state.tx()) + " bytes",
+          fmt::format("{} is invalidated in the middle of a phase: {} of {} arrivals pending, {} bytes", s.describe(*b),
+                      b->state.pending(), b->state.expected(), b->state.tx()),
           {}, s.side(w, one, "inval", site));
   }
   b->state.inval();
@@ -218,19 +218,19 @@ Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, Site site) {
   return turn(w);
 }
 
-Turn Warp::arrive(Lanes lanes, MbarrierAddress address, std::int64_t count, Site site, Scope scope) {
+Turn Warp::arrive(Lanes lanes, MbarrierAddress address, std::int64_t count, ActionSite site, Scope scope) {
   WarpState& w = begin(site, lanes);
   state_->arrive(w, lanes, address, site, scope, count, 0, false);
   return turn(w);
 }
 
-Turn Warp::arrive_expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, Site site, Scope scope) {
+Turn Warp::arrive_expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, ActionSite site, Scope scope) {
   WarpState& w = begin(site, lanes);
   state_->arrive(w, lanes, address, site, scope, 1, bytes, false);
   return turn(w);
 }
 
-Turn Warp::expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, Site site) {
+Turn Warp::expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   Mbarrier* b = s.use(w, lanes, address, site, false);
@@ -242,13 +242,14 @@ Turn Warp::expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, S
   return turn(w);
 }
 
-Turn Warp::arrive_drop(Lanes lanes, MbarrierAddress address, Site site) {
+Turn Warp::arrive_drop(Lanes lanes, MbarrierAddress address, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->arrive(w, lanes, address, site, Scope::cta, 1, 0, true);
   return turn(w);
 }
 
-Blocked State::wait_for(Lanes lanes, MbarrierAddress address, std::uint32_t parity, Site const& site, Scope scope) {
+Blocked State::wait_for(Lanes lanes, MbarrierAddress address, std::uint32_t parity, ActionSite const& site,
+                        Scope scope) {
   Blocked wait;
   wait.kind = Blocked::Kind::mbarrier;
   wait.lanes = lanes;
@@ -259,7 +260,7 @@ Blocked State::wait_for(Lanes lanes, MbarrierAddress address, std::uint32_t pari
   return wait;
 }
 
-Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parity, Site site, Scope scope,
+Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parity, ActionSite site, Scope scope,
                        std::int64_t phase) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
@@ -280,7 +281,7 @@ Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parit
   return turn(w);
 }
 
-Turn Warp::test_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parity, Site site, Scope scope) {
+Turn Warp::test_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parity, ActionSite site, Scope scope) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   Mbarrier* b = s.use(w, lanes, address, site, false);

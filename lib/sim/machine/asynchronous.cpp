@@ -1,4 +1,6 @@
 // Asynchronous operations: issue, the steps they take on their own, groups and waits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +15,8 @@ void State::enqueue(WarpState& w, Mechanism mechanism, std::uint32_t id) {
   w.touched.write(object_of_warp + static_cast<std::uint64_t>(w.number));
 }
 
-std::uint32_t State::new_operation(WarpState& w, OpKind kind, Lanes lanes, Site const& site, Effect const& effect) {
+std::uint32_t State::new_operation(WarpState& w, OpKind kind, Lanes lanes, ActionSite const& site,
+                                   Effect const& effect) {
   std::uint32_t id = 0;
   if (free_operations.empty()) {
     id = static_cast<std::uint32_t>(operations.size());
@@ -37,25 +40,25 @@ std::uint32_t State::new_operation(WarpState& w, OpKind kind, Lanes lanes, Site 
 void State::free_operation(std::uint32_t id) { free_operations.push_back(id); }
 
 void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared, Footprint const& global,
-                       std::uint32_t alignment, std::uint32_t bytes, Site const& site) {
+                       std::uint32_t alignment, std::uint32_t bytes, ActionSite const& site) {
   if (std::popcount(lanes) != 1 && first(ReportKind::misuse, site, {})) {
     add(ReportKind::misuse,
-        std::to_string(std::popcount(lanes)) + " lanes issue the copy, so it runs as many times; elect one lane", {},
+        fmt::format("{} lanes issue the copy, so it runs as many times; elect one lane", std::popcount(lanes)), {},
         side(w, lanes, "copy", site));
   }
   auto const aligned = [&](Footprint const& place, std::uint32_t to, char const* remedy) {
     std::uint64_t const address = place.empty() ? 0 : place.begin()->begin;
     if (address % to == 0 || !first(ReportKind::misaligned, site, {})) return;
     add(ReportKind::misaligned,
-        "byte " + std::to_string(address) + " of " + spaces[place.space()]->buffer.name + " is not aligned to " +
-            std::to_string(to) + " bytes, as this copy needs; " + remedy,
+        fmt::format("byte {} of {} is not aligned to {} bytes, as this copy needs; {}", address,
+                    spaces[place.space()]->buffer.name, to, remedy),
         {}, side(w, lanes, "copy of " + describe(place.space(), place.begin()->begin, place.begin()->end), site));
   };
   aligned(shared, alignment, "align the buffer and round up its stage size");
   std::uint32_t const unit = std::min(alignment, 16u);  // 4 or 8 for st.async
   aligned(global, unit, "prove the start a multiple of that, or do not use the copy engine");
   if (bytes % unit != 0 && first(ReportKind::misaligned, site, {})) {
-    add(ReportKind::misaligned, std::to_string(bytes) + " bytes are not a multiple of " + std::to_string(unit), {},
+    add(ReportKind::misaligned, fmt::format("{} bytes are not a multiple of {}", bytes, unit), {},
         side(w, lanes, "copy", site));
   }
 }
@@ -159,7 +162,7 @@ MbarrierFault State::arrive_for_copies(Operation const& op, Mbarrier& b) {
   return b.state.arrive(std::popcount(op.lanes));
 }
 
-void State::commit(WarpState& w, Mechanism mechanism, Lanes lanes, Site const&) {
+void State::commit(WarpState& w, Mechanism mechanism, Lanes lanes, ActionSite const&) {
   GroupQueue& q = queue(w, mechanism);
   for (GroupQueue::Member& member : q.members) {
     if (member.group != GroupQueue::uncommitted || (member.lanes & lanes) == 0) continue;
@@ -234,7 +237,7 @@ double bytes_of(Footprint const& place) {
 
 // --- what a warp does ------------------------------------------------------------------------------------------------
 
-Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
+Turn Warp::copy_in(Lanes one, CopyIn const& copy, ActionSite site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
   s.check_copy(w, one, copy.destination, copy.source, copy.alignment, copy.bytes, site);
@@ -256,9 +259,8 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     int const rank = std::countr_zero(rest);
     if (rank >= cluster) {
       if (s.first(ReportKind::misuse, site, {})) {
-        s.add(ReportKind::misuse,
-              "the multicast mask names rank " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster),
-              {}, s.side(w, one, "copy", site));
+        s.add(ReportKind::misuse, fmt::format("the multicast mask names rank {} of a cluster of {}", rank, cluster), {},
+              s.side(w, one, "copy", site));
       }
       break;
     }
@@ -294,7 +296,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
   return turn(w);
 }
 
-Turn Warp::peer_store(Lanes lanes, PeerStore const& store, Site site) {
+Turn Warp::peer_store(Lanes lanes, PeerStore const& store, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   Mbarrier* const b = s.use(w, lanes, store.mbarrier, site, true);
@@ -320,7 +322,7 @@ void State::hand(WarpState& w, std::uint32_t record) const {
   w.handed.push_back(record);
 }
 
-Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {
+Turn Warp::copy_out(Lanes one, CopyOut const& copy, ActionSite site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
   s.check_copy(w, one, copy.source, copy.destination, copy.alignment, 0, site);
@@ -343,11 +345,11 @@ Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {
   return turn(w);
 }
 
-void Warp::bulk_commit(Lanes lanes, Site site) {
+void Warp::bulk_commit(Lanes lanes, ActionSite site) {
   state_->commit(begin(site, lanes), Mechanism::bulk_group, lanes, site);
 }
 
-Turn Warp::bulk_wait(Lanes lanes, int pending, bool read, Site site) {
+Turn Warp::bulk_wait(Lanes lanes, int pending, bool read, ActionSite site) {
   WarpState& w = begin(site, lanes);
   Blocked wait;
   wait.kind = Blocked::Kind::group;
@@ -360,7 +362,7 @@ Turn Warp::bulk_wait(Lanes lanes, int pending, bool read, Site site) {
   return turn(w);
 }
 
-Turn Warp::cp_async(Lanes lanes, AsyncCopy const& copy, Site site) {
+Turn Warp::cp_async(Lanes lanes, AsyncCopy const& copy, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   std::uint32_t const source = s.new_record(w, lanes, site, Proxy::generic, Mechanism::cp_group, false);
@@ -375,11 +377,11 @@ Turn Warp::cp_async(Lanes lanes, AsyncCopy const& copy, Site site) {
   return turn(w);
 }
 
-void Warp::cp_async_commit(Lanes lanes, Site site) {
+void Warp::cp_async_commit(Lanes lanes, ActionSite site) {
   state_->commit(begin(site, lanes), Mechanism::cp_group, lanes, site);
 }
 
-Turn Warp::cp_async_wait(Lanes lanes, int pending, Site site) {
+Turn Warp::cp_async_wait(Lanes lanes, int pending, ActionSite site) {
   WarpState& w = begin(site, lanes);
   Blocked wait;
   wait.kind = Blocked::Kind::group;
@@ -391,7 +393,7 @@ Turn Warp::cp_async_wait(Lanes lanes, int pending, Site site) {
   return turn(w);
 }
 
-Turn Warp::cp_async_arrive(Lanes lanes, MbarrierAddress address, bool noinc, Site site) {
+Turn Warp::cp_async_arrive(Lanes lanes, MbarrierAddress address, bool noinc, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   Mbarrier* b = s.use(w, lanes, address, site, true);
@@ -408,12 +410,12 @@ Turn Warp::cp_async_arrive(Lanes lanes, MbarrierAddress address, bool noinc, Sit
   return turn(w);
 }
 
-void Warp::wgmma_fence(Site site) {
+void Warp::wgmma_fence(ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   w.wgmma_fence = w.clocks.time();
 }
 
-Turn Warp::wgmma(Wgmma const& op, Site site) {
+Turn Warp::wgmma(Wgmma const& op, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   State& s = *state_;
   ++w.wgmma_count;
@@ -444,9 +446,11 @@ Turn Warp::wgmma(Wgmma const& op, Site site) {
   return turn(w);
 }
 
-void Warp::wgmma_commit(Site site) { state_->commit(begin(site, all_lanes), Mechanism::wgmma_group, all_lanes, site); }
+void Warp::wgmma_commit(ActionSite site) {
+  state_->commit(begin(site, all_lanes), Mechanism::wgmma_group, all_lanes, site);
+}
 
-Turn Warp::wgmma_wait(int pending, Site site) {
+Turn Warp::wgmma_wait(int pending, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   Blocked wait;
   wait.kind = Blocked::Kind::group;

@@ -1,4 +1,6 @@
 // Implements named and CTA barriers, the cluster barrier, the register pool and dependent launch.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -15,10 +17,10 @@ int expected_threads(CtaState const& cta, int threads) {
 
 }  // namespace
 
-void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& site, bool waits) {
+void State::barrier(WarpState& w, int id, int threads, Lanes lanes, ActionSite const& site, bool waits) {
   CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
-  std::string const text = "barrier " + std::to_string(id);
-  auto const misuse = [&](std::string sentence, Site const& other, bool fatal) {
+  std::string const text = fmt::format("barrier {}", id);
+  auto const misuse = [&](std::string sentence, ActionSite const& other, bool fatal) {
     if (!first(ReportKind::barrier_misuse, other, site)) return;
     Side earlier;
     if (other.line != 0 || other.ir_line != 0) earlier = {text, other};
@@ -26,14 +28,16 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   };
   if (id < 0 || id > 15) return misuse(text + " does not exist: a CTA has 16, 0 to 15", {}, true);
   if (threads % 32 != 0 || threads < 0) {
-    return misuse(text + " counts " + std::to_string(threads) +
-                      " threads; only whole warps count, so it must be a multiple of 32",
-                  {}, true);
+    return misuse(
+        fmt::format("{} counts {} threads; only whole warps count, so it must be a multiple of 32", text, threads), {},
+        true);
   }
   if (lanes != all_lanes) {
-    return misuse(text + " is in a region of " + std::to_string(std::popcount(lanes)) +
-                      " lanes; the whole warp must execute it, so move it out of the elected region",
-                  {}, true);
+    return misuse(
+        fmt::format(
+            "{} is in a region of {} lanes; the whole warp must execute it, so move it out of the elected region", text,
+            std::popcount(lanes)),
+        {}, true);
   }
   NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];
   if (b.slot == no_slot) b.slot = slots.make();
@@ -48,8 +52,8 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   if (b.arrived == 0) {
     b.expected = expected;
   } else if (b.expected != expected) {
-    misuse(text + " is waited for with " + std::to_string(expected) + " threads here and " +
-               std::to_string(b.expected) + " there; two groups use one id, or a count is wrong",
+    misuse(fmt::format("{} is waited for with {} threads here and {} there; two groups use one id, or a count is wrong",
+                       text, expected, b.expected),
            b.present.front().site, true);
   }
   for (Instant const& other : b.present) {
@@ -60,9 +64,8 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   b.time = std::max(b.time, w.now);
   b.present.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
   if (b.arrived > b.expected) {
-    misuse(
-        text + " gets " + std::to_string(b.arrived) + " threads where " + std::to_string(b.expected) + " are counted",
-        b.present.front().site, true);
+    misuse(fmt::format("{} gets {} threads where {} are counted", text, b.arrived, b.expected), b.present.front().site,
+           true);
   }
   if (b.arrived == b.expected) {
     complete(b, waits ? &w : nullptr);
@@ -112,19 +115,19 @@ void State::complete_cluster_if_ready(ClusterState& c) {
 
 // --- what a warp does ------------------------------------------------------------------------------------------------
 
-Turn Warp::barrier(int id, int threads, Lanes lanes, Site site) {
+Turn Warp::barrier(int id, int threads, Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->barrier(w, id, threads, lanes, site, true);
   return turn(w);
 }
 
-Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, Site site) {
+Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   state_->barrier(w, id, threads, lanes, site, false);
   return turn(w);
 }
 
-Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
+Turn Warp::cluster_arrive(Lanes lanes, ActionSite site, bool relaxed) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   ClusterState& c = s.clusters[static_cast<std::size_t>(w.cta / s.options.cluster)];
@@ -152,7 +155,7 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
   return turn(w);
 }
 
-Turn Warp::cluster_wait(Lanes lanes, Site site) {
+Turn Warp::cluster_wait(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   if (w.cluster_waits == w.cluster_arrivals && s.first(ReportKind::barrier_misuse, site, {})) {
@@ -167,15 +170,15 @@ Turn Warp::cluster_wait(Lanes lanes, Site site) {
   return turn(w);
 }
 
-Turn Warp::dependents_launch(Lanes lanes, Site site) { return turn(begin(site, lanes)); }
+Turn Warp::dependents_launch(Lanes lanes, ActionSite site) { return turn(begin(site, lanes)); }
 
-Turn Warp::dependencies_wait(Lanes lanes, Site site) {
+Turn Warp::dependencies_wait(Lanes lanes, ActionSite site) {
   WarpState& w = begin(site, lanes);
   w.clocks.acquire(lanes, state_->preceding_slot, 1);
   return turn(w);
 }
 
-Turn Warp::set_max_registers(bool increase, std::uint32_t count, Site site) {
+Turn Warp::set_max_registers(bool increase, std::uint32_t count, ActionSite site) {
   WarpState& w = begin(site, all_lanes);
   State& s = *state_;
   CtaState& cta = s.ctas[static_cast<std::size_t>(w.cta)];
@@ -184,10 +187,10 @@ Turn Warp::set_max_registers(bool increase, std::uint32_t count, Site site) {
   if (s.options.registers == 0) return turn(w);
   std::string sentence;
   if (!isa::setmaxnreg.has(count)) {
-    sentence = "setmaxnreg " + std::to_string(count) + ": the count must be a multiple of 8 in 24..256";
+    sentence = fmt::format("setmaxnreg {}: the count must be a multiple of 8 in 24..256", count);
   } else if (increase ? count < w.registers : count > w.registers) {
-    sentence = std::string("setmaxnreg.") + (increase ? "inc " : "dec ") + std::to_string(count) +
-               " while the warp holds " + std::to_string(w.registers) + " registers per thread";
+    sentence = fmt::format("setmaxnreg.{} {} while the warp holds {} registers per thread", increase ? "inc" : "dec",
+                           count, w.registers);
   }
   if (!sentence.empty()) {
     if (s.first(ReportKind::register_pool, site, {})) {

@@ -79,7 +79,7 @@ class WarpClocks {
   std::uint32_t tick() { return ++time_; }
 
   [[nodiscard]] Slot slot() const { return slot_; }
-  /// Gives the lane's own slot, or no_slot if it never released alone.
+  /// Returns the lane's own slot, or no_slot if it never released alone.
   [[nodiscard]] Slot lane_slot(int number) const { return lane_slots_[static_cast<std::size_t>(number)]; }
 
   [[nodiscard]] std::size_t class_count() const { return count_; }

@@ -1,4 +1,6 @@
 // Ends a run: finds deadlocks, and checks the state when all warps have ended.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -16,28 +18,27 @@ Stuck State::stuck(WarpState const& w) const {
     case Blocked::Kind::mbarrier: {
       Mbarrier const& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
       std::int64_t const tx = b.state.tx();
-      std::string const missing =
-          std::to_string(b.state.pending()) + " of " + std::to_string(b.state.expected()) + " arrivals are missing";
-      result.note += " for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) + " (phase " +
-                     std::to_string(b.state.phase()) + " is under way: " + missing + ", " + std::to_string(tx) +
-                     " bytes to come)";
+      std::string const missing = fmt::format("{} of {} arrivals are missing", b.state.pending(), b.state.expected());
+      result.note += fmt::format(" for phase {} of {} (phase {} is under way: {}, {} bytes to come)", blocked.phase - 1,
+                                 describe(b), b.state.phase(), missing, tx);
       if (b.state.phase() > blocked.phase) {
         result.kind = ReportKind::phase_error;
         result.weight = 6;
-        result.why = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
-                     " comes when phase " + std::to_string(b.state.phase() - 1) +
-                     " is complete already: the barrier does not wait for this thread; count its release too";
+        result.why = fmt::format(
+            "the wait for phase {} of {} comes when phase {} is complete already: the barrier does not wait for this "
+            "thread; count its release too",
+            blocked.phase - 1, describe(b), b.state.phase() - 1);
       } else if (b.state.pending() == 0) {
         result.kind = ReportKind::wrong_byte_count;
         result.weight = 5;
-        result.why = describe(b) + " has all its arrivals, but " +
-                     (tx > 0 ? std::to_string(tx) + " expected bytes never arrived"
-                             : std::to_string(-tx) + " unexpected bytes arrived") +
-                     "; expect_tx must be the sum of the full boxes copied on it";
+        result.why = fmt::format(
+            "{} has all its arrivals, but {}; expect_tx must be the sum of the full boxes copied on it", describe(b),
+            tx > 0 ? fmt::format("{} expected bytes never arrived", tx)
+                   : fmt::format("{} unexpected bytes arrived", -tx));
       } else if (tx < 0) {
         result.weight = 4;
-        result.why = std::to_string(-tx) + " unexpected bytes arrived on " + describe(b) + ", and " + missing +
-                     "; add the arrive.expect_tx";
+        result.why = fmt::format("{} unexpected bytes arrived on {}, and {}; add the arrive.expect_tx", -tx,
+                                 describe(b), missing);
       } else {
         result.weight = 1;
         result.why = missing + " on " + describe(b) +
@@ -47,18 +48,18 @@ Stuck State::stuck(WarpState const& w) const {
     }
     case Blocked::Kind::barrier: {
       NamedBarrier const& b = ctas[static_cast<std::size_t>(w.cta)].barriers[static_cast<std::size_t>(blocked.index)];
-      std::string const text = "barrier " + std::to_string(blocked.index);
-      result.note += " at " + text + " (" + std::to_string(b.arrived) + " of " + std::to_string(b.expected) +
-                     " threads are there)";
+      std::string const text = fmt::format("barrier {}", blocked.index);
+      result.note += fmt::format(" at {} ({} of {} threads are there)", text, b.arrived, b.expected);
       result.weight = 2;
-      result.why = text + " counts " + std::to_string(b.expected) + " threads and " + std::to_string(b.arrived) +
-                   " came; let all its warps execute it, or use a named barrier with the number of threads that do";
+      result.why = fmt::format(
+          "{} counts {} threads and {} came; let all its warps execute it, or use a named barrier with the number of "
+          "threads that do",
+          text, b.expected, b.arrived);
       break;
     }
     case Blocked::Kind::cluster: {
       ClusterState const& c = clusters[static_cast<std::size_t>(w.cta / options.cluster)];
-      result.note += " at the cluster barrier (" + std::to_string(c.arrived) + " of " + std::to_string(c.alive) +
-                     " warps are there)";
+      result.note += fmt::format(" at the cluster barrier ({} of {} warps are there)", c.arrived, c.alive);
       result.weight = 1;
       result.why = "the cluster barrier waits for warps that never arrive; every thread of the cluster must execute it";
       break;
@@ -68,8 +69,8 @@ Stuck State::stuck(WarpState const& w) const {
       break;
     case Blocked::Kind::registers: {
       CtaState const& cta = ctas[static_cast<std::size_t>(w.cta)];
-      result.note += " for " + std::to_string(32 * (blocked.amount - w.registers)) + " registers (" +
-                     std::to_string(cta.free_registers) + " are free)";
+      result.note +=
+          fmt::format(" for {} registers ({} are free)", 32 * (blocked.amount - w.registers), cta.free_registers);
       result.weight = 3;
       result.why =
           "setmaxnreg.inc waits for registers that no warpgroup releases; every other warpgroup must execute its "
@@ -100,8 +101,7 @@ void State::deadlock() {
     while (last + 1 < warps.size() && !warps[last + 1]->finished && stuck(*warps[last + 1]).note == current.note)
       ++last;
     notes.push_back(last == i ? agent_text(w.number, all_lanes) + " waits " + current.note
-                              : "warps " + std::to_string(w.number) + " to " + std::to_string(active[last]->number) +
-                                    " wait " + current.note);
+                              : fmt::format("warps {} to {} wait {}", w.number, active[last]->number, current.note));
     i = last + 1;
     if (blamed != nullptr && current.weight <= cause.weight) continue;
     blamed = &w;
@@ -129,10 +129,10 @@ void State::check_cta_exit(CtaState& cta) {
     if (known || !first(ReportKind::peer_lifetime, touch.site, {})) continue;
     int const owner = warps[static_cast<std::size_t>(cta.warps.front())]->cta;
     add(ReportKind::peer_lifetime,
-        "CTA " + std::to_string(owner) +
-            " may end before this use of its shared memory; add a cluster barrier before it " +
-            "exits, or let it wait for the last release",
-        {}, side(*warps[touch.warp], touch.lanes, "use of shared memory of CTA " + std::to_string(owner), touch.site));
+        fmt::format("CTA {} may end before this use of its shared memory; add a cluster barrier before it exits, or "
+                    "let it wait for the last release",
+                    owner),
+        {}, side(*warps[touch.warp], touch.lanes, fmt::format("use of shared memory of CTA {}", owner), touch.site));
   }
 }
 
@@ -141,17 +141,17 @@ void State::check_mbarriers_at_exit() {
     if (!b->state.live()) continue;
     if (!b->state.balanced() && first(ReportKind::unbalanced_at_exit, b->init.site, b->last_arrival)) {
       add(ReportKind::unbalanced_at_exit,
-          describe(*b) + " is left in the middle of phase " + std::to_string(b->state.phase()) + ": " +
-              std::to_string(b->state.pending()) + " of " + std::to_string(b->state.expected()) +
-              " arrivals pending, " + std::to_string(b->state.tx()) +
-              " bytes outstanding; the number of arrivals and waits of the two sides differ",
+          fmt::format("{} is left in the middle of phase {}: {} of {} arrivals pending, {} bytes outstanding; the "
+                      "number of arrivals and waits of the two sides differ",
+                      describe(*b), b->state.phase(), b->state.pending(), b->state.expected(), b->state.tx()),
           side(*warps[b->init.warp], b->init.lanes, "init of " + describe(*b), b->init.site),
           b->last_arrival.line != 0 || b->last_arrival.ir_line != 0 ? Side{"last arrival", b->last_arrival} : Side{});
     } else if (b->counted_before && b->observers.empty() &&
                first(ReportKind::open_at_exit, b->counted_site, b->init.site)) {
       add(ReportKind::open_at_exit,
-          "no thread waits for phase " + std::to_string(b->state.phase() - 1) + " of " + describe(*b) +
-              ", which counts the bytes of a copy; add the wait, or leave the copy out",
+          fmt::format("no thread waits for phase {} of {}, which counts the bytes of a copy; add the wait, or leave "
+                      "the copy out",
+                      b->state.phase() - 1, describe(*b)),
           {}, {"copy into shared memory", b->counted_site});
     }
   }
@@ -198,15 +198,16 @@ void State::check_warpgroups_at_exit() {
         WarpState const& other = *warps[static_cast<std::size_t>(cta.warps[j])];
         if (leader.wgmma_count != other.wgmma_count && first(ReportKind::misuse, leader.last_site, other.last_site)) {
           add(ReportKind::misuse,
-              "the warps of one warpgroup executed " + std::to_string(leader.wgmma_count) + " and " +
-                  std::to_string(other.wgmma_count) + " wgmma; all four must execute the same",
+              fmt::format("the warps of one warpgroup executed {} and {} wgmma; all four must execute the same",
+                          leader.wgmma_count, other.wgmma_count),
               side(leader, all_lanes, "end", leader.last_site), side(other, all_lanes, "end", other.last_site));
         }
         if (leader.registers != other.registers &&
             first(ReportKind::register_pool, leader.last_setmaxnreg, other.last_setmaxnreg)) {
           add(ReportKind::register_pool,
-              "the warps of one warpgroup end with " + std::to_string(leader.registers) + " and " +
-                  std::to_string(other.registers) + " registers per thread; all four must execute the same setmaxnreg",
+              fmt::format("the warps of one warpgroup end with {} and {} registers per thread; all four must execute "
+                          "the same setmaxnreg",
+                          leader.registers, other.registers),
               side(leader, all_lanes, "setmaxnreg", leader.last_setmaxnreg),
               side(other, all_lanes, "setmaxnreg", other.last_setmaxnreg));
         }
@@ -223,7 +224,7 @@ void State::check_exit() {
   for (ClusterState const& c : clusters) {
     if (c.arrived == 0 || !first(ReportKind::unbalanced_at_exit, warps.front()->last_site, {})) continue;
     add(ReportKind::unbalanced_at_exit,
-        "the cluster barrier is left with " + std::to_string(c.arrived) + " warps that arrived", {}, {});
+        fmt::format("the cluster barrier is left with {} warps that arrived", c.arrived), {}, {});
   }
 }
 

@@ -1,4 +1,6 @@
 // Turns findings into reports: names, the two sides, and the sentence that says what is missing.
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "sim/machine/state.hpp"
@@ -36,7 +38,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return (a ^ (b + 0x9E3779B97F4A7C15u + (a << 6) + (a >> 2))) * 0xBF58476D1CE4E5B9u;
 }
 
-std::uint64_t hash_site(Site const& site) {
+std::uint64_t hash_site(ActionSite const& site) {
   return mix(mix(reinterpret_cast<std::uintptr_t>(site.file), site.line),
              mix(site.ir_line, reinterpret_cast<std::uintptr_t>(site.op)));
 }
@@ -58,22 +60,22 @@ std::string State::describe(Mbarrier const& b) const {
     if (name->space != cta.space || b.address.offset < name->begin || b.address.offset >= name->end) continue;
     std::string text = name->text;
     if (b.address.offset != name->begin) text += '+' + hex(b.address.offset - name->begin);
-    if (ctas.size() > 1) text += " of CTA " + std::to_string(b.address.cta);
+    if (ctas.size() > 1) text += fmt::format(" of CTA {}", b.address.cta);
     return text;
   }
-  return "mbarrier " + hex(b.address.offset) + " of CTA " + std::to_string(b.address.cta);
+  return fmt::format("mbarrier {} of CTA {}", hex(b.address.offset), b.address.cta);
 }
 
 std::string State::agent_text(int warp, Lanes lanes) const {
   if (warp == host_warp) return "the host";
   if (warp == preceding_grid) return "the preceding grid";
-  std::string text = "warp " + std::to_string(warp);
+  std::string text = fmt::format("warp {}", warp);
   if (std::popcount(lanes) == 1) {
-    text += " lane " + std::to_string(std::countr_zero(lanes));
+    text += fmt::format(" lane {}", std::countr_zero(lanes));
   } else if (lanes != all_lanes) {
     text += " lanes " + hex(lanes);
   }
-  if (ctas.size() > 1) text += " of CTA " + std::to_string(warps[static_cast<std::size_t>(warp)]->cta);
+  if (ctas.size() > 1) text += fmt::format(" of CTA {}", warps[static_cast<std::size_t>(warp)]->cta);
   return text;
 }
 
@@ -91,11 +93,11 @@ Side State::side(AccessRecord const& record, std::uint32_t code, Space space, st
   return {std::move(text), record.site};
 }
 
-Side State::side(WarpState const& w, Lanes lanes, std::string access, Site const& site) const {
+Side State::side(WarpState const& w, Lanes lanes, std::string access, ActionSite const& site) const {
   return {std::move(access) + " by " + agent_text(w.number, lanes), site};
 }
 
-bool State::first(ReportKind kind, Site const& earlier, Site const& later) {
+bool State::first(ReportKind kind, ActionSite const& earlier, ActionSite const& later) {
   if (stop) return false;
   return seen.insert(mix(mix(static_cast<std::uint64_t>(kind) + 1, hash_site(earlier)), hash_site(later))).second;
 }

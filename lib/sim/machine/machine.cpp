@@ -1,6 +1,8 @@
 // Implements set-up and the run loop.
 #include "sim/machine/machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/machine/state.hpp"
@@ -20,8 +22,9 @@ std::string Outcome::text() const {
 
 State::State(Options chosen) : options(chosen), costs(chosen.costs) {
   if (options.ctas < 1 || options.cluster < 1 || options.ctas % options.cluster != 0 || options.cluster > 16) {
-    throw UserError("simulator: " + std::to_string(options.ctas) + " CTAs in clusters of " +
-                    std::to_string(options.cluster) + "; the cluster size is 1 to 16 and divides the number of CTAs");
+    throw UserError(
+        fmt::format("simulator: {} CTAs in clusters of {}; the cluster size is 1 to 16 and divides the number of CTAs",
+                    options.ctas, options.cluster));
   }
   reset();
 }
@@ -76,14 +79,14 @@ void State::reset() {
     SpaceState& space = *spaces[c];
     space.kind = SpaceKind::shared;
     space.owner = static_cast<int>(c);
-    space.buffer.name = ctas.size() > 1 ? "shared of CTA " + std::to_string(c) : "shared";
+    space.buffer.name = ctas.size() > 1 ? fmt::format("shared of CTA {}", c) : "shared";
     space.buffer.bytes = options.shared_bytes;
     space.shadow.reset(no_access);
   }
 }
 
 WarpState& State::add_warp(int cta) {
-  if (cta < 0 || cta >= options.ctas) throw UserError("simulator: there is no CTA " + std::to_string(cta));
+  if (cta < 0 || cta >= options.ctas) throw UserError(fmt::format("simulator: there is no CTA {}", cta));
   std::size_t const number = warps.size();
   if (number == warp_storage.size()) warp_storage.push_back(std::make_unique<WarpState>());
   WarpState& w = *warp_storage[number];
@@ -182,8 +185,8 @@ void State::execute(Candidate const& candidate, Touch& touched) {
   if (w.finished) touched.write(object_of_cluster);
 }
 
-void State::note_step(Candidate const& chosen, Site const& started) {
-  std::string line = std::to_string(outcome.steps) + ' ';
+void State::note_step(Candidate const& chosen, ActionSite const& started) {
+  std::string line = fmt::format("{} ", outcome.steps);
   if (chosen.operation) {
     Operation const& op = operations[chosen.id];
     line += std::string(started.op) + " of " + agent_text(op.warp, op.lanes) + " at " + place_text(started);
@@ -212,13 +215,13 @@ void State::run(Chooser& chooser) {
     }
     if (candidates.size() > 1) outcome.choices.push_back(static_cast<std::uint32_t>(choice));
     if (++outcome.steps > options.max_steps) {
-      Site const site = warps.empty() ? Site{} : warps.front()->last_site;
-      add(ReportKind::livelock, "the kernel does not end within " + std::to_string(options.max_steps) + " steps", {},
+      ActionSite const site = warps.empty() ? ActionSite{} : warps.front()->last_site;
+      add(ReportKind::livelock, fmt::format("the kernel does not end within {} steps", options.max_steps), {},
           {"last action of warp 0", site}, true);
       return;
     }
     Candidate const chosen = candidates[choice];
-    Site const started = chosen.operation ? operations[chosen.id].site : Site{};
+    ActionSite const started = chosen.operation ? operations[chosen.id].site : ActionSite{};
     execute(chosen, touched);
     if (options.trace) note_step(chosen, started);
     chooser.executed(touched);

@@ -90,7 +90,7 @@ class Machine {
   /// Names an interval for reports. Later names win over earlier ones that hold them.
   void name(Space, std::uint64_t begin, std::uint64_t end, std::string);
 
-  /// Gives the bytes of a CTA's shared memory, for the driver's use; 0xA5 at the start. The machine moves no data.
+  /// Returns the bytes of a CTA's shared memory, for the driver's use; 0xA5 at the start. The machine moves no data.
   [[nodiscard]] std::span<std::byte> shared_bytes(int cta);
 
   /// Runs to the end, to the first fatal report, or to the limits. Consumes the programs.

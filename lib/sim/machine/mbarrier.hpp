@@ -12,7 +12,7 @@ enum class MbarrierFault : std::uint8_t {
   already_live,  // init of a live object
   not_live,      // any use before init or after inval
   over_arrival,  // more arrivals than the phase still expects
-  late_expect,   // bytes expected behind the last arrival, when they have come
+  late_expect,   // bytes expected after the last arrival, when they have come
   tx_range,      // the byte count of the phase left [-(2^20 - 1), 2^20 - 1]
 };
 

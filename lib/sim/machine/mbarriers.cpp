@@ -1,4 +1,6 @@
 // Implements mbarriers in the machine: lifetime, publication, arrivals, waits by full phase number.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -18,11 +20,11 @@ std::int32_t State::number_of(Mbarrier const& b) const {
 }
 
 void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, MbarrierAddress address,
-                            Site const& site) {
+                            ActionSite const& site) {
   if (b != nullptr) {
     if (first(ReportKind::dead_barrier, b->inval, site)) {
       add(ReportKind::dead_barrier,
-          describe(*b) + " is used after its inval; initialise it again, or move the inval behind the last use",
+          describe(*b) + " is used after its inval; initialise it again, or move the inval after the last use",
           {"inval of " + describe(*b), b->inval}, side(w, lanes, "use of " + describe(*b), site), true);
     }
   } else if (first(ReportKind::use_before_init, {}, site)) {
@@ -36,7 +38,8 @@ void State::report_not_live(Mbarrier const* b, WarpState const& w, Lanes lanes, 
   }
 }
 
-void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site, bool same_thread) {
+void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, ActionSite const& site,
+                            bool same_thread) {
   bool const published = b.published && (same_thread || knows_slot(w, lanes, b.init_slot, 1));
   if (published || !first(ReportKind::use_before_init, b.init.site, site)) return;
   bool const ordered = same_thread || knows(w, lanes, b.init);
@@ -50,7 +53,7 @@ void State::check_published(Mbarrier const& b, WarpState const& w, Lanes lanes, 
       side(w, lanes, "use of " + describe(b), site));
 }
 
-Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, bool copy) {
+Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSite const& site, bool copy) {
   Mbarrier* b = find(address);
   if (b == nullptr || !b->state.live()) {
     report_not_live(b, w, lanes, address, site);
@@ -63,8 +66,9 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
     CtaState& cta = ctas[static_cast<std::size_t>(address.cta)];
     if (cta.running == 0 && first(ReportKind::peer_lifetime, site, {})) {
       add(ReportKind::peer_lifetime,
-          "CTA " + std::to_string(address.cta) + " has ended before this use of " + describe(*b) +
-              "; let it wait for all releases, or add a cluster barrier before it exits",
+          fmt::format("CTA {} has ended before this use of {}; let it wait for all releases, or add a cluster barrier "
+                      "before it exits",
+                      address.cta, describe(*b)),
           {}, side(w, lanes, "use of " + describe(*b), site));
     }
     if (!copy) note_remote(cta, w, lanes, site, 0);  // a copy's end is that of the phase that counts it
@@ -80,7 +84,7 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
   return b;
 }
 
-void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site,
+void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, Lanes lanes, ActionSite const& site,
                   std::string const& amount) {
   ReportKind kind = ReportKind::phase_error;
   std::string sentence;
@@ -100,27 +104,29 @@ void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, La
       sentence = describe(b) + " is not live";
       break;
     case MbarrierFault::over_arrival:
-      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b);
+      sentence = fmt::format("phase {} of {}", b.state.phase(), describe(b));
       if (b.state.pending() == 0) {
-        sentence +=
-            " has all its arrivals and waits for " + std::to_string(b.state.tx()) +
-            " bytes when one more comes; hold this arrive back until the phase is over (a wait for the release of "
-            "the stage), or count it in the init";
+        sentence += fmt::format(
+            " has all its arrivals and waits for {} bytes when one more comes; hold this arrive back until the phase "
+            "is over (a wait for the release of the stage), or count it in the init",
+            b.state.tx());
       } else {
-        sentence += " expects " + std::to_string(b.state.expected()) + " arrivals, " +
-                    std::to_string(b.state.pending()) + " are left, and " + amount +
-                    " come; the count of its init must be the number of arrivals executed per phase";
+        sentence += fmt::format(
+            " expects {} arrivals, {} are left, and {} come; the count of its init must be the number of arrivals "
+            "executed per phase",
+            b.state.expected(), b.state.pending(), amount);
       }
       break;
     case MbarrierFault::late_expect:
-      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) + " has all its arrivals, and " +
-                 std::to_string(-b.state.tx()) + " unexpected bytes have arrived when " + amount +
-                 " are expected; expect them before the last arrival";
+      sentence = fmt::format(
+          "phase {} of {} has all its arrivals, and {} unexpected bytes have arrived when {} are expected; expect them "
+          "before the last arrival",
+          b.state.phase(), describe(b), -b.state.tx(), amount);
       break;
     case MbarrierFault::tx_range:
       kind = ReportKind::wrong_byte_count;
-      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) +
-                 " counts more than 1048575 bytes (" + std::to_string(b.state.tx()) + " and " + amount + ")";
+      sentence = fmt::format("phase {} of {} counts more than 1048575 bytes ({} and {})", b.state.phase(), describe(b),
+                             b.state.tx(), amount);
       break;
   }
   if (!first(kind, b.last_arrival, site)) return;
@@ -138,10 +144,10 @@ void State::after_transition(Mbarrier& b) {
     if (op.done || op.mbarrier < 0 || mbarriers[static_cast<std::size_t>(op.mbarrier)] != &b || op.bytes == 0) continue;
     if (op.phase > finished || !first(ReportKind::wrong_byte_count, op.site, b.last_arrival)) continue;
     add(ReportKind::wrong_byte_count,
-        "phase " + std::to_string(finished) + " of " + describe(b) + " completed while " + std::to_string(op.bytes) +
-            " bytes of the " + op.site.op + " at " + place_text(op.site) +
-            " were still to come; expect_tx must be the sum of the full boxes on the barrier",
-        side(*warps[op.warp], op.lanes, "copy of " + std::to_string(op.bytes) + " bytes", op.site),
+        fmt::format("phase {} of {} completed while {} bytes of the {} at {} were still to come; expect_tx must be the "
+                    "sum of the full boxes on the barrier",
+                    finished, describe(b), op.bytes, op.site.op, place_text(op.site)),
+        side(*warps[op.warp], op.lanes, fmt::format("copy of {} bytes", op.bytes), op.site),
         {"last arrival on " + describe(b), b.last_arrival});
   }
   std::swap(b.completed, b.pending);
@@ -165,20 +171,20 @@ bool State::came_after(WarpState const& w, Lanes lanes, Instant const& wait) con
   });
 }
 
-void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site const& site) {
+void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, ActionSite const& site) {
   if (b.state.phase() == 0) return;
   for (Instant const& o : b.observers) {
     if (knows(w, lanes, o.warp, o.lanes, o.time, Plane::waits, true) || came_after(w, lanes, o)) return;
   }
   if (!first(ReportKind::phase_error, b.init.site, site)) return;
   add(ReportKind::phase_error,
-      "this arrive belongs to phase " + std::to_string(b.state.phase()) + " of " + describe(b) +
-          ", but no thread's wait for phase " + std::to_string(b.state.phase() - 1) +
-          " happens before it; a wait is missing, or the parity is taken from the wrong counter",
+      fmt::format("this arrive belongs to phase {} of {}, but no thread's wait for phase {} happens before it; a wait "
+                  "is missing, or the parity is taken from the wrong counter",
+                  b.state.phase(), describe(b), b.state.phase() - 1),
       {}, side(w, lanes, "arrive on " + describe(b), site));
 }
 
-void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, Scope scope,
+void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSite const& site, Scope scope,
                    std::int64_t count, std::int64_t bytes, bool drop) {
   Mbarrier* b = use(w, lanes, address, site, false);
   if (b == nullptr) return;
@@ -216,9 +222,9 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
     bool const spills = b->state.completed() && (rest & (rest - 1)) != 0;
     if (spills && first(ReportKind::phase_error, site, {})) {
       add(ReportKind::phase_error,
-          std::to_string(std::popcount(lanes)) + " lanes arrive at once on " + describe(*b) + ", whose init count is " +
-              std::to_string(b->state.expected()) +
-              ", so the later arrivals fall into the next phase; elect one lane, or count every lane in the init",
+          fmt::format("{} lanes arrive at once on {}, whose init count is {}, so the later arrivals fall into the next "
+                      "phase; elect one lane, or count every lane in the init",
+                      std::popcount(lanes), describe(*b), b->state.expected()),
           {}, side(w, lanes, "arrive on " + describe(*b), site), true);
     }
     after_transition(*b);
@@ -241,7 +247,7 @@ void State::note_wait(WarpState const& w, Lanes lanes, Mbarrier& b, std::int64_t
   }
 }
 
-std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, Site const& site) {
+std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, ActionSite const& site) {
   std::array<std::int32_t, 32>& history = wait_history(w, b);
   std::int64_t needed = -1;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
@@ -250,10 +256,9 @@ std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::ui
     if (last >= 0 && (static_cast<std::uint32_t>(next) & 1u) == parity) {
       if (first(ReportKind::phase_error, b.init.site, site)) {
         add(ReportKind::phase_error,
-            "this thread waited on " + describe(b) + " for phase " + std::to_string(last - 1) +
-                " before and waits for parity " + std::to_string(parity) +
-                " again; between two waits exactly one phase completes, so the parity must flip " +
-                "(take it from the ring's own counter)",
+            fmt::format("this thread waited on {} for phase {} before and waits for parity {} again; between two waits "
+                        "exactly one phase completes, so the parity must flip (take it from the ring's own counter)",
+                        describe(b), last - 1, parity),
             {}, side(w, lanes, "wait on " + describe(b), site));
       }
       next = last;
@@ -275,7 +280,7 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
   if (!b.state.live()) {
     if (first(ReportKind::dead_barrier, b.inval, blocked.site)) {
       add(ReportKind::dead_barrier,
-          describe(b) + " is invalidated while a thread waits on it; move the inval behind the last wait",
+          describe(b) + " is invalidated while a thread waits on it; move the inval after the last wait",
           {"inval of " + describe(b), b.inval}, side(w, blocked.lanes, "wait on " + describe(b), blocked.site), true);
     }
     return;
@@ -284,13 +289,15 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
   if (phase != blocked.phase && first(ReportKind::phase_error, b.init.site, blocked.site)) {
     std::string sentence;
     if (phase > blocked.phase) {
-      sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
-                 " passes when phase " + std::to_string(phase - 1) +
-                 " is complete: the barrier does not wait for this thread, and two phases later the parity is the same";
+      sentence = fmt::format(
+          "the wait for phase {} of {} passes when phase {} is complete: the barrier does not wait for this thread, "
+          "and two phases later the parity is the same",
+          blocked.phase - 1, describe(b), phase - 1);
     } else {
-      sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
-                 " passes too early: only " + std::to_string(phase) +
-                 " phases are complete, and the parity is that of an older one";
+      sentence = fmt::format(
+          "the wait for phase {} of {} passes too early: only {} phases are complete, and the parity is that of an "
+          "older one",
+          blocked.phase - 1, describe(b), phase);
     }
     add(ReportKind::phase_error, std::move(sentence), {"last arrival on " + describe(b), b.last_arrival},
         side(w, blocked.lanes, "wait on " + describe(b), blocked.site));

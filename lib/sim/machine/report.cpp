@@ -54,7 +54,7 @@ std::string_view name(ReportKind kind) {
   return "unknown";
 }
 
-std::string place_text(Site const& site) {
+std::string place_text(ActionSite const& site) {
   std::string_view file = site.file;
   file = file.substr(file.find_last_of('/') + 1);
   support::StringBuffer text;

@@ -40,7 +40,7 @@ std::string_view name(ReportKind);
 /// Describes one side of a report.
 struct Side {
   std::string text;  // "write %ring+0x400..0x800 by warp 4 lane 3 (generic proxy)"
-  Site site;
+  ActionSite site;
   [[nodiscard]] bool present() const { return !text.empty(); }
 };
 

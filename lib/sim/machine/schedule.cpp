@@ -1,5 +1,7 @@
 #include "sim/machine/schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -126,8 +128,9 @@ std::size_t ScheduleChooser::choose(std::vector<Candidate> const& candidates) {
       std::size_t const choice = next_ < schedule_.choices.size() ? schedule_.choices[next_] : 0;
       ++next_;
       if (choice >= count) {
-        throw UserError("schedule: choice " + std::to_string(next_) + " is " + std::to_string(choice) + " but only " +
-                        std::to_string(count) + " agents can continue; the list belongs to another program");
+        throw UserError(fmt::format(
+            "schedule: choice {} is {} but only {} agents can continue; the list belongs to another program", next_,
+            choice, count));
       }
       return choice;
     }

@@ -74,7 +74,7 @@ class Chooser {
   Chooser(Chooser const&) = delete;
   Chooser& operator=(Chooser const&) = delete;
   virtual ~Chooser() = default;
-  /// Gives the index of the candidate that goes on (candidates are never empty), or give_up to end the run unjudged.
+  /// Returns the index of the candidate that goes on (candidates are never empty), or give_up to end the run unjudged.
   virtual std::size_t choose(std::vector<Candidate> const&) = 0;
   /// Receives the accesses of the chosen transition.
   virtual void executed(Touch const&) {}

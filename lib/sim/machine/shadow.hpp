@@ -27,8 +27,8 @@ class ReadLists {
   }
   [[nodiscard]] Node const& node(ReadList list) const { return nodes_[list]; }
 
-  /// Gives `list` with ref in front, without the entries for which covered(entry) holds. The last answer is remembered,
-  /// because one action meets the same list in many neighbouring intervals.
+  /// Returns `list` with ref in front, without the entries for which covered(entry) holds. The last answer is
+  /// remembered, because one action meets the same list in many neighbouring intervals.
   template <class Covered>
   ReadList add(ReadList list, AccessRef ref, Covered&& covered) {
     if (remembered_.list == list && remembered_.ref == ref) return remembered_.result;
@@ -129,14 +129,14 @@ class ShadowSpace {
     }
   }
 
-  /// Gives the index of the segment that begins at `from`, cutting one in two if none does.
+  /// Returns the index of the segment that begins at `from`, cutting one in two if none does.
   static std::size_t cut(std::vector<Segment>& page, std::uint32_t from) {
     auto const found = std::upper_bound(page.begin(), page.end(), from,
                                         [](std::uint32_t value, Segment const& s) { return value < s.end; });
     std::size_t const i = static_cast<std::size_t>(found - page.begin());
     return page[i].begin == from ? i : (split(page, i, from), i + 1);
   }
-  /// Gives the index of the segment that ends at `to`, searching on from segment i.
+  /// Returns the index of the segment that ends at `to`, searching on from segment i.
   static std::size_t cut_end(std::vector<Segment>& page, std::size_t i, std::uint32_t to) {
     while (page[i].end < to) ++i;
     if (page[i].end != to) split(page, i, to);

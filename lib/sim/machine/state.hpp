@@ -51,7 +51,7 @@ struct Instant {
   std::uint16_t warp = 0;
   Lanes lanes = 0;
   std::uint32_t time = 0;
-  Site site;
+  ActionSite site;
 };
 
 struct Mbarrier {
@@ -63,8 +63,8 @@ struct Mbarrier {
   Instant init;              // its lane
   Slot init_slot = no_slot;  // 1 for agents ordered after the init and its fence.mbarrier_init
   bool published = false;    // the initialising lane has executed that fence
-  Site inval;
-  Site last_arrival;
+  ActionSite inval;
+  ActionSite last_arrival;
   Instant remote_pending;          // the last arrival or st.async of another CTA in the phase under way ...
   Instant remote_release;          // ... and in the phase just finished: its waits take the scope of the cluster
   std::vector<Instant> observers;  // waits that observed the phase just finished
@@ -72,7 +72,7 @@ struct Mbarrier {
   std::vector<std::array<std::int32_t, 32>> waited;  // per warp and lane: phases needed by its last wait; -1: none
   bool counted_bytes = false;                        // the phase under way counted bytes ...
   bool counted_before = false;                       // ... and the one just finished did
-  Site counted_site;
+  ActionSite counted_site;
   Time pending_time = 0;    // of the last arrival or byte in the phase under way
   Time completed_time = 0;  // when the phase just finished was known to waiting warps
 };
@@ -95,7 +95,7 @@ struct Operation {
   Time read_time = 0;          // when its source has been read
   Time end_time = 0;
   Effect effect;
-  Site site;
+  ActionSite site;
 };
 
 /// Groups of one mechanism of one warp, in order of issue.
@@ -129,7 +129,7 @@ struct Blocked {
   enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, group, registers, condition };
   Kind kind = Kind::none;
   Lanes lanes = all_lanes;
-  Site site;
+  ActionSite site;
   int index = 0;  // mbarrier, barrier id, or mechanism
   std::uint32_t parity = 0;
   std::int64_t phase = 0;  // phases that must have completed
@@ -164,14 +164,14 @@ struct WarpState {
   std::uint32_t wgmma_count = 0;
   std::uint32_t cluster_arrivals = 0;
   std::uint32_t cluster_waits = 0;
-  Site cluster_arrival;            // the last one
+  ActionSite cluster_arrival;      // the last one
   std::uint32_t relaxed_time = 0;  // of its last relaxed arrival at the cluster barrier, which was for this use
   std::uint32_t relaxed_use = 0;
   Time now = 0;
   Time product_time = 0;  // when the tensor core ends its last product
   Time cp_time = 0;       // when its last cp.async ends
-  Site last_site;
-  Site last_setmaxnreg;
+  ActionSite last_site;
+  ActionSite last_setmaxnreg;
   Space register_space = 0;
 };
 
@@ -277,11 +277,11 @@ struct State {
   void execute(Candidate const&, Touch&);
   void step_warp(WarpState&);
   void finish(WarpState&);
-  void note_step(Candidate const&, Site const& started);
+  void note_step(Candidate const&, ActionSite const& started);
 
   // time.cpp
   static Time clocks_for(double bytes, double per_clock);
-  /// Gives the time when a warp that can go on goes on.
+  /// Returns the time when a warp that can go on goes on.
   [[nodiscard]] Time ready_time(WarpState const&) const;
   [[nodiscard]] Time groups_time(WarpState const&, Blocked const&) const;
   /// Sets the times of an operation that begins now. `product`: clocks of the tensor core.
@@ -303,27 +303,27 @@ struct State {
                                     bool needs_fence, Plane) const;
 
   // access.cpp
-  std::uint32_t new_record(WarpState const&, Lanes, Site const&, Proxy, Mechanism, bool write);
+  std::uint32_t new_record(WarpState const&, Lanes, ActionSite const&, Proxy, Mechanism, bool write);
   void touch(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   /// Tells whether all bytes lie in the space; reports the first ones that do not.
-  bool check_inside(WarpState const&, Lanes, SpaceState const&, Footprint const&, Site const&);
+  bool check_inside(WarpState const&, Lanes, SpaceState const&, Footprint const&, ActionSite const&);
   void touch_registers(WarpState&, Footprint const&, std::uint32_t record, bool reads_old);
   void give_up(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, std::uint32_t record);
   /// Notes a use of another CTA's shared memory; `record` of an access that an mbarrier counts, else 0.
-  void note_remote(CtaState&, WarpState const&, Lanes, Site const&, std::uint32_t record);
+  void note_remote(CtaState&, WarpState const&, Lanes, ActionSite const&, std::uint32_t record);
   void check_tensor_map(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   /// Checks that the kernel's last write of a tensor map was released before these lanes acquire it.
-  void check_released(WarpState&, Lanes, Footprint const&, Site const&);
+  void check_released(WarpState&, Lanes, Footprint const&, ActionSite const&);
 
   // explain.cpp
   [[nodiscard]] std::string describe(Space, std::uint64_t begin, std::uint64_t end) const;
   [[nodiscard]] std::string describe(Mbarrier const&) const;
   [[nodiscard]] std::string agent_text(int warp, Lanes) const;
   [[nodiscard]] Side side(AccessRecord const&, std::uint32_t code, Space, std::uint64_t begin, std::uint64_t end) const;
-  [[nodiscard]] Side side(WarpState const&, Lanes, std::string access, Site const&) const;
+  [[nodiscard]] Side side(WarpState const&, Lanes, std::string access, ActionSite const&) const;
   /// Returns false if a report of this kind and these places was made before, or the limit is reached.
-  bool first(ReportKind, Site const&, Site const&);
+  bool first(ReportKind, ActionSite const&, ActionSite const&);
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
   /// Tells whether a cluster barrier stands between, at which the earlier access' warp arrived relaxed.
   [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes observing) const;
@@ -343,21 +343,21 @@ struct State {
   [[nodiscard]] std::int32_t number_of(Mbarrier const&) const;
   /// Finds the live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
   /// operand.
-  Mbarrier* use(WarpState&, Lanes, MbarrierAddress, Site const&, bool copy);
+  Mbarrier* use(WarpState&, Lanes, MbarrierAddress, ActionSite const&, bool copy);
   /// Reports the use of an mbarrier that does not live. Null: none was ever there.
-  void report_not_live(Mbarrier const*, WarpState const&, Lanes, MbarrierAddress, Site const&);
+  void report_not_live(Mbarrier const*, WarpState const&, Lanes, MbarrierAddress, ActionSite const&);
   /// Checks that the init of an mbarrier is published to these lanes.
-  void check_published(Mbarrier const&, WarpState const&, Lanes, Site const&, bool same_thread);
-  void fault(MbarrierFault, Mbarrier const&, WarpState const&, Lanes, Site const&, std::string const& amount);
+  void check_published(Mbarrier const&, WarpState const&, Lanes, ActionSite const&, bool same_thread);
+  void fault(MbarrierFault, Mbarrier const&, WarpState const&, Lanes, ActionSite const&, std::string const& amount);
   /// Checks and effects around an arrival; `transition` is applied once per lane.
-  void arrive(WarpState&, Lanes, MbarrierAddress, Site const&, Scope, std::int64_t count, std::int64_t bytes,
+  void arrive(WarpState&, Lanes, MbarrierAddress, ActionSite const&, Scope, std::int64_t count, std::int64_t bytes,
               bool drop);
   /// Checks that a wait for the previous phase precedes an arrive. The wait must happen before the arrive, or before
   /// the waiting thread stored data to a peer for which these lanes have waited.
-  void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
+  void check_observed(WarpState&, Lanes, Mbarrier const&, ActionSite const&);
   /// Keeps the record of data that a warp sends to a peer, or copies by cp.async for an mbarrier.
   void hand(WarpState& w, std::uint32_t record) const;
-  /// Tells whether such data that a warp sent behind its wait are known to these lanes.
+  /// Tells whether such data that a warp sent after its wait are known to these lanes.
   [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;
@@ -366,11 +366,11 @@ struct State {
   void note_wait(WarpState const&, Lanes, Mbarrier&, std::int64_t phases);
   /// Phases that must have completed for this wait, from the waits of these lanes before; the wait is noted.
   /// Describes the wait of these lanes for a phase of that parity.
-  [[nodiscard]] Blocked wait_for(Lanes, MbarrierAddress, std::uint32_t parity, Site const&, Scope);
-  [[nodiscard]] std::int64_t needed_phase(WarpState&, Lanes, Mbarrier&, std::uint32_t parity, Site const&);
+  [[nodiscard]] Blocked wait_for(Lanes, MbarrierAddress, std::uint32_t parity, ActionSite const&, Scope);
+  [[nodiscard]] std::int64_t needed_phase(WarpState&, Lanes, Mbarrier&, std::uint32_t parity, ActionSite const&);
 
   // asynchronous.cpp
-  std::uint32_t new_operation(WarpState&, OpKind, Lanes, Site const&, Effect const&);
+  std::uint32_t new_operation(WarpState&, OpKind, Lanes, ActionSite const&, Effect const&);
   [[nodiscard]] bool may_advance(Operation const&) const;
   void advance(std::uint32_t operation);
   /// Counts the bytes of a copy on its mbarrier.
@@ -380,16 +380,16 @@ struct State {
   /// Says that an access is over once the phase under way of an mbarrier is.
   void signal(std::uint32_t record, Operation const&, Mbarrier const&);
   GroupQueue& queue(WarpState&, Mechanism);
-  void commit(WarpState&, Mechanism, Lanes, Site const&);
+  void commit(WarpState&, Mechanism, Lanes, ActionSite const&);
   [[nodiscard]] bool groups_done(WarpState const&, Blocked const&) const;
   void pass_groups(WarpState&, Blocked const&);
   void free_operation(std::uint32_t operation);
   void enqueue(WarpState&, Mechanism, std::uint32_t operation);
   void check_copy(WarpState const&, Lanes, Footprint const& shared, Footprint const& global, std::uint32_t alignment,
-                  std::uint32_t bytes, Site const&);
+                  std::uint32_t bytes, ActionSite const&);
 
   // barriers.cpp
-  void barrier(WarpState&, int id, int threads, Lanes, Site const&, bool waits);
+  void barrier(WarpState&, int id, int threads, Lanes, ActionSite const&, bool waits);
   /// Ends a use of a barrier at which all have arrived. `last`: the warp that came last, if it waits.
   void complete(NamedBarrier&, WarpState* last);
   void complete_cluster_if_ready(ClusterState&);

@@ -13,21 +13,21 @@ namespace tegula::sim::machine {
 
 /// Names the place of an action: the user's line, the line of the IR text, and the op's name. The strings belong to the
 /// driver and outlive the machine's run; the machine only prints them.
-struct Site {
+struct ActionSite {
   char const* file = "";
   std::uint32_t line = 0;
   std::uint32_t ir_line = 0;
   char const* op = "";
 
-  static Site at(char const* op, std::uint32_t ir_line = 0, location where = location::current()) {
+  static ActionSite at(char const* op, std::uint32_t ir_line = 0, location where = location::current()) {
     return {where.file(), where.line(), ir_line, op};
   }
-  friend bool operator==(Site const&, Site const&) = default;
+  friend bool operator==(ActionSite const&, ActionSite const&) = default;
 };
 
 /// Prints "gemm.cpp:41 (ir 77)"; "ir 77" or "an unknown place" where less is known. Only the last part of the path is
 /// shown.
-std::string place_text(Site const&);
+std::string place_text(ActionSite const&);
 
 /// Holds a set of lanes of one warp, bit l for lane l.
 using Lanes = std::uint32_t;

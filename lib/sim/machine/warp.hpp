@@ -88,96 +88,98 @@ class Warp {
 
   // --- virtual time: moves no other agent, and is not a point of the schedule
   // -------------------------------------------
-  /// Gives the target's costs; null if this run has none.
+  /// Returns the target's costs; null if this run has none.
   [[nodiscard]] CostModel const* costs() const;
-  /// Gives this warp's clock, in clocks of the multiprocessor.
+  /// Returns this warp's clock, in clocks of the multiprocessor.
   [[nodiscard]] Time now() const;
   void wait_until_time(Time);
   void spend(Time clocks);
   /// Starts so many instructions, which share the scheduler of this warp's quarter with the other warps.
   void start_instructions(Time count);
-  /// Moves bytes; gives the time when the last one has passed.
+  /// Moves bytes; returns the time when the last one has passed.
   Time transfer(Port, double bytes);
-  /// Occupies the tensor core of this warp's quarter; gives the end.
+  /// Occupies the tensor core of this warp's quarter; returns the end.
   Time multiply(Time clocks);
 
   // --- ordinary accesses (generic proxy), of memory and of registers -------------------------------------------------
-  void read(Lanes, Footprint const&, Site);
-  void write(Lanes, Footprint const&, Site);
+  void read(Lanes, Footprint const&, ActionSite);
+  void write(Lanes, Footprint const&, ActionSite);
   /// Declares bytes dead (a released stage): a read before the next write is stale.
-  void give_up(Lanes, Footprint const&, Site);
+  void give_up(Lanes, Footprint const&, ActionSite);
   /// `of_cta`: one step for the threads of this CTA alone.
-  Turn atomic(Lanes, Footprint const&, AtomicOrder, Site, bool of_cta = false);
-  void read_registers(std::uint64_t begin, std::uint64_t end, Site);
-  void write_registers(std::uint64_t begin, std::uint64_t end, Site);
+  Turn atomic(Lanes, Footprint const&, AtomicOrder, ActionSite, bool of_cta = false);
+  void read_registers(std::uint64_t begin, std::uint64_t end, ActionSite);
+  void write_registers(std::uint64_t begin, std::uint64_t end, ActionSite);
 
   // --- order
   // ------------------------------------------------------------------------------------------------------------
   /// Executes bar.warp.sync; also the warp's reconvergence after an elected region where the op is one that orders
   /// memory.
-  void warp_sync(Lanes, Site);
-  void fence_proxy_async(Lanes, FenceSpace, Site);
-  void fence_mbarrier_init(Lanes, Site);
+  void warp_sync(Lanes, ActionSite);
+  void fence_proxy_async(Lanes, FenceSpace, ActionSite);
+  void fence_mbarrier_init(Lanes, ActionSite);
   /// Executes fence.proxy.tensormap release: of the descriptors that these lanes wrote.
-  void release_tensor_maps(Lanes, Site);
+  void release_tensor_maps(Lanes, ActionSite);
   /// Executes fence.proxy.tensormap acquire of one descriptor.
-  void acquire_tensor_map(Lanes, Footprint const&, Site);
+  void acquire_tensor_map(Lanes, Footprint const&, ActionSite);
   /// Executes bar.sync id, threads (barrier 0 of all threads of the CTA when threads is 0).
-  Turn barrier(int id, int threads, Lanes, Site);
+  Turn barrier(int id, int threads, Lanes, ActionSite);
   /// Executes bar.arrive.
-  Turn barrier_arrive(int id, int threads, Lanes, Site);
+  Turn barrier_arrive(int id, int threads, Lanes, ActionSite);
   /// `relaxed` (barrier.cluster.arrive.relaxed) orders no access; waiting warps know that this warp has begun, and the
   /// mbarriers that its fence.mbarrier_init published.
-  Turn cluster_arrive(Lanes, Site, bool relaxed = false);
-  Turn cluster_wait(Lanes, Site);
-  Turn dependents_launch(Lanes, Site);
+  Turn cluster_arrive(Lanes, ActionSite, bool relaxed = false);
+  Turn cluster_wait(Lanes, ActionSite);
+  Turn dependents_launch(Lanes, ActionSite);
   /// Executes griddepcontrol.wait.
-  Turn dependencies_wait(Lanes, Site);
+  Turn dependencies_wait(Lanes, ActionSite);
   /// Waits until the driver's condition holds (asked again whenever the scheduler looks; it must not change anything).
-  Turn wait_until(bool (*condition)(void* context, std::uint64_t payload), void* context, std::uint64_t payload, Site);
+  Turn wait_until(bool (*condition)(void* context, std::uint64_t payload), void* context, std::uint64_t payload,
+                  ActionSite);
 
   // --- mbarrier
   // ---------------------------------------------------------------------------------------------------------
-  Turn mbarrier_init(Lanes one, MbarrierAddress, std::int64_t count, Site);
-  Turn mbarrier_inval(Lanes one, MbarrierAddress, Site);
+  Turn mbarrier_init(Lanes one, MbarrierAddress, std::int64_t count, ActionSite);
+  Turn mbarrier_inval(Lanes one, MbarrierAddress, ActionSite);
   /// Executes `count` arrivals by each lane.
-  Turn arrive(Lanes, MbarrierAddress, std::int64_t count, Site, Scope = Scope::cta);
+  Turn arrive(Lanes, MbarrierAddress, std::int64_t count, ActionSite, Scope = Scope::cta);
   /// Executes expect_tx and one arrival, by each lane.
-  Turn arrive_expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site, Scope = Scope::cta);
-  Turn expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site);
-  Turn arrive_drop(Lanes, MbarrierAddress, Site);
+  Turn arrive_expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, ActionSite, Scope = Scope::cta);
+  Turn expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, ActionSite);
+  Turn arrive_drop(Lanes, MbarrierAddress, ActionSite);
   /// Executes the loop around try_wait.parity. `phase` is the number of the phase that must be the one just finished,
   /// where the driver knows it. By default each wait of a thread is for the phase after its last one.
-  Turn wait_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta, std::int64_t phase = -2);
+  Turn wait_parity(Lanes, MbarrierAddress, std::uint32_t parity, ActionSite, Scope = Scope::cta,
+                   std::int64_t phase = -2);
   /// Executes one try_wait; the turn's answer tells whether it passed.
-  Turn test_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta);
+  Turn test_parity(Lanes, MbarrierAddress, std::uint32_t parity, ActionSite, Scope = Scope::cta);
 
   // --- asynchronous copies
   // ----------------------------------------------------------------------------------------------
-  Turn copy_in(Lanes one, CopyIn const&, Site);
-  Turn copy_out(Lanes one, CopyOut const&, Site);
-  Turn peer_store(Lanes, PeerStore const&, Site);
-  void bulk_commit(Lanes, Site);
+  Turn copy_in(Lanes one, CopyIn const&, ActionSite);
+  Turn copy_out(Lanes one, CopyOut const&, ActionSite);
+  Turn peer_store(Lanes, PeerStore const&, ActionSite);
+  void bulk_commit(Lanes, ActionSite);
   /// Leaves at most the `pending` youngest groups of these lanes open; `read` (.read): only their sources count.
-  Turn bulk_wait(Lanes, int pending, bool read, Site);
-  Turn cp_async(Lanes, AsyncCopy const&, Site);
-  void cp_async_commit(Lanes, Site);
-  Turn cp_async_wait(Lanes, int pending, Site);
+  Turn bulk_wait(Lanes, int pending, bool read, ActionSite);
+  Turn cp_async(Lanes, AsyncCopy const&, ActionSite);
+  void cp_async_commit(Lanes, ActionSite);
+  Turn cp_async_wait(Lanes, int pending, ActionSite);
   /// Executes cp.async.mbarrier.arrive(.noinc): each lane arrives when its earlier cp.async are done.
-  Turn cp_async_arrive(Lanes, MbarrierAddress, bool noinc, Site);
+  Turn cp_async_arrive(Lanes, MbarrierAddress, bool noinc, ActionSite);
 
   // --- wgmma
   // ------------------------------------------------------------------------------------------------------------
-  void wgmma_fence(Site);
-  Turn wgmma(Wgmma const&, Site);
-  void wgmma_commit(Site);
-  Turn wgmma_wait(int pending, Site);
+  void wgmma_fence(ActionSite);
+  Turn wgmma(Wgmma const&, ActionSite);
+  void wgmma_commit(ActionSite);
+  Turn wgmma_wait(int pending, ActionSite);
 
   /// Executes setmaxnreg.inc / .dec; the direction follows from the count where `increase` agrees, else it is reported.
-  Turn set_max_registers(bool increase, std::uint32_t count, Site);
+  Turn set_max_registers(bool increase, std::uint32_t count, ActionSite);
 
  private:
-  [[nodiscard]] WarpState& begin(Site const&, Lanes);
+  [[nodiscard]] WarpState& begin(ActionSite const&, Lanes);
   Turn turn(WarpState&);
 
   State* state_;

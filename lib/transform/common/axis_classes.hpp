@@ -20,7 +20,7 @@ class AxisClasses {
  public:
   explicit AxisClasses(ir::Function& function);
 
-  /// Gives the number of an axis' class, from 0 to count() - 1.
+  /// Returns the number of an axis' class, from 0 to count() - 1.
   [[nodiscard]] int of(ir::Value const& tile, int axis) const;
   [[nodiscard]] int count() const { return static_cast<int>(extents_.size()); }
   [[nodiscard]] std::int64_t extent(int axis_class) const { return extents_[static_cast<std::size_t>(axis_class)]; }

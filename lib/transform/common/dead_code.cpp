@@ -122,7 +122,7 @@ bool runs_by_itself(Op const& op) {
 }
 
 void erase_unused(std::vector<Value*> const& values) {
-  std::vector<Op*> ops;  // behind those that give their operands
+  std::vector<Op*> ops;  // after those that give their operands
   std::unordered_set<Op const*> seen;
   auto const visit = [&](auto const& self, Value const& value) -> void {
     Op* const op = value.defining_op();

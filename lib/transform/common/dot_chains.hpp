@@ -1,4 +1,4 @@
-// Finds products that add to one carried sum, one behind the other.
+// Finds products that add to one carried sum, one after the other.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct DotChain {
   std::vector<ir::Op*> dots;
 };
 
-/// Gives the chain that begins with this product; nothing: it begins none. Two products or more.
+/// Returns the chain that begins with this product; nothing: it begins none. Two products or more.
 inline std::optional<DotChain> chain_from(ir::Op& first) {
   ir::Value const& start = *first.in<ir::DotOp>("accumulator");
   auto const carry = carry_of(start);

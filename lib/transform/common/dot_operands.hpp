@@ -11,7 +11,7 @@
 
 namespace tegula::transform {
 
-/// Gives the type that a fetched tile has as an operand.
+/// Returns the type that a fetched tile has as an operand.
 ir::Type view_type(FetchedOperand const& source);
 
 /// Tells whether parts of so many elements of K of an operand can be read from where it lies in shared memory.
@@ -20,7 +20,7 @@ bool readable_in_parts(ir::Value const& operand, bool left, std::int64_t step);
 /// Reads columns [from, from + step) of a left operand, or such rows of a right one. Needs: readable_in_parts.
 ir::Value* part_of(ir::Builder& builder, ir::Value const& operand, bool left, ir::Value* from, std::int64_t step);
 
-/// Stores a tile to a buffer of its own before `user`, with this layout, and gives the load that reads it again.
+/// Stores a tile to a buffer of its own before `user`, with this layout, and returns the load that reads it again.
 ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* layout, std::int64_t align);
 
 /// Replaces a dot by a loop over K of multiply-adds of lanes on f32, f64 or i32. Operands that cannot be read one

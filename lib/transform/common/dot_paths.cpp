@@ -1,5 +1,7 @@
 #include "transform/common/dot_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -63,11 +65,11 @@ FetchedOperand Factor::fetched() const {
 bool Factor::is_loaded() const { return transform::is_loaded(*tile); }
 bool Factor::is_transpose() const { return is_transposed(*tile) != turned; }
 
-Finding no_wgmma(ProductForm product, StoredOperands const& stored) {
+Finding why_not_wgmma(ProductForm product, StoredOperands const& stored) {
   auto const [stored_right, stored_left] = stored;
   Factor const a = product.left(), b = product.right();
   std::int64_t const columns = b.shape()[1];
-  if (Finding why = no_tensor_core(*product.dot); !why.empty()) return why;
+  if (Finding why = why_not_tensor_cores(*product.dot); !why.empty()) return why;
   if (a.element() == Element::f64) return Finding(finding::no_f64);
   if (is_i8_or_u8(a.element()) && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
   if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
@@ -96,7 +98,7 @@ bool loads_directly(Factor operand, Layout const* layout) {
 
 }  // namespace
 
-Finding no_tensor_core(Op const& dot) {
+Finding why_not_tensor_cores(Op const& dot) {
   if (dot.lhs()->type().element() == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
     return Finding(finding::full_f32);
   return {};
@@ -113,7 +115,7 @@ StoredOperands stored_operands(ProductForm product) {
     auto const& in_rows = in_columns ? layout::swizzled_transposed_layout : layout::swizzled_layout;
     for (int const swizzle : {128, 64, 32, 16})
       if (Layout const* const layout = in_rows(right.shape(), size, swizzle, ignored);
-          stored.right == nullptr && layout != nullptr && no_wgmma(product, {layout, nullptr}).empty())
+          stored.right == nullptr && layout != nullptr && fits_wgmma(product, {layout, nullptr}))
         stored.right = layout;
   }
   bool const turned = left.is_transpose() && left.fetched().view == nullptr;
@@ -121,7 +123,7 @@ StoredOperands stored_operands(ProductForm product) {
   Extents const before = turned ? Extents{left.shape()[1], left.shape()[0]} : left.shape();
   for (int const swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = layout::swizzled_layout(before, bytes(left.element()), swizzle, ignored);
-        stored.left == nullptr && layout != nullptr && no_wgmma(product, {stored.right, layout}).empty())
+        stored.left == nullptr && layout != nullptr && fits_wgmma(product, {stored.right, layout}))
       stored.left = layout;
   return stored;
 }
@@ -197,14 +199,13 @@ std::vector<DotGrid> mma_grids(ProductForm product, int warps) {
   return grids;
 }
 
-std::string no_mma(ProductForm product, int warps) {
+std::string why_not_mma(ProductForm product, int warps) {
   Factor const a = product.left();
-  if (!no_tensor_core(*product.dot).empty()) return "mma neither";
+  if (Finding const why = why_not_tensor_cores(*product.dot); !why.empty()) return why.text();
   std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
-  if (a.shape()[1] % depth != 0)
-    return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
+  if (a.shape()[1] % depth != 0) return fmt::format("mma takes multiples of {} along K, not {}", depth, a.shape()[1]);
   if (possible_grids(product, warps).empty())
-    return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(warps) + " warps";
+    return fmt::format("mma takes multiples of 16 rows and 8 columns from each of {} warps", warps);
   return {};
 }
 

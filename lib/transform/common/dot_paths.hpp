@@ -18,7 +18,7 @@ struct Factor {
   bool turned = false;
   [[nodiscard]] Extents shape() const;
   [[nodiscard]] Element element() const { return tile->type().element(); }
-  /// Gives the copied tile that it is; null: none.
+  /// Returns the copied tile that it is; null: none.
   [[nodiscard]] FetchedOperand fetched() const;
   /// Tells whether it is computed as the transpose of another tile.
   [[nodiscard]] bool is_transpose() const;
@@ -38,7 +38,8 @@ struct ProductForm {
 };
 
 /// Explains why tensor cores have no product of a dot's elements. Empty: they do.
-target::Finding no_tensor_core(ir::Op const& dot);
+target::Finding why_not_tensor_cores(ir::Op const& dot);
+inline bool fits_tensor_cores(ir::Op const& dot) { return why_not_tensor_cores(dot).empty(); }
 
 /// Says where a product of wgmma would read its operands once the warps have stored them to shared memory; null: it
 /// reads a copied tile in its place, or a left operand from registers.
@@ -46,19 +47,23 @@ struct StoredOperands {
   layout::Layout const* right = nullptr;
   layout::Layout const* left = nullptr;
 };
-/// Gives the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
+/// Returns the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
 /// is the left one.
 StoredOperands stored_operands(ProductForm product);
 
 /// Explains why no wgmma takes this product, for any number of warps. Empty: one does.
-target::Finding no_wgmma(ProductForm product, StoredOperands const& stored = {});
+target::Finding why_not_wgmma(ProductForm product, StoredOperands const& stored = {});
+inline bool fits_wgmma(ProductForm product, StoredOperands const& stored = {}) {
+  return why_not_wgmma(product, stored).empty();
+}
 /// Lists the arrangements of so many warps whose wgmma takes it, those that divide rows first; `why`: what keeps it
 /// from all of them. `cta_warps`: with those that copy.
 std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands const& stored, int warps, int cta_warps,
                                           TargetInfo const& target, target::Finding& why);
 
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
-std::string no_mma(ProductForm product, int warps);
+std::string why_not_mma(ProductForm product, int warps);
+inline bool fits_mma(ProductForm product, int warps) { return why_not_mma(product, warps).empty(); }
 
 /// Describes an arrangement of the warps over the rows and columns of a product of mma.sync.
 struct DotGrid {
@@ -69,7 +74,7 @@ struct DotGrid {
 /// operands directly, and of these the ones whose parts are nearer to squares. `direct` is not asked of the others.
 std::vector<DotGrid> mma_grids(ProductForm product, int warps);
 
-/// Gives the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
+/// Returns the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
 /// thread's registers and can be read in parts from where they were copied.
 std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid);
 

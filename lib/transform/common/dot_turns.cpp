@@ -26,8 +26,8 @@ bool is_computed(ir::Value const& factor, ir::Block const& block) {
                      [&](ir::Value const* operand) { return is_computed(*operand, block); });
 }
 
-Turns turns_of(ir::Block const& block) {
-  Turns turns, behind;  // of products; for each op, the products in a row that end with it
+ProductTurns turns_of(ir::Block const& block) {
+  ProductTurns turns, behind;  // of products; for each op, the products in a row that end with it
   auto const known = [&](ir::Value const& value) {
     auto const found = behind.find(value.defining_op());
     return found == behind.end() ? 0 : found->second;
@@ -53,7 +53,7 @@ class Raise {
     std::vector<Op*> dots;
     for (Op& op : block_)
       if (op.is<ir::DotOp>()) dots.push_back(&op);
-    Turns const turns = turns_of(block_);
+    ProductTurns const turns = turns_of(block_);
     for (Op* dot : dots) {
       ir::ProductStart const start = dot->as<ir::DotOp>().start;
       if (start == ir::ProductStart::written) continue;
@@ -66,7 +66,7 @@ class Raise {
   }
 
  private:
-  /// Remembers a product, and the op behind which it could have started; null: the start of the block.
+  /// Remembers a product, and the op after which it could have started; null: the start of the block.
   struct Placed {
     Op const* dot;
     Op const* behind;

@@ -40,8 +40,8 @@ inline bool leads_to_rows(ir::Value const& value) {
   });
 }
 
-/// Gives the axis along which `share` CTAs fetch parts of a tile, each of whole boxes; nothing: there is none. Rows of
-/// the swizzle's pattern stay together, and parts of other extents than powers of two do not lie alike in memory.
+/// Returns the axis along which `share` CTAs fetch parts of a tile, each of whole boxes; nothing: there is none. Rows
+/// of the swizzle's pattern stay together, and parts of other extents than powers of two do not lie alike in memory.
 inline std::optional<int> shared_axis(Extents const& tile, Extents const& box, std::int64_t share) {
   constexpr std::int64_t rows_of_pattern = 8;
   for (int axis = tile.size() - 1; axis >= 0; --axis) {

@@ -9,7 +9,7 @@
 
 namespace tegula::transform {
 
-/// Computes the value of an elementwise op on constants; `result` is the element of its result. Gives nothing for:
+/// Computes the value of an elementwise op on constants; `result` is the element of its result. Returns nothing for:
 /// - ops that are not elementwise,
 /// - elementary functions, whose value is each target's own,
 /// - NaN results, whose bits differ between targets.

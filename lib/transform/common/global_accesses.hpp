@@ -10,12 +10,12 @@ inline bool at_indices(ir::Op const& op) {
   return ir::has_indices(op) && !op.is<ir::CompareExchangeOp>() && !op.is<ir::CpAsyncGatherOp>();
 }
 
-/// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
+/// Returns the tile that a load or gather gives, or that a store, scatter or atomic takes.
 inline ir::Value* accessed_tile(ir::Op const& access) {
   return access.is<ir::LoadOp>() || access.is<ir::GatherOp>() ? access.result() : access.in("tile");
 }
 
-/// Gives the vector attribute of an access to global memory.
+/// Returns the vector attribute of an access to global memory.
 inline std::int64_t& vector_of(ir::Op& access) {
   if (access.is<ir::LoadOp>()) return access.as<ir::LoadOp>().vector;
   if (access.is<ir::StoreOp>()) return access.as<ir::StoreOp>().vector;

@@ -153,18 +153,18 @@ class Search {
   /// Warps that load its left operand load it as it is needed.
   static bool takes_in_place(ProductForm form) {
     Factor const left = form.left();
-    return no_wgmma(form).empty() && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
+    return fits_wgmma(form) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
   }
   /// Tells whether wgmma takes a product whose operands are copied, or loaded and stored, by nothing but loads.
   static bool takes_loaded(ProductForm form) {
     auto const comes = [](Factor factor) { return factor.fetched().view != nullptr || factor.is_loaded(); };
     return takes_wgmma(form) && comes(form.left()) && comes(form.right());
   }
-  static bool takes_wgmma(ProductForm form) { return no_wgmma(form, stored_operands(form)).empty(); }
+  static bool takes_wgmma(ProductForm form) { return fits_wgmma(form, stored_operands(form)); }
   /// Tells whether mma.sync takes a product, with some number of warps.
   static bool takes_mma(ProductForm form) {
     for (int warps = 1; warps <= max_warps; ++warps)
-      if (no_mma(form, warps).empty()) return true;
+      if (fits_mma(form, warps)) return true;
     return false;
   }
   static std::int64_t blocks_of(ProductForm form) { return form.shape()[0] / isa::wgmma.rows; }
@@ -182,7 +182,7 @@ class Search {
       if (stored.right != nullptr && !has_room(form.right().tile->type())) stored = {};
       if (stored.left != nullptr && !has_room(form.left().tile->type())) stored.left = nullptr;
       stored_.push_back(stored);
-      reasons_.push_back(no_wgmma(form, stored));
+      reasons_.push_back(why_not_wgmma(form, stored));
       if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, blocks_of(form));
     }
     min_by_lanes_ = count_by_lanes();
@@ -216,13 +216,13 @@ class Search {
     int count = 0;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       bool other = reasons_[i].empty();
-      for (int warps = 1; warps <= max_warps && !other; ++warps) other = no_mma(forms_[i], warps).empty();
+      for (int warps = 1; warps <= max_warps && !other; ++warps) other = fits_mma(forms_[i], warps);
       if (!other) ++count;
     }
     return count;
   }
 
-  /// Gives the plan of the options.
+  /// Returns the plan of the options.
   [[nodiscard]] KernelPlan given() const {
     KernelPlan plan = planned(asked_->warps);
     for (std::size_t i = 0; i < dots_.size(); ++i) {
@@ -342,8 +342,8 @@ class Search {
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
       bool busy = false;
       for (std::size_t i = 0; i < dots_.size(); ++i) {
-        if (!no_tensor_core(*dots_[i]).empty()) continue;
-        if (!no_mma(forms_[i], warps).empty() || !grids_of(i, warps).front().direct) return false;
+        if (!fits_tensor_cores(*dots_[i])) continue;
+        if (!fits_mma(forms_[i], warps) || !grids_of(i, warps).front().direct) return false;
         busy = busy || grids_of(i, warps).front().grid.copies == 1;
       }
       return busy;
@@ -360,7 +360,7 @@ class Search {
     for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
   }
 
-  /// Gives the arrangements of so many warps by mma, asked once.
+  /// Returns the arrangements of so many warps by mma, asked once.
   [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const {
     auto const [at, first] = grids_.try_emplace({i, warps});
     if (first) at->second = mma_grids(forms_[i], warps);
@@ -393,7 +393,7 @@ class Search {
   struct LoopOfProducts {
     Block* block = nullptr;
     std::vector<std::size_t> products;
-    Turns turns;
+    ProductTurns turns;
     std::set<Op const*> late;      ///< that can run late
     std::vector<Value*> crossing;  ///< from one iteration to the next, if they do
   };
@@ -526,7 +526,7 @@ class Search {
     }
     plan.left = place(form.left(), false);
     plan.right = place(form.right(), false);
-    if (no_mma(form, warps).empty())
+    if (fits_mma(form, warps))
       for (DotGrid const& one : grids_of(i, warps)) {
         ProductPlan& by_mma = result.emplace_back(plan);
         by_mma.path = ProductPath::mma;
@@ -539,8 +539,8 @@ class Search {
     return result;
   }
 
-  /// Gives the registers of a thread for each value, where each thread holds an equal part of every tile. Operands that
-  /// were copied are read a few at a time, if only products take them.
+  /// Returns the registers of a thread for each value, where each thread holds an equal part of every tile. Operands
+  /// that were copied are read a few at a time, if only products take them.
   [[nodiscard]] std::function<int(Value const&)> cost_in(KernelPlan const& plan) const {
     std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes;
     // Parts of operands that a thread holds, for each product that takes them; a tile that was computed besides lies as
@@ -597,7 +597,7 @@ class Search {
   mutable std::map<std::pair<std::size_t, int>, std::vector<DotGrid>> grids_;
 };
 
-/// Gives the bits of an element that an op moves from or to global memory; 0 for other ops.
+/// Returns the bits of an element that an op moves from or to global memory; 0 for other ops.
 int bits_moved(Op const& op) {
   if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !global_accesses::at_indices(op))
     return 0;
@@ -703,7 +703,7 @@ std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why) {
   auto const refuse = [&](std::string_view item) {
     why = fmt::format(
         "{} is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes, with +swapped, +early or "
-        "+together, +late behind it",
+        "+together, +late after it",
         support::quoted(item));
     return std::nullopt;
   };

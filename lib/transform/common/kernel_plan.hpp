@@ -76,7 +76,7 @@ std::int64_t max_accumulators(TargetInfo const& target);
 KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, CompileOptions const& options,
                    TargetInfo const& target);
 
-/// Gives the warps that suit the largest tile of a module without products.
+/// Returns the warps that suit the largest tile of a module without products.
 int warps_of_rows(ir::Module const& module);
 
 /// Prints a plan: the warps, then path and arrangement of rows x columns, and copies, of each product in the order of

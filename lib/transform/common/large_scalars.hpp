@@ -11,9 +11,9 @@ class LargeScalars {
  public:
   LargeScalars(ir::Builder& builder, analysis::ComparedSum const& sum) : builder_(builder), sum_(sum) {}
 
-  /// Gives a scalar of the sum, so that the sum does not wrap.
+  /// Returns a scalar of the sum, so that the sum does not wrap.
   ir::Value* of(ir::Value* scalar);
-  /// Gives a boolean, true where the sum decides; null: it always does.
+  /// Returns a boolean, true where the sum decides; null: it always does.
   ir::Value* decides();
 
  private:

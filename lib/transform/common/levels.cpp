@@ -28,7 +28,7 @@ std::string first(ir::Module const& module, Later later) {
   return found;
 }
 
-/// Finds an op that only levels behind this one have. Empty: there is none. Kernels written in block ops may place
+/// Finds an op that only levels after this one have. Empty: there is none. Kernels written in block ops may place
 /// their buffers themselves, so offsets do not part `staged` from `placed`.
 std::string later_op(Level level, ir::Module const& module) {
   switch (level) {

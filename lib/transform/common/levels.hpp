@@ -23,7 +23,7 @@ inline constexpr int level_count = 5;
 
 std::string_view name(Level level);
 
-/// Gives the properties that hold from this level on.
+/// Returns the properties that hold from this level on.
 constexpr PropertySet properties_of(Level level) {
   PropertySet result;
   if (level >= Level::laid_out) result = result | PropertySet{Property::no_dots, Property::layouts};
@@ -48,8 +48,8 @@ constexpr Levels only(Level level) { return {level, level}; }
 /// Prints "tile", or "tile to planned".
 std::string to_string(Levels levels);
 
-/// Gives the lowest level that allows all ops of a module, and the highest whose properties hold. If the first is above
-/// the second, the module is on none.
+/// Returns the lowest level that allows all ops of a module, and the highest whose properties hold. If the first is
+/// above the second, the module is on none.
 Levels levels_of(ir::Module const& module);
 
 }  // namespace tegula::transform

@@ -1,5 +1,7 @@
 #include "transform/common/loop_regions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -105,8 +107,7 @@ void LoopPipeline::need(Value& value, int stage, std::string const& subject) {
     }
     int const from = stage_.at(&op);
     if (from > stage)
-      return refuse(subject + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) + " of stage " +
-                    std::to_string(from));
+      return refuse(fmt::format("{} of stage {} reads {} of stage {}", subject, stage, ir::to_string(value), from));
     return cross(value, from, stage);
   }
   int const carried = loop_.carry_of(value);
@@ -114,16 +115,16 @@ void LoopPipeline::need(Value& value, int stage, std::string const& subject) {
   Carry const& carry = carries_[static_cast<std::size_t>(carried)];
   if (carry.by) return;
   if (carry.home > stage)
-    return refuse(subject + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) +
-                  ", which the previous iteration computes in stage " + std::to_string(carry.home));
+    return refuse(fmt::format("{} of stage {} reads {}, which the previous iteration computes in stage {}", subject,
+                              stage, ir::to_string(value), carry.home));
   cross(value, carry.home, stage);
 }
 
 void LoopPipeline::cross(Value& value, int from, int to) {
   if (from == to) return;
   if (!has_zero(value.type()))
-    return refuse(ir::to_string(value) + " of type " + ir::to_string(value.type()) + " goes from stage " +
-                  std::to_string(from) + " to " + std::to_string(to) + "; only tiles and scalars can");
+    return refuse(fmt::format("{} of type {} goes from stage {} to {}; only tiles and scalars can",
+                              ir::to_string(value), ir::to_string(value.type()), from, to));
   auto const known = std::find_if(crossings_.begin(), crossings_.end(),
                                   [&](Crossing const& crossing) { return crossing.value == &value; });
   if (known == crossings_.end())

@@ -12,7 +12,7 @@
 
 namespace tegula::transform {
 
-/// Finds the first op of a kernel's body that has an effect: behind facts of the launch, buffers and computed values.
+/// Finds the first op of a kernel's body that has an effect: after facts of the launch, buffers and computed values.
 ir::Op& first_effect(ir::Function const& function);
 
 /// Tells whether a loop stands in the block, at any depth.
@@ -21,7 +21,7 @@ bool holds_a_loop(ir::Block const& block);
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
 void mark(ir::Op& op, ir::LoopRegion region);
 
-/// Makes the region in which one lane works before or behind a pipelined loop: `elect {region = ...} { fill, yield }`.
+/// Makes the region in which one lane works before or after a pipelined loop: `elect {region = ...} { fill, yield }`.
 template <class Fill>
 ir::Op& elected(ir::Builder& builder, ir::LoopRegion region, Fill&& fill) {
   ir::Op& elect = builder.op(ir::ElectOp{}, {}, {});
@@ -56,7 +56,7 @@ enum class Tail : std::uint8_t {
 /// The main loop carries values that ops of a later stage read. Ops that are not listed are pure, and are computed
 /// again in each stage that needs them. So are counters: carried values to which an iteration adds a constant. With
 /// more than two stages in use, or values between stages, the epilogue's turns are straight-line code instead of a
-/// loop. A known trip count needs no tests.
+/// loop. If the trip count is a constant, no tests are emitted.
 class LoopPipeline {
  public:
   /// Takes the listed ops in the `order` in which a turn of the main loop runs them. Ops of one stage keep their order
@@ -68,7 +68,7 @@ class LoopPipeline {
   /// Replaces the loop. Requires that error() is empty.
   void rewrite(Tail tail);
 
-  /// Gives the constant that one iteration adds to carried value `carry`; nothing if it adds anything else.
+  /// Returns the constant that one iteration adds to carried value `carry`; nothing if it adds anything else.
   static std::optional<std::int64_t> counts_by(ir::Loop const& loop, int carry);
 
  private:

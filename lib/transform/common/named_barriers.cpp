@@ -4,7 +4,7 @@
 
 #include "analysis/hazards.hpp"
 #include "ir/builder.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/walk.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -60,7 +60,7 @@ void NamedBarriers::mark_used(Op& op, ir::Value& name) {
     ir::Value const* const replica = partition.replica();
     if (&name == replica) count = partition.replicas();
     if (sum != nullptr && sum->is<ir::AddOp>() && (sum->lhs() == replica || sum->rhs() == replica))
-      if (auto const constant = ir::constant_int(*ir::other_side(*sum, *replica)))
+      if (auto const constant = ir::constant_int(*ir::other_operand(*sum, *replica)))
         first = *constant, count = partition.replicas();
   }
   for (std::int64_t i = first; i < first + count; ++i) used_.insert(i);

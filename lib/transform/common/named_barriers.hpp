@@ -14,7 +14,7 @@ struct Partition {
   ir::Op* specialize = nullptr;
   int number = 0;
   [[nodiscard]] ir::Block& block() const { return specialize->block(number); }
-  /// Gives the number of the replica that runs the block, its only argument.
+  /// Returns the number of the replica that runs the block, its only argument.
   [[nodiscard]] ir::Value* replica() const { return block().argument(0); }
   [[nodiscard]] std::int64_t warps() const { return specialize->as<ir::WarpSpecializeOp>().warps[number]; }
   [[nodiscard]] std::int64_t replicas() const { return specialize->as<ir::WarpSpecializeOp>().replicas[number]; }

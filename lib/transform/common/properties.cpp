@@ -25,21 +25,21 @@ std::string first(ir::Module const& module, Test in_the_way) {
   return found;
 }
 
-bool lacks_layout(ir::Value const& value) { return value.type().is_tile() && value.type().layout() == nullptr; }
+bool is_laid_out(ir::Value const& value) { return !value.type().is_tile() || value.type().layout() != nullptr; }
 
-bool without_layout(ir::Op const& op) {
+bool is_laid_out(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
-    if (lacks_layout(*op.result(i))) return true;
+    if (!is_laid_out(*op.result(i))) return false;
   for (int b = 0; b < op.block_count(); ++b)
     for (int i = 0; i < op.block(b).argument_count(); ++i)
-      if (lacks_layout(*op.block(b).argument(i))) return true;
-  return false;
+      if (!is_laid_out(*op.block(b).argument(i))) return false;
+  return true;
 }
 
 /// Names the first op whose tiles have no layout, or the first kernel without warps.
 std::string open_layout(ir::Module const& module) {
   std::string found = first(module, [](ir::Op& op) {
-    return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
+    return is_laid_out(op) ? std::string() : std::string(op.info().mnemonic) + " without a layout";
   });
   if (!found.empty()) return found;
   for (auto const& function : module.functions())

@@ -16,9 +16,9 @@ inline constexpr std::int64_t shared_reserve = 2 * 1024;
 /// block.
 struct StageLifetime {
   ir::Op* first_reader = nullptr;  ///< the op that reads, or holds the reader
-  ir::Op* last = nullptr;          ///< behind it nothing reads the tile any more
+  ir::Op* last = nullptr;          ///< after it nothing reads the tile any more
   bool next_turn = false;          ///< `last` stands in the next iteration of the loop around
-  ir::Op* behind = nullptr;        ///< next_turn: the op behind the loop that plays its part after the last iteration
+  ir::Op* behind = nullptr;        ///< next_turn: the op after the loop that plays its part after the last iteration
   bool generic = false;            ///< some reader is an ordinary load of all threads
   std::string error;               ///< why there is no such place; empty: there is
 };
@@ -29,17 +29,17 @@ StageLifetime stage_lifetime(ir::Op& fetch);
 
 /// Counts the stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t requested_stages(ir::Op const& loop);
-/// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
+/// Returns the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
 /// arrive.
 inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
 /// Counts the places for a tile in a stage of a ring: the tile lies in the first one. The others are padding, so that
 /// the next stage begins where a copy may write.
 std::int64_t places_of_stage(ir::Type const& tile);
-/// Gives the bytes from one stage of a tile to the next.
+/// Returns the bytes from one stage of a tile to the next.
 std::int64_t stage_bytes(ir::Type const& tile);
-/// Gives the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
+/// Returns the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
 std::int64_t bytes_beside_rings(ir::Function& function);
-/// Gives the min bytes of shared memory that all fetches need.
+/// Returns the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
 /// Gives the bytes of all fetches with two stages each at most: one is read while the next one is filled.
 std::int64_t bytes_of_two_stages(ir::Function& function);

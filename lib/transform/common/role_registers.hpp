@@ -9,8 +9,8 @@ namespace tegula::transform {
 /// Warps of the producer: setmaxnreg takes whole warpgroups.
 inline constexpr int producer_warps = 4;
 
-/// Gives the registers per thread of producer and consumers, within the CTA's registers at the start; 0: unchanged. The
-/// producer gets at least `of_producer`.
+/// Returns the registers per thread of producer and consumers, within the CTA's registers at the start; 0: unchanged.
+/// The producer gets at least `of_producer`.
 Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::int64_t of_producer = 0);
 
 }  // namespace tegula::transform

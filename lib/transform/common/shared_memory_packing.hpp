@@ -14,13 +14,13 @@ struct PackItem {
   std::int64_t offset = -1;  ///< at least 0: stays there
 };
 
-/// Gives offsets for all items, such that no two items with together(a, b) overlap, except fixed ones. Tries several
+/// Returns offsets for all items, such that no two items with together(a, b) overlap, except fixed ones. Tries several
 /// orders of first fit and improves the best one by moving its topmost item to the front. A pure function of its
 /// arguments. `min`: a lower bound of all results; a result of that size ends the search.
 std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
                                std::function<bool(std::size_t, std::size_t)> const& together, std::int64_t min = 0);
 
-/// Gives the end of the topmost item.
+/// Returns the end of the topmost item.
 std::int64_t packed_bytes(std::vector<PackItem> const& items, std::vector<std::int64_t> const& offsets);
 
 }  // namespace tegula::transform

@@ -1,5 +1,7 @@
 #include "transform/common/tensor_maps.hpp"
 
+#include <fmt/format.h>
+
 #include <unordered_set>
 #include <vector>
 
@@ -60,7 +62,7 @@ Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp 
     if (in_place.count(op) == 0) op->move_before(*behind);
   ir::Builder builder = ir::Builder::before(*behind);
   Value* const map = builder.value(wanted, {&tensor}, type);
-  map->set_name("map_" + (tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
+  map->set_name(fmt::format("map_{}", tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
   return map;
 }
 

@@ -9,13 +9,13 @@ namespace tegula::transform {
 /// begins: scalars outside of loops and branches, and elements of tensors that the kernel does not write.
 bool known_at_start(ir::Value const& tensor);
 
-/// Gives the map of that box at the start of the kernel: an equal one, or a new one. The ops from which a slice follows
-/// move there; its map stands behind them.
-/// `shape`: that of one copy's tile, where axes of the box are one axis of it; empty: the box.
+/// Returns the map of that box at the start of the kernel: an equal one, or a new one. The ops from which a slice
+/// follows move there; its map stands behind them. `shape`: that of one copy's tile, where axes of the box are one axis
+/// of it; empty: the box.
 ir::Value* tensor_map_at_start(ir::Function& kernel, ir::Value& tensor, ir::TensorMapOp const& wanted,
                                Extents const& shape = {});
 
-/// Gives the map of a box, of two axes or more, that one copy moves as a tile of rows (target/box_rows.hpp). Copies
+/// Returns the map of a box, of two axes or more, that one copy moves as a tile of rows (target/box_rows.hpp). Copies
 /// take one element along the tensor's axes in front of those of the box.
 ir::Value* map_of_rows(ir::Function& kernel, ir::Value& tensor, Extents box, int swizzle_bytes);
 

@@ -9,7 +9,7 @@ namespace tegula::transform {
 /// leave out the bits below, on tensor cores and elsewhere: another product adds them.
 bool takes_upper_bits(ir::Function& function);
 
-/// Gives the part of a tile of f32 that tensor cores multiply as tf32.
+/// Returns the part of a tile of f32 that tensor cores multiply as tf32.
 ir::Value* upper_bits(ir::Builder& builder, ir::Value* tile);
 
 }  // namespace tegula::transform

@@ -1,5 +1,7 @@
 #include "transform/laid_out/circular_buffer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -46,11 +48,11 @@ bool rows_for_tensor_cores(Op const* fetch) { return of_rows(fetch) && read_by_t
 
 /// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
 /// ring.
-struct Site {
+struct FillSite {
   std::vector<Op*> fetches;
   StageLifetime life;
   Value* use = nullptr;      ///< which use of the ring this is
-  Value* use_end = nullptr;  ///< behind the loop whose body holds the site: the use that would come next
+  Value* use_end = nullptr;  ///< after the loop whose body holds the site: the use that would come next
   [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
   /// Tells whether all threads fill the stage, since they copy rows of it.
   [[nodiscard]] bool by_threads() const { return std::any_of(fetches.begin(), fetches.end(), of_rows); }
@@ -59,8 +61,8 @@ struct Site {
 };
 
 struct Ring {
-  std::vector<Site> sites;  ///< in the order of the text
-  std::int64_t number = 0;  ///< that marks the ring's regions
+  std::vector<FillSite> sites;  ///< in the order of the text
+  std::int64_t number = 0;      ///< that marks the ring's regions
   std::int64_t stages = 1;
   std::int64_t stage_bytes = 0;  ///< of shared memory
   std::int64_t tile_bytes = 0;   ///< that the TMA engine brings: a stage may have padding behind each tile
@@ -72,21 +74,21 @@ struct Ring {
   /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
   [[nodiscard]] std::int64_t requested_stages() const {
     std::int64_t max = repeats() ? 0 : 1;
-    for (Site const& site : sites)
+    for (FillSite const& site : sites)
       if (Op const* const loop = ir::loop_around(site.block()))
         max = std::max(max, std::min(transform::requested_stages(*loop) * sites_beside(site),
                                      std::max(transform::requested_stages(*loop), max_stages_chosen)));
     return max;
   }
   /// Counts the sites of a site's block: so many uses an iteration.
-  [[nodiscard]] std::int64_t sites_beside(Site const& site) const {
+  [[nodiscard]] std::int64_t sites_beside(FillSite const& site) const {
     return std::count_if(sites.begin(), sites.end(),
-                         [&](Site const& other) { return &other.block() == &site.block(); });
+                         [&](FillSite const& other) { return &other.block() == &site.block(); });
   }
   /// Counts the stages that earlier sites of the block still hold when this one is filled.
-  [[nodiscard]] std::int64_t held_before(Site const& site) const {
+  [[nodiscard]] std::int64_t held_before(FillSite const& site) const {
     std::int64_t held = 0;
-    for (Site const& other : sites) {
+    for (FillSite const& other : sites) {
       if (&other.block() != &site.block() || &other == &site) continue;
       bool const earlier = stands_before(*other.fetches.front(), *site.fetches.front());
       Op const& last = *other.life.last;
@@ -97,7 +99,7 @@ struct Ring {
   }
   /// Tells whether a loop around the sites takes its number of stages or none.
   [[nodiscard]] bool exact() const {
-    return std::any_of(sites.begin(), sites.end(), [](Site const& site) {
+    return std::any_of(sites.begin(), sites.end(), [](FillSite const& site) {
       Op const* const loop = ir::loop_around(site.block());
       return loop != nullptr && loop->as<ir::ForOp>().exactly;
     });
@@ -105,11 +107,11 @@ struct Ring {
 };
 
 /// Rings whose sites stand in the same blocks; they share a counter of uses.
-struct Home {
+struct RingGroup {
   std::vector<Ring> rings;
   [[nodiscard]] std::vector<Block*> blocks() const {
     std::vector<Block*> result;
-    for (Site const& site : rings.front().sites) result.push_back(&site.block());
+    for (FillSite const& site : rings.front().sites) result.push_back(&site.block());
     return result;
   }
 };
@@ -123,17 +125,17 @@ class Rings {
   Rings(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
 
   bool run() {
-    if (!find() || homes_.empty()) return erased_;
+    if (!find() || groups_.empty()) return erased_;
     if (!choose_depths()) return false;
     allocate();
     number_rings();
-    for (Home& home : homes_) {
-      count_uses(home);
-      for (Ring& ring : home.rings) {
-        for (Site const& site : ring.sites)
+    for (RingGroup& group : groups_) {
+      count_uses(group);
+      for (Ring& ring : group.rings) {
+        for (FillSite const& site : ring.sites)
           if (Op* const loop = ir::loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
         for (std::size_t i = 0; i < ring.sites.size(); ++i) give_back(ring, i);
-        for (Site& site : ring.sites) rewrite(ring, site);
+        for (FillSite& site : ring.sites) rewrite(ring, site);
       }
     }
     erase_unused(indices_);
@@ -169,7 +171,7 @@ class Rings {
         lines.emplace_back().sites.push_back({{fetch}, life});
       else if (Op const& other = *lines[known->second].sites.front().fetches.front();
                other.result()->type() != fetch->result()->type() || fetches_rows(other) != fetches_rows(*fetch))
-        return refuse(*fetch, "fetches of ring " + std::to_string(number) + " differ in type");
+        return refuse(*fetch, fmt::format("fetches of ring {} differ in type", number));
       else
         lines[known->second].sites.push_back({{fetch}, life});
     }
@@ -183,27 +185,27 @@ class Rings {
   }
 
   void place(Ring line) {
-    Home fresh;
+    RingGroup fresh;
     fresh.rings.push_back(std::move(line));
-    for (Home& home : homes_) {
-      if (home.blocks() != fresh.blocks()) continue;
-      for (Ring& ring : home.rings)
+    for (RingGroup& group : groups_) {
+      if (group.blocks() != fresh.blocks()) continue;
+      for (Ring& ring : group.rings)
         if (joinable(ring, fresh.rings.front())) {
           for (std::size_t i = 0; i < ring.sites.size(); ++i)
             ring.sites[i].fetches.push_back(fresh.rings.front().sites[i].fetches.front());
           return;
         }
-      home.rings.push_back(std::move(fresh.rings.front()));
+      group.rings.push_back(std::move(fresh.rings.front()));
       return;
     }
-    homes_.push_back(std::move(fresh));
+    groups_.push_back(std::move(fresh));
   }
 
   /// Tells whether the buffers of `line` are read and released where the ring's stages are, and can be filled together
   /// with them.
   static bool joinable(Ring const& ring, Ring const& line) {
     for (std::size_t i = 0; i < ring.sites.size(); ++i) {
-      Site const &site = ring.sites[i], &other = line.sites[i];
+      FillSite const &site = ring.sites[i], &other = line.sites[i];
       auto const unused_yet = [&](Op const* earlier) {
         auto const& uses = earlier->result()->uses();
         return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
@@ -223,23 +225,23 @@ class Rings {
   /// Tells whether some site has no loop with fetches beside it in its block.
   [[nodiscard]] bool innermost(Ring const& ring) const {
     auto const holds_a_loop = [&](Block const& block) {
-      for (Home const& home : homes_)
-        for (Block const* other : home.blocks())
+      for (RingGroup const& group : groups_)
+        for (Block const* other : group.blocks())
           for (Op* at = other->parent_op(); at != nullptr; at = at->parent_op())
             if (at->parent() == &block && at->is<ir::ForOp>()) return true;
       return false;
     };
     return std::any_of(ring.sites.begin(), ring.sites.end(),
-                       [&](Site const& site) { return !holds_a_loop(site.block()); });
+                       [&](FillSite const& site) { return !holds_a_loop(site.block()); });
   }
 
   /// Counts the CTAs that fill each other's stages: only where products alone read them, and every site takes a part
   /// from each peer. Waits for products end their reads, so that a release need not order any; ordinary reads would
-  /// need a fence that a peer's copy waits for. A peer sends its part behind its wait for the stage, so whoever waited
+  /// need a fence that a peer's copy waits for. A peer sends its part after its wait for the stage, so whoever waited
   /// for the part releases in the peer's next phase. Without a part, the release could come a phase too early.
   static std::int64_t shared_by(Ring const& ring) {
     std::int64_t all = 1;
-    for (Site const& site : ring.sites) {
+    for (FillSite const& site : ring.sites) {
       std::int64_t share = 1;
       for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
       if (site.life.generic || share == 1 || site.by_threads()) return 1;
@@ -250,14 +252,15 @@ class Rings {
 
   static std::int64_t min_stages(Ring const& ring) {
     std::int64_t max = 1;
-    for (Site const& site : ring.sites) max = std::max(max, transform::min_stages(site.life) + ring.held_before(site));
+    for (FillSite const& site : ring.sites)
+      max = std::max(max, transform::min_stages(site.life) + ring.held_before(site));
     return max;
   }
 
   /// Waits in the same iteration for the products that read the ring, where they stayed open into the next: one stage
   /// is enough then.
   static void close_products(Ring& ring) {
-    for (Site& site : ring.sites) {
+    for (FillSite& site : ring.sites) {
       if (!site.life.next_turn) continue;
       site.life.last->as<ir::WgmmaWaitOp>().pending = 0;
       site.life = stage_lifetime(*site.fetches.front());
@@ -271,8 +274,8 @@ class Rings {
     std::int64_t total = bytes_beside_rings(function_), scratch = 0;
     ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
     total += scratch;
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings) {
+    for (RingGroup& group : groups_)
+      for (Ring& ring : group.rings) {
         for (Op const* fetch : ring.sites.front().fetches) {
           Type const& type = fetch->result()->type();
           ring.stage_bytes += transform::stage_bytes(type);
@@ -314,8 +317,8 @@ class Rings {
   bool save_a_stage(std::int64_t& total) {
     Ring* found = nullptr;
     for (bool const closing : {false, true}) {
-      for (Home& home : homes_)
-        for (Ring& ring : home.rings) {
+      for (RingGroup& group : groups_)
+        for (Ring& ring : group.rings) {
           bool const can_lose = ring.stages > min_stages(ring) || (closing && ring.stages > 1 && stays_open(ring));
           bool const better = found == nullptr || ring.stages > found->stages ||
                               (ring.stages == found->stages && ring.stage_bytes > found->stage_bytes);
@@ -332,7 +335,7 @@ class Rings {
   }
 
   static bool stays_open(Ring const& ring) {
-    return std::any_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.next_turn; });
+    return std::any_of(ring.sites.begin(), ring.sites.end(), [](FillSite const& site) { return site.life.next_turn; });
   }
 
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
@@ -345,10 +348,10 @@ class Rings {
     if (!known) return asked;
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
     if (trips >= asked) return asked;
-    context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) +
-                                    " stages are requested, but the loop runs " + std::to_string(trips) +
-                                    " times; it gets as many stages",
-                                loop->where());
+    context_.diagnostics.remark(
+        fmt::format("circular-buffer: {} stages are requested, but the loop runs {} times; it gets as many stages",
+                    asked, trips),
+        loop->where());
     return trips;
   }
 
@@ -358,11 +361,11 @@ class Rings {
     std::vector<std::string> names;
     for (Op const* fetch : ring.sites.front().fetches)
       names.push_back(analysis::name_of_memory(ir::tensor_of(*fetch->in<ir::FetchOp>("map"))));
-    return refuse(*ring.sites.front().fetches.front(),
-                  std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
-                      support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
-                      std::to_string(context_.target.shared) + " allowed; at most " +
-                      std::to_string(context_.target.shared / ring.stage_bytes) + " stages fit");
+    return refuse(
+        *ring.sites.front().fetches.front(),
+        fmt::format("{} stages of {} bytes ({}) need {} bytes of shared memory, {} allowed; at most {} stages fit",
+                    ring.stages, ring.stage_bytes, support::joined(names, ", "), needed, context_.target.shared,
+                    context_.target.shared / ring.stage_bytes));
   }
 
   // ---- rewrite: buffers and barriers before everything that has an effect.
@@ -370,8 +373,8 @@ class Rings {
   void allocate() {
     Op& first = first_effect(function_);
     ir::Builder builder = ir::Builder::before(first);
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings) {
+    for (RingGroup& group : groups_)
+      for (Ring& ring : group.rings) {
         std::vector<Op*> const& fetches = ring.sites.front().fetches;
         for (Op const* fetch : fetches) ring.buffers.push_back(buffer(builder, *fetch, ring.stages));
         std::string const name = base_name(*fetches.front(), "ring");
@@ -380,7 +383,7 @@ class Rings {
       }
     if (shares()) rank_ = builder.op(ir::ClusterRankOp{}, {}, {Type::index()}).result();
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
-      // The fence behind other mbarriers' initialisation there is enough.
+      // The fence after other mbarriers' initialisation there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
       return initialise(inside, first);
     }
@@ -392,8 +395,8 @@ class Rings {
   }
 
   [[nodiscard]] bool shares() const {
-    return std::any_of(homes_.begin(), homes_.end(), [](Home const& home) {
-      return std::any_of(home.rings.begin(), home.rings.end(), [](Ring const& ring) { return ring.share > 1; });
+    return std::any_of(groups_.begin(), groups_.end(), [](RingGroup const& group) {
+      return std::any_of(group.rings.begin(), group.rings.end(), [](Ring const& ring) { return ring.share > 1; });
     });
   }
 
@@ -411,8 +414,8 @@ class Rings {
   /// Initialises mbarriers in a region that stands right before `first`, or is its own.
   void initialise(ir::Builder& builder, Op const& first) {
     prefetch_maps(builder, first);
-    for (Home const& home : homes_)
-      for (Ring const& ring : home.rings) {
+    for (RingGroup const& group : groups_)
+      for (Ring const& ring : group.rings) {
         builder.op(ir::make_op<ir::MbarrierInitOp>(arrivals(ring.sites.front())), {ring.full}, {});
         if (ring.empty != nullptr)
           builder.op(ir::make_op<ir::MbarrierInitOp>(function_.warps * ring.share), {ring.empty}, {});
@@ -420,11 +423,11 @@ class Rings {
   }
 
   /// Counts the arrivals of a fill: of the lane that starts copies, and of the threads that copy rows.
-  [[nodiscard]] std::int64_t arrivals(Site const& site) const {
+  [[nodiscard]] std::int64_t arrivals(FillSite const& site) const {
     return (site.by_engine() ? 1 : 0) + (site.by_threads() ? function_.warps * context_.target.lanes : 0);
   }
 
-  /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand behind `first`.
+  /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand after `first`.
   void prefetch_maps(ir::Builder& builder, Op const& first) {
     auto const by_value = [&](Value const& map) {
       Op const* const op = map.defining_op();
@@ -433,8 +436,8 @@ class Rings {
              op->parent() == first.parent() && stands_before(*op, first);
     };
     std::vector<Value*> maps;
-    for (Home const& home : homes_)
-      for (Ring const& ring : home.rings)
+    for (RingGroup const& group : groups_)
+      for (Ring const& ring : group.rings)
         for (Op const* fetch : ring.sites.front().fetches)
           if (Value* const map = fetch->in<ir::FetchOp>("map");
               by_value(*map) && std::find(maps.begin(), maps.end(), map) == maps.end())
@@ -465,33 +468,33 @@ class Rings {
     return buffer;
   }
 
-  /// Numbers the rings behind the ones of the function.
+  /// Numbers the rings after the ones of the function.
   void number_rings() {
     std::int64_t last = 0;
     ir::walk(function_, [&](Op const& op) {
       if (op.is<ir::ElectOp>()) last = std::max(last, op.as<ir::ElectOp>().ring);
     });
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings) ring.number = ++last;
+    for (RingGroup& group : groups_)
+      for (Ring& ring : group.rings) ring.number = ++last;
   }
 
   // ---- rewrite: the counter of uses.
 
-  void count_uses(Home& home) {
-    if (!home.rings.front().repeats()) {
-      for (Ring& ring : home.rings)
+  void count_uses(RingGroup& group) {
+    if (!group.rings.front().repeats()) {
+      for (Ring& ring : group.rings)
         ring.sites.front().use = ir::Builder::before(*ring.sites.front().fetches.front()).index(0);
       return;
     }
-    Op* first = home.rings.front().sites.front().fetches.front();
+    Op* first = group.rings.front().sites.front().fetches.front();
     while (first->parent_op() != nullptr) first = first->parent_op();
     std::size_t next = 0;
-    (void)count(home, function_.body(), ir::Builder::before(*first).index(0), next);
+    (void)count(group, function_.body(), ir::Builder::before(*first).index(0), next);
   }
 
   /// Hands the counter through a block that holds the sites from `next` on; returns it as it is at the block's end.
-  static Value* count(Home& home, Block& block, Value* use, std::size_t& next) {
-    auto const& blocks = std::as_const(home).blocks();
+  static Value* count(RingGroup& group, Block& block, Value* use, std::size_t& next) {
+    auto const& blocks = std::as_const(group).blocks();
     std::int64_t passed = 0;  // sites of this block since `use`
     auto const now = [&](Op& at) {
       if (passed == 0) return use;
@@ -501,15 +504,15 @@ class Rings {
     while (next < blocks.size()) {
       Op* const holder = holder_in(*blocks[next], block);
       if (blocks[next] == &block) {
-        Op* first = home.rings.front().sites[next].fetches.front();
-        for (Ring const& ring : home.rings)
+        Op* first = group.rings.front().sites[next].fetches.front();
+        for (Ring const& ring : group.rings)
           for (Op* fetch : ring.sites[next].fetches)
             if (stands_before(*fetch, *first)) first = fetch;
         Value* const here = now(*first);
-        for (Ring& ring : home.rings) ring.sites[next].use = here;
+        for (Ring& ring : group.rings) ring.sites[next].use = here;
         ++passed, ++next;
       } else if (holder != nullptr) {
-        use = count_through(home, *holder, now(*holder), next);
+        use = count_through(group, *holder, now(*holder), next);
         passed = 0;
       } else {
         break;
@@ -518,7 +521,7 @@ class Rings {
     return block.parent_op() == nullptr ? use : now(block.back());
   }
 
-  static Value* count_through(Home& home, Op& holder, Value* use, std::size_t& next) {
+  static Value* count_through(RingGroup& group, Op& holder, Value* use, std::size_t& next) {
     std::size_t const first = next;
     if (holder.is<ir::ForOp>())
       use = ir::Loop(holder).add_carry(use, "use");
@@ -526,9 +529,9 @@ class Rings {
       holder.add_result(Type::index());
     Value* const result = holder.result(holder.result_count() - 1);
     for (int b = 0; b < holder.block_count(); ++b)
-      holder.block(b).back().add_operand(count(home, holder.block(b), use, next));
+      holder.block(b).back().add_operand(count(group, holder.block(b), use, next));
     if (holder.is<ir::ForOp>())
-      for (Ring& ring : home.rings)
+      for (Ring& ring : group.rings)
         for (std::size_t i = first; i < next; ++i)
           if (&ring.sites[i].block() == &holder.block()) ring.sites[i].use_end = result;
     return result;
@@ -561,7 +564,7 @@ class Rings {
 
   // ---- rewrite: filling, waiting, giving back.
 
-  void rewrite(Ring const& ring, Site& site) {
+  void rewrite(Ring const& ring, FillSite& site) {
     Op& last_fetch = *site.fetches.back();
     ir::Builder builder = ir::Builder::before(last_fetch);
     builder.set_where(last_fetch.where());
@@ -605,7 +608,7 @@ class Rings {
     return *result;
   }
 
-  void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
+  void fill(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
             std::vector<Value*> const& stages) {
     if (site.by_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
     ir::ElectOp filling;
@@ -621,7 +624,7 @@ class Rings {
   }
 
   /// Lets all threads copy rows; one of their lanes starts the copies of other tiles.
-  void fill_by_threads(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
+  void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
                        std::vector<Value*> const& stages) {
     std::vector<std::vector<Value*>> copies;  // operands
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
@@ -690,7 +693,7 @@ class Rings {
   }
 
   /// Starts the copies of boxes, in one lane.
-  void copy_boxes(ir::Builder& inside, Ring const& ring, Site const& site, Value* full,
+  void copy_boxes(ir::Builder& inside, Ring const& ring, FillSite const& site, Value* full,
                   std::vector<Value*> const& stages) {
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.tile_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
@@ -718,10 +721,10 @@ class Rings {
     }
   }
 
-  /// Arrives once per warp at the stage's empty mbarrier, behind the last reader of site i's stage.
+  /// Arrives once per warp at the stage's empty mbarrier, after the last reader of site i's stage.
   static void give_back(Ring const& ring, std::size_t i) {
     if (ring.empty == nullptr) return;
-    Site const& site = ring.sites[i];
+    FillSite const& site = ring.sites[i];
     ir::Builder builder = ir::Builder::after(*site.life.last);
     builder.set_where(site.life.last->where());
     if (!site.life.next_turn) return arrive(builder, ring, site, 0, site.use, nullptr);
@@ -746,7 +749,7 @@ class Rings {
     arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(later)}), some);
   }
 
-  static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, std::int64_t lag, Value* use,
+  static void arrive(ir::Builder& builder, Ring const& ring, FillSite const& site, std::int64_t lag, Value* use,
                      Value* condition) {
     // The warp's arrive speaks for all of its lanes once they have met.
     if (site.life.generic) builder.op(ir::WarpBarrierOp{}, {}, {});
@@ -777,7 +780,7 @@ class Rings {
 
   ir::Function& function_;
   PassContext& context_;
-  std::vector<Home> homes_;
+  std::vector<RingGroup> groups_;
   std::map<layout::Layout const*, RowPlaces> places_;  ///< of indices, by the layout of the chunks
   std::vector<Value*> indices_;                        ///< of rows, as they were before
   Value* rank_ = nullptr;                              ///< of the CTA in its cluster; null: no ring is shared

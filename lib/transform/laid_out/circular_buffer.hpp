@@ -19,11 +19,11 @@ namespace tegula::transform {
 ///                                                           yield use + 1
 ///                                                         }
 ///
-/// Makes a kernel that is right behind insert-barriers and insert-proxy-fences. Copies still wait for their stage in
+/// The result is correct once insert-barriers and insert-proxy-fences have run. Copies still wait for their stage in
 /// the warps that read: specialize-warps lets them run ahead.
 ///
-/// Release: a stage is released behind the wgmma_wait that covers its last reader. That wait may stand in the next
-/// iteration; for the last iteration of an inner loop the release stands behind that loop. Readers through ordinary
+/// Release: a stage is released after the wgmma_wait that covers its last reader. That wait may stand in the next
+/// iteration; for the last iteration of an inner loop the release stands after that loop. Readers through ordinary
 /// loads add a warp_barrier. Fetches of one block whose stages are released together share mbarriers. The counter of
 /// uses is never reset: all loops around carry it. A fetch outside loops has one stage and no release.
 ///
@@ -31,7 +31,7 @@ namespace tegula::transform {
 /// - the loop's `stages`, at most its iterations where their number is known;
 /// - without `stages`, as many as its `distance` needs;
 /// - up to 4 in innermost loops, as far as shared memory allows, and 1 in loops around those;
-/// - at least 2 where the next iteration releases a stage, which it does behind its own copy. A loop that asks for
+/// - at least 2 where the next iteration releases a stage, which it does after its own copy. A loop that asks for
 ///   exactly 1 waits for its products in their own iteration.
 ///
 /// If two stages do not fit, and the kernel did not request them, the iteration waits for its own products and uses

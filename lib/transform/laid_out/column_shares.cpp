@@ -1,5 +1,7 @@
 #include "transform/laid_out/column_shares.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -21,7 +23,7 @@ namespace {
 
 std::string mnemonic(Op const& op) { return std::string(op.info().mnemonic); }
 
-/// Gives the layout that each share of so many columns has; null: they differ, or a thread would hold other columns.
+/// Returns the layout that each share of so many columns has; null: they differ, or a thread would hold other columns.
 Layout const* layout_of_shares(Type const& whole, Extents const& share, int axis) {
   Layout const* result = nullptr;
   Extents at;
@@ -34,7 +36,7 @@ Layout const* layout_of_shares(Type const& whole, Extents const& share, int axis
   return result;
 }
 
-/// Gives the axis of the operand that an axis of the result comes from; empty: none.
+/// Returns the axis of the operand that an axis of the result comes from; empty: none.
 std::optional<int> source_axis(Op const& op, int axis) {
   if (op.is<ir::TransOp>()) return static_cast<int>(op.as<ir::TransOp>().permutation[axis]);
   if (op.is<ir::ExpandDimsOp>()) {
@@ -46,7 +48,7 @@ std::optional<int> source_axis(Op const& op, int axis) {
   return axis;
 }
 
-/// Gives the axis of the result that an axis of the operand becomes.
+/// Returns the axis of the result that an axis of the operand becomes.
 int result_axis(Op const& op, int axis) {
   for (int to = 0; to < op.result()->type().rank(); ++to)
     if (source_axis(op, to) == axis) return to;
@@ -60,7 +62,7 @@ bool computes_elements(Op const& op) {
   return op.is(ir::Family::elementwise) && op.pure() && op.result_count() == 1 && op.block_count() == 0;
 }
 
-/// Gives the elements that accesses to a share may move at once.
+/// Returns the elements that accesses to a share may move at once.
 std::int64_t at_once(std::int64_t vector, Type const& share) {
   int const last = share.rank() - 1;
   if (vector <= 1 || last < 0) return vector;
@@ -73,7 +75,7 @@ bool is_cut_at_end(Op const& access, Type const& tile) {
          access.all<Access>("offsets").size() >= static_cast<std::size_t>(tile.rank());
 }
 
-/// Gives the operand that places a tile's axis: places are the last operands, of the last axes too.
+/// Returns the operand that places a tile's axis: places are the last operands, of the last axes too.
 int place_of(Op const& access, Type const& tile, int axis) { return access.operand_count() - tile.rank() + axis; }
 
 }  // namespace
@@ -86,7 +88,7 @@ std::string ColumnShares::find() {
   inside_.insert(ops_.begin(), ops_.end());
   for (Value* sum : sums_) {
     if (sum->type().shape().back() < analysis::min_share_columns * shares_)
-      return "shares would have less than " + std::to_string(analysis::min_share_columns) + " columns";
+      return fmt::format("shares would have less than {} columns", analysis::min_share_columns);
     if (std::string error = keep(*sum, sum->type().rank() - 1, nullptr); !error.empty()) return error;
   }
   for (Op* op : ops_)

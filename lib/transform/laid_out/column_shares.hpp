@@ -10,7 +10,7 @@
 
 namespace tegula::transform {
 
-/// Finds out whether CTAs can each compute and store their share of the columns of sums, and rewrites the ops behind
+/// Finds out whether CTAs can each compute and store their share of the columns of sums, and rewrites the ops after
 /// the sums for it. A share keeps the registers of its columns in the threads that hold them.
 ///
 ///   before: %b = load %bias, %j : tile<128xf32>            after: %o = %rank * 32
@@ -20,14 +20,14 @@ namespace tegula::transform {
 ///                                                                 store %C, %y, %i, %j + %o
 class ColumnShares {
  public:
-  /// `tail`: the ops behind the sums, in order; they alone use the sums.
+  /// `tail`: the ops after the sums, in order; they alone use the sums.
   ColumnShares(std::vector<ir::Value*> sums, std::vector<ir::Op*> tail, std::int64_t shares)
       : sums_(std::move(sums)), tail_(std::move(tail)), shares_(shares) {}
 
   /// Explains why the columns cannot be shared; empty: they can.
   std::string find();
 
-  /// Gives the type of a share of a sum. Needs: find.
+  /// Returns the type of a share of a sum. Needs: find.
   [[nodiscard]] ir::Type const& share_of(ir::Value const& sum) const { return cuts_.at(&sum).type; }
 
   /// Rewrites the tail: `totals` take the place of the sums, and the share of number `rank` is computed and stored.

@@ -1,4 +1,4 @@
-// Says how many CTAs of a kernel that memory limits share a multiprocessor.
+// Limits registers so that memory-bound kernels reach the wanted occupancy.
 #pragma once
 
 #include "transform/common/pass.hpp"

@@ -11,7 +11,7 @@
 #include "ir/infer.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/ring_lifetimes.hpp"
@@ -39,8 +39,8 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
-/// Gives the differences between `scores` and the same for each row. Empty: there are none, or something else than they
-/// and the maximum sees the scores.
+/// Returns the differences between `scores` and the same for each row. Empty: there are none, or something else than
+/// they and the maximum sees the scores.
 std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;
   for (ir::Use const& use : scores.uses()) {
@@ -62,7 +62,7 @@ std::optional<Scaled> scaled_by_one(Value const& value) {
   if (product == nullptr) return std::nullopt;
   for (Value const* side : product->operands())
     if (Op const* const splat = side->defined_by<ir::SplatOp>())
-      return Scaled{ir::other_side(*product, *side), splat->operand()};
+      return Scaled{ir::other_operand(*product, *side), splat->operand()};
   return std::nullopt;
 }
 
@@ -113,7 +113,7 @@ class Scales {
     return true;
   }
 
-  /// Gives the value that replaces a scale; the scale itself if no mask replaces it.
+  /// Returns the value that replaces a scale; the scale itself if no mask replaces it.
   [[nodiscard]] Value* in_place_of(Value* factor) const {
     auto const found = scales_.find(factor);
     return found == scales_.end() ? factor : found->second.factor;
@@ -192,7 +192,7 @@ class Maximum {
     return builder.same(ir::MulOp{}, {max, builder.value(ir::SplatOp{}, {factor_}, folded_)});
   }
 
-  /// Gives the row's maximum from each lane's own, which with a negative factor is the least element's.
+  /// Returns the row's maximum from each lane's own, which with a negative factor is the least element's.
   Value* across_lanes(ir::Builder& builder, Value* max, Value* negative) const {
     if (negative != nullptr) {
       Op& branch = builder.op(ir::IfOp{}, {negative}, {folded_});
@@ -223,7 +223,7 @@ class Maximum {
   bool find_running() {
     max_ = only_user(*reduce_.result());
     if (max_ == nullptr || !max_->is<ir::MaxOp>() || max_->parent() != reduce_.parent()) return false;
-    before_ = ir::other_side(*max_, *reduce_.result());
+    before_ = ir::other_operand(*max_, *reduce_.result());
     if (!is_carried(*before_, reduce_)) return false;
     for (ir::Use const& use : before_->uses())
       if (use.is<ir::SubOp>("lhs") && use.user->rhs() == max_->result())
@@ -312,7 +312,7 @@ class Factors {
           continue;
         open_.clear();
         if (!is_mostly_one(*factor)) continue;
-        found_.push_back({product, factor, ir::other_side(*product, *side)});
+        found_.push_back({product, factor, ir::other_operand(*product, *side)});
         break;
       }
     exact_ = exact;
@@ -378,7 +378,7 @@ class Factors {
     loop.yield().add_operand(grown(*loop.yielded(k)));
   }
 
-  /// Tells whether what a loop carries, and loops behind it carry on, multiplies nothing but zeros before the first
+  /// Tells whether what a loop carries, and loops after it carry on, multiplies nothing but zeros before the first
   /// iteration of any of them.
   bool scales_zeros(Carry const& carried, std::set<Op const*>& chain) const {
     auto const& [loop, k] = carried;

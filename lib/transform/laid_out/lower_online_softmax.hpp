@@ -27,7 +27,7 @@ namespace tegula::transform {
 /// exact arithmetic a maximum that is NaN or infinite counts as grown, so that its factor gives NaN. Needs: layouts.
 /// Leaves: no promise.
 ///
-/// Order: free behind share-atomic-results.
+/// Order: free after share-atomic-results.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

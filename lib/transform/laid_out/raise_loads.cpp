@@ -71,8 +71,8 @@ class Move {
   std::size_t from_, to_;
 };
 
-/// Gives the first place from `next` on where a load may stand: behind stores to its own tensor. Tensors that a kernel
-/// writes overlap no other.
+/// Returns the first place from `next` on where a load may stand: after stores to its own tensor. Tensors that a
+/// kernel writes overlap no other.
 std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
   if (can_move(*run[from])) return next;
   ir::Value const& read = ir::parameter_behind(*run[from]->in("tensor"));
@@ -85,7 +85,7 @@ std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
 
 /// Raises the run's first load that can be; tells whether there was one.
 bool raise_one(ir::Function& function, Run const& run) {
-  // The place of the next load: of the first one before arithmetic of tiles, of others behind the load before.
+  // The place of the next load: of the first one before arithmetic of tiles, of others after the load before.
   std::size_t next = 0;
   while (next < run.size() && !computes_tile(*run[next])) ++next;
   for (std::size_t from = next; from < run.size(); ++from) {

@@ -15,7 +15,7 @@ namespace tegula::transform {
 ///           %c = load %bias, ...                          %s = reduce %b
 ///
 /// A load passes stores to other tensors and ops without effects and regions, up to the load before it; the first one
-/// up to the arithmetic of tiles. It stays behind a reduction if the tiles alive there would leave too few warps to a
+/// up to the arithmetic of tiles. It stays after a reduction if the tiles alive there would leave too few warps to a
 /// multiprocessor. Kernels with products of tensor cores stay as they are: their registers hold accumulators. Needs:
 /// layouts. Leaves: no promise.
 PassResult raise_loads(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -26,7 +26,7 @@ Value* RowPlaces::of(Value& value) {
   return placed_[&value] = result;
 }
 
-/// Gives the layout of a row of tiles, or of a column of them; null: it is another tile.
+/// Returns the layout of a row of tiles, or of a column of them; null: it is another tile.
 layout::Layout const* RowPlaces::layout_of(Type const& type) const {
   if (type.shape()[0] != chunks_.shape()[0]) return nullptr;
   if (type.rank() == 1) return chunks_.sliced(1);

@@ -16,7 +16,7 @@ class RowPlaces {
   /// `chunks`: (rows, chunks of a row).
   explicit RowPlaces(layout::Layout const& chunks) : chunks_(chunks) {}
 
-  /// Gives a scalar itself, and a tile of one column in the layout of the chunks' rows. Null: it follows from an op
+  /// Returns a scalar itself, and a tile of one column in the layout of the chunks' rows. Null: it follows from an op
   /// that `unknown` names.
   ir::Value* of(ir::Value& value);
   [[nodiscard]] std::string const& unknown() const { return unknown_; }

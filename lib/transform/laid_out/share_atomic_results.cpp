@@ -22,7 +22,7 @@ bool is_replicated(Layout const& layout) {
   return false;
 }
 
-/// Replaces the scalars that an atomic takes by tiles of one element, and gives the atomic of these.
+/// Replaces the scalars that an atomic takes by tiles of one element, and returns the atomic of these.
 Op& of_one_element(Op& op, int warps) {
   Layout const* const layout = Layout::blocked({1}, {1}, {32}, {warps}, {0}, 1);
   ir::Builder builder = ir::Builder::before(op);
@@ -34,7 +34,7 @@ Op& of_one_element(Op& op, int warps) {
   return builder.create(op.kind(), op.attributes(), operands, std::vector<Type>{tile});
 }
 
-/// Gives the value that all threads have after the owners have written theirs to shared memory.
+/// Returns the value that all threads have after the owners have written theirs to shared memory.
 Value* shared(Op& owners, Type const& wanted) {
   Type const& tile = owners.result()->type();
   ir::Builder outside = ir::Builder::before(owners.function()->body().front());

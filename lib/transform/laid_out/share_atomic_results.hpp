@@ -1,4 +1,4 @@
-// Hands old elements that atomics give to all threads that hold them.
+// Broadcasts the old values returned by an atomic to every thread whose layout holds them.
 #pragma once
 
 #include "transform/common/pass.hpp"
@@ -17,7 +17,7 @@ namespace tegula::transform {
 ///
 /// Needs: layouts. Leaves: no promise.
 ///
-/// Order: free behind limit-registers, whose kernels have no atomics.
+/// Order: free after limit-registers, whose kernels have no atomics.
 PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -33,7 +33,7 @@ PassResult share_items(ir::Function& function, AnalysisCache& analyses, PassCont
     builder.set_where(item->where());
     builder.op(ir::BufferStoreOp{}, {buffer, item->operand()}, {});
     ir::replace(*item, builder.value(ir::BufferLoadOp{}, {buffer}, item->result()->type()));
-    analyses.clear();  // a scalar that is shared makes those behind it uniform
+    analyses.clear();  // a scalar that is shared makes those after it uniform
     changed = true;
   }
   return result_of(changed);

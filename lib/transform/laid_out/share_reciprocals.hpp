@@ -18,7 +18,7 @@ namespace tegula::transform {
 /// and those of kernels without products and copies, which wait for memory longer than for a division. Needs: layouts.
 /// Leaves: no promise.
 ///
-/// Order: free behind sink-reductions.
+/// Order: free after sink-reductions.
 PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

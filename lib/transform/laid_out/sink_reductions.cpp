@@ -7,7 +7,7 @@
 #include "ir/constant_of.hpp"
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/sum_range.hpp"
@@ -146,7 +146,7 @@ class Sum {
         good = holder.is<ir::ForOp>()  ? join_carry(ir::Loop(holder), use)
                : holder.is<ir::IfOp>() ? join(*holder.result(use.index))
                                        : false;
-      } else if (user.is<ir::AddOp>() && adds(*ir::other_side(user, value))) {
+      } else if (user.is<ir::AddOp>() && adds(*ir::other_operand(user, value))) {
         good = join(*user.result());
       } else if (user.is<ir::FmaOp>() && user.lhs() != user.rhs() && adds(*user.in<ir::FmaOp>("addend"))) {
         good = join(*user.result());
@@ -163,7 +163,7 @@ class Sum {
   [[nodiscard]] bool leads_on(Value const& product) const {
     auto const& uses = product.uses();
     return std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
-      return use.user->is<ir::AddOp>() && adds(*ir::other_side(*use.user, product));
+      return use.user->is<ir::AddOp>() && adds(*ir::other_operand(*use.user, product));
     });
   }
 

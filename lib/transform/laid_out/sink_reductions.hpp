@@ -23,7 +23,7 @@ namespace tegula::transform {
 /// Sums may pass through several loops and branches, and be multiplied by values that all lanes of a row share. Needs:
 /// layouts. Leaves: no promise.
 ///
-/// Order: free behind test-masks.
+/// Order: free after test-masks.
 PassResult sink_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -1,5 +1,7 @@
 #include "transform/laid_out/split_products.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -31,16 +33,16 @@ using layout::LayoutInput;
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
-/// Gives the operand that a fence of products, or a wait for them, passes on under this name; the value itself if there
-/// is none.
+/// Returns the operand that a fence of products, or a wait for them, passes on under this name; the value itself if
+/// there is none.
 template <class PassesOn>
 Value const& passed_on(Value const& value) {
   Op const* const op = value.defined_by<PassesOn>();
   return op == nullptr ? value : *op->in<PassesOn>("values", value.index());
 }
 
-/// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
-/// 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
+/// Returns the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses
+/// have 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
 Layout const* part_layout(Layout const& tile, std::int64_t slots) {
   auto const placed = [&](Extents const& vector) {
     Extents result = vector;
@@ -96,8 +98,7 @@ class Split {
     std::int64_t const others = bytes * (ctas_ - 1);
     if (others <= analysis::max_part_bytes) return {};  // one CTA adds them; the others go on with their next tiles
     auto const too_many = [&](std::int64_t count) {
-      return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(count) + " bytes, above " +
-             std::to_string(analysis::max_part_bytes);
+      return fmt::format("the parts of {} CTAs have {} bytes, above {}", ctas_ - 1, count, analysis::max_part_bytes);
     };
     if (others / ctas_ > analysis::max_part_bytes) return too_many(others / ctas_) + ", shared by columns";
     shares_.emplace(sums_, tail_, ctas_);
@@ -117,11 +118,11 @@ class Split {
  private:
   // ---- find
 
-  /// Gives the type of what one CTA hands to another.
+  /// Returns the type of what one CTA hands to another.
   [[nodiscard]] Type const& part_of(Value const& sum) const { return shares_ ? shares_->share_of(sum) : sum.type(); }
   static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
 
-  /// Finds the loop-carried sums, as values behind the loop.
+  /// Finds the loop-carried sums, as values after the loop.
   bool find_sums() {
     done_ = loop_;
     ir::Loop const loop(*loop_);
@@ -152,7 +153,7 @@ class Split {
     return true;
   }
 
-  /// Finds the ops behind the loop in its block, which the first CTA runs alone.
+  /// Finds the ops after the loop in its block, which the first CTA runs alone.
   std::string find_tail() {
     std::unordered_set<Op const*> tail;
     bool behind = false;
@@ -239,7 +240,7 @@ class Split {
     grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
   }
 
-  /// Finds the first op behind the tensor maps.
+  /// Finds the first op after the tensor maps.
   Op& first_of_body() {
     for (Op& op : function_.body())
       if (!op.is<ir::TensorMapOp>()) return op;
@@ -481,9 +482,9 @@ class Split {
   ir::Function& function_;
   std::int64_t ctas_;
   Op* loop_ = nullptr;
-  Op* done_ = nullptr;                  ///< behind it the sums are tiles
-  std::vector<Value*> sums_;            ///< behind the loop
-  std::vector<Op*> tail_;               ///< the ops behind the loop: for the first CTA alone, or for shares
+  Op* done_ = nullptr;                  ///< after it the sums are tiles
+  std::vector<Value*> sums_;            ///< after the loop
+  std::vector<Op*> tail_;               ///< the ops after the loop: for the first CTA alone, or for shares
   std::vector<Op*> before_;             ///< ops that must stand in the kernel's body
   std::optional<ColumnShares> shares_;  ///< of the columns, if each CTA goes on with its own
   Value* rank_ = nullptr;

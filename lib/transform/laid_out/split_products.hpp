@@ -1,4 +1,4 @@
-// Shares the loop of a product among the CTAs of a cluster.
+// Splits K over the CTAs of a cluster (split-K) and adds the partial sums.
 #pragma once
 
 #include "transform/common/pass.hpp"
@@ -40,7 +40,7 @@ namespace tegula::transform {
 ///
 /// Other kernels stay as they are, with a remark. Needs: layouts.
 ///
-/// Order: free behind share-items, whose exchange is one of warps.
+/// Order: free after share-items, whose exchange is one of warps.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

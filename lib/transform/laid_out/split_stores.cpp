@@ -66,7 +66,7 @@ std::optional<Send> send_of(Op& op) {
 }
 
 /// Describes how a tile is cut. The 64 rows of a product that a warpgroup holds are rows of the tile, or its columns if
-/// the product is transposed. Where warpgroups hold parts of the columns too, their parts of a chunk lie one behind the
+/// the product is transposed. Where warpgroups hold parts of the columns too, their parts of a chunk lie one after the
 /// other, as the rows of a product that all warpgroups hold along the rows.
 struct Cut {
   bool transposed = false;
@@ -141,7 +141,7 @@ class Split {
     Staging* staging;
   };
 
-  /// Gives the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
+  /// Returns the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
   /// stores to places of its own, or adds to them.
   std::optional<analysis::Level> between_turns(Send const& send) {
     if (send.combine) return std::nullopt;
@@ -374,12 +374,12 @@ class Split {
     op.erase();
   }
 
-  /// Gives the tile as it is cut.
+  /// Returns the tile as it is cut.
   static Value* in_axes_of(ir::Builder& builder, Cut const& cut, Value* tile) {
     return tile->type() == cut.tile ? tile : builder.value(ir::ReshapeOp{}, {tile}, cut.tile);
   }
 
-  /// Gives the chunk whose first row and column, of each warpgroup's columns, are these.
+  /// Returns the chunk whose first row and column, of each warpgroup's columns, are these.
   static Value* chunk_of(ir::Builder& builder, Cut const& cut, Value& tile, Extents at) {
     if (cut.parts_columns()) at.insert(1, 0);
     ir::ExtractOp extract;
@@ -399,7 +399,7 @@ class Split {
     Value* row = nullptr;         ///< to be parted among several axes of the box; null: the first
   };
 
-  /// Gives the places of this warpgroup. `of_warp`: 16 rows for each warp before this one.
+  /// Returns the places of this warpgroup. `of_warp`: 16 rows for each warp before this one.
   static Places places_of(ir::Builder& builder, Send const& send, Cut const& cut, Value* warp, Value* of_warp,
                           std::vector<Value*> offsets) {
     Places places{std::move(offsets)};
@@ -423,7 +423,7 @@ class Split {
     return places;
   }
 
-  /// Gives the places of this warpgroup's part of another chunk.
+  /// Returns the places of this warpgroup's part of another chunk.
   static std::vector<Value*> moved(ir::Builder& lane, Cut const& cut, Extents const& box, Places const& places,
                                    Extents const& at) {
     std::vector<Value*> result = places.offsets;

@@ -28,7 +28,7 @@ namespace tegula::transform {
 ///
 /// The rows of the product may be several axes of the stored box. Each copy then takes 64 rows as a box of these axes
 /// (target/box_rows.hpp): [1, 4, 16, 64] of a tile<1x8x16x128xbf16>. Where warpgroups hold parts of a product's
-/// columns, a chunk has the columns of a swizzled row from each; these parts lie one behind the other in the buffer,
+/// columns, a chunk has the columns of a swizzled row from each; these parts lie one after the other in the buffer,
 /// and each warpgroup sends its own.
 ///
 /// Each warpgroup writes and sends its own rows and meets at a named barrier of its own, so that none waits for

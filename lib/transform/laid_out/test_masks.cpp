@@ -35,7 +35,7 @@ bool is_tested(Op const& select) {
          branch->block(0).back().in<ir::YieldOp>("values") == select.lhs();
 }
 
-/// Gives the ops from a comparison of coordinates to a mask; empty: something else makes it.
+/// Returns the ops from a comparison of coordinates to a mask; empty: something else makes it.
 std::vector<Op*> producers_of(Value const& mask) {
   std::vector<Op*> producers;
   for (Op* at = mask.defining_op(); at != nullptr; at = at->operand()->defining_op()) {

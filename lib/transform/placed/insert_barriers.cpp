@@ -24,7 +24,7 @@ class Names {
  public:
   explicit Names(ir::Function& function) : free_(function) {}
 
-  /// Gives the operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
+  /// Returns the operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
   ir::Value* get(Partition const& partition, bool all_replicas) {
     auto const key = std::pair(&partition.block(), all_replicas);
     if (auto const found = ids_.find(key); found != ids_.end()) return found->second;

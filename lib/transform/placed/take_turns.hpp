@@ -25,7 +25,7 @@ namespace tegula::transform {
 /// multiprocessor is taken to do 2048 products and 16 exponentials per clock. Only the schedule changes. Needs: block
 /// ops with barriers inserted. Leaves: no promise.
 ///
-/// Order: free behind dependent-launch, which puts the wait before the loops.
+/// Order: free after dependent-launch, which puts the wait before the loops.
 PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -457,7 +457,7 @@ class Assignment {
     return serves ? spread : whole;
   }
 
-  /// Gives the layout of a tile of that shape made of boxes, each thread with its part of every box.
+  /// Returns the layout of a tile of that shape made of boxes, each thread with its part of every box.
   static Layout const* repeated(Layout const* box, Extents const& shape) {
     for (int axis = 0; axis < shape.size(); ++axis) box = box->repeated(axis, shape[axis] / box->shape()[axis]);
     return box;
@@ -499,7 +499,7 @@ class Assignment {
     }
     for (Value* const operand : joined.operands()) offer(operand, first);
   }
-  /// Gives the layout of one operand's box of a joined tile; null: threads hold different parts of it.
+  /// Returns the layout of one operand's box of a joined tile; null: threads hold different parts of it.
   static Layout const* layout_of_part(ir::SourcePart const& part, Op const& joined, Layout const* whole) {
     Extents offsets;
     for (ir::AxisSource const& axis : part) offsets.push_back(-axis.offset);
@@ -546,7 +546,7 @@ class Assignment {
                        [&](Value const* value) { return reaches_shared(*value, layout); });
   }
 
-  /// Gives the layout that a result has if the op's operand has `operand`; null if it does not follow.
+  /// Returns the layout that a result has if the op's operand has `operand`; null if it does not follow.
   static Layout const* result_layout(Op const& op, Layout const* operand) {
     return op.is<ir::ReduceOp>() ? operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis))
                                  : ir::result_layout(op, operand);
@@ -558,7 +558,7 @@ class Assignment {
   }
 
   /// Gives an operand that layout; a free one, which no other op uses, is computed in it.
-  static void take_as(Op& op, int position, Layout const* layout) {
+  static void set_operand_layout(Op& op, int position, Layout const* layout) {
     Value* const given = op.operand(position);
     if (given->type().layout() == layout) return;
     if (given->defining_op() != nullptr && is_free(*given->defining_op()))
@@ -567,7 +567,7 @@ class Assignment {
       op.set_operand(position, converted(ir::Builder::before(op), op, given, layout));
   }
   /// Gives the op's result that layout, and its users the one that they hold it in.
-  static void give_as(Op& op, Layout const* layout) {
+  static void set_result_layout(Op& op, Layout const* layout) {
     Value* const result = op.result();
     Layout const* const wanted = result->type().layout();
     if (wanted == layout) return;
@@ -588,25 +588,26 @@ class Assignment {
         auto const& reduce = op->as<ir::ReduceOp>();
         Value* const from = op->in<ir::ReduceOp>("tile");
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
-          take_as(*op, op->position<ir::ReduceOp>("tile"), blocked(from->type(), {}, {reduce.axis}, reduce.order));
-        give_as(*op, result_layout(*op, op->operand()->type().layout()));
+          set_operand_layout(*op, op->position<ir::ReduceOp>("tile"),
+                             blocked(from->type(), {}, {reduce.axis}, reduce.order));
+        set_result_layout(*op, result_layout(*op, op->operand()->type().layout()));
       } else if (op->is<ir::ScanOp>()) {
         // The operand so that threads can scan it; the result comes out so.
         Value* const from = op->in<ir::ScanOp>("tile");
         std::int64_t const axis = op->as<ir::ScanOp>().axis;
         if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
         Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
-        take_as(*op, op->position<ir::ScanOp>("tile"), own);
-        give_as(*op, own);
+        set_operand_layout(*op, op->position<ir::ScanOp>("tile"), own);
+        set_result_layout(*op, own);
       } else if (ir::Source const source = ir::source(*op); source.count > 1) {
         take_parts(*op, source);
       } else if (ir::moves_elements(*op) && ir::scratch_attribute(*op) != nullptr) {
         // The result as it lies, if that can be; else the op exchanges elements.
         if (op->info().has(ir::one_layout) || source.partial || !ir::kept_registers(*op).empty()) continue;
-        if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) give_as(*op, own);
+        if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) set_result_layout(*op, own);
       } else if (ir::moves_elements(*op)) {
         if (Layout const* const needed = ir::operand_layout(*op, op->result()->type().layout()))
-          take_as(*op, 0, needed);
+          set_operand_layout(*op, 0, needed);
       }
     }
   }
@@ -629,9 +630,9 @@ class Assignment {
       Layout const* const box = alike ? first.layout() : blocked(first.with_shape(common), {}, {});
       for (int i = 0; i < source.count; ++i)
         parts[static_cast<std::size_t>(i)] = repeated(box, op.operand(i)->type().shape());
-      give_as(op, repeated(box, whole.shape()));
+      set_result_layout(op, repeated(box, whole.shape()));
     }
-    for (int i = 0; i < source.count; ++i) take_as(op, i, parts[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < source.count; ++i) set_operand_layout(op, i, parts[static_cast<std::size_t>(i)]);
   }
 
   /// Notes the elements that each access can take at once, as long as the facts know its operands. Free operands are

@@ -10,7 +10,7 @@
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "ir/loop.hpp"
-#include "ir/sides.hpp"
+#include "ir/other_operand.hpp"
 #include "ir/source.hpp"
 #include "ir/walk.hpp"
 #include "transform/common/sum_range.hpp"
@@ -49,7 +49,7 @@ bool is_multiple(Dependence const& dependence) {
   return dependence.role == Role::weight || dependence.role == Role::multiple;
 }
 
-/// Gives the axes of a relabelled value.
+/// Returns the axes of a relabelled value.
 std::vector<int> relabelled(Op const& op, std::vector<int> const& axes) {
   ir::Source const source = ir::source(op);
   std::vector<int> result;
@@ -66,7 +66,7 @@ class Reference {
  public:
   explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()) {}
 
-  /// Gives the slack that the loop allows; 0: none.
+  /// Returns the slack that the loop allows; 0: none.
   std::int64_t slack() {
     Element const element = max_.result()->type().element();
     if ((element != Element::f32 && element != Element::f64) || !find_carried()) return 0;
@@ -90,7 +90,7 @@ class Reference {
       int const k = loop_.carry_of(*value);
       if (k < 0 || loop_.yielded(k) != max_.result() || !ir::constant_of(*loop_.init(k))) continue;
       carry_ = k;
-      top_ = ir::other_side(max_, *value);
+      top_ = ir::other_operand(max_, *value);
       std::vector<int> axes;
       auto const& shape = value->type().shape();
       for (int axis = 0; axis < shape.size(); ++axis) axes.push_back(shape[axis] == 1 ? -1 : axis);
@@ -172,11 +172,11 @@ class Reference {
     return Dependence{exponent.role == Role::fall ? Role::factor : Role::weight, exponent.axes, exponent.bounded};
   }
 
-  /// Gives a carried value times the factor: the product of the first two operands.
+  /// Returns a carried value times the factor: the product of the first two operands.
   std::optional<Dependence> rescaled(Op const& op) {
     for (Value const* side : {op.lhs(), op.rhs()}) {
       Dependence const* const factor = of(*side);
-      Value const& carried = *ir::other_side(op, *side);
+      Value const& carried = *ir::other_operand(op, *side);
       int const k = loop_.carry_of(carried);
       if (factor == nullptr || factor->role != Role::factor || k < 0 || k == carry_) continue;
       Dependence const old{Role::old_multiple, factor->axes};
@@ -187,7 +187,7 @@ class Reference {
     return std::nullopt;
   }
 
-  /// Gives the sum of a carried value times the factor and a multiple of the same powers.
+  /// Returns the sum of a carried value times the factor and a multiple of the same powers.
   std::optional<Dependence> rescaled_sum(Op const& op) {
     Value const& addend = *op.in<ir::FmaOp>("addend");
     std::optional<Dependence> const product = rescaled(op);
@@ -208,7 +208,7 @@ class Reference {
     if (!has_range(op.result()->type().element())) return std::nullopt;
     return Dependence{Role::multiple, std::move(axes)};
   }
-  /// Gives the sum of multiples of the same powers; a zero is one of any.
+  /// Returns the sum of multiples of the same powers; a zero is one of any.
   [[nodiscard]] std::optional<Dependence> sum(Op const& op) const {
     std::vector<int> const* axes = nullptr;
     for (Value const* operand : op.operands()) {
@@ -259,15 +259,15 @@ class Reference {
     });
   }
 
-  /// Tells whether, behind the loop, a multiple is only divided by another one of the same powers, compared with 0, or
+  /// Tells whether, after the loop, a multiple is only divided by another one of the same powers, compared with 0, or
   /// its logarithm added to the reference.
   bool cancels(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return cancels(*user.result(), relabelled(user, axes));
-      if (user.is<ir::CompareOp>()) return is_constant(*ir::other_side(user, value), 0);
+      if (user.is<ir::CompareOp>()) return is_constant(*ir::other_operand(user, value), 0);
       if (takes_logarithm(user)) return meets_reference(*user.result(), axes);
-      return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
+      return user.is<ir::DivOp>() && result_axes(*ir::other_operand(user, value)) == axes;
     });
   }
   [[nodiscard]] bool takes_logarithm(Op const& op) const {
@@ -278,18 +278,18 @@ class Reference {
     return std::all_of(logarithm.uses().begin(), logarithm.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return meets_reference(*user.result(), relabelled(user, axes));
-      return user.is<ir::AddOp>() && reference_axes(*ir::other_side(user, logarithm)) == axes;
+      return user.is<ir::AddOp>() && reference_axes(*ir::other_operand(user, logarithm)) == axes;
     });
   }
-  /// Tells whether, behind the loop, the reference is only added to logarithms of multiples.
+  /// Tells whether, after the loop, the reference is only added to logarithms of multiples.
   bool only_logarithms(Value const& reference, std::vector<int> const& axes) const {
     return std::all_of(reference.uses().begin(), reference.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (ir::relabels_tile(user)) return only_logarithms(*user.result(), relabelled(user, axes));
-      return user.is<ir::AddOp>() && logarithm_axes(*ir::other_side(user, reference)) == axes;
+      return user.is<ir::AddOp>() && logarithm_axes(*ir::other_operand(user, reference)) == axes;
     });
   }
-  /// Gives the axes of the reference that the loop returns.
+  /// Returns the axes of the reference that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> reference_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == &loop_.op() && value.index() == carry_) return before().axes;
@@ -297,7 +297,7 @@ class Reference {
     auto const axes = reference_axes(*op->operand());
     return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
-  /// Gives the axes of a multiple's logarithm.
+  /// Returns the axes of a multiple's logarithm.
   [[nodiscard]] std::optional<std::vector<int>> logarithm_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;
@@ -306,7 +306,7 @@ class Reference {
     auto const axes = logarithm_axes(*op->operand());
     return axes ? std::optional(relabelled(*op, *axes)) : std::nullopt;
   }
-  /// Gives the axes of a multiple that the loop returns.
+  /// Returns the axes of a multiple that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;

@@ -1,11 +1,11 @@
-// Lets references of exponents lag where they need not be followed at every step.
+// Updates the running maximum of a softmax only when it grows by more than a slack.
 #pragma once
 
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 
-/// Finds running maxima that only serve as the reference of a softmax, and lets them lag.
+/// Finds running maxima that only serve as the reference of a softmax, and gives them a slack.
 ///
 ///   before: %m, %l, %o = for ... carry (%m0 = -inf, %l0 = 0, %o0 = 0) {       after: %m1 = max %m0, %top {slack = 8}
 ///             %m1 = max %m0, %top
@@ -20,13 +20,13 @@ namespace tegula::transform {
 /// - the new maximum is subtracted from scores and from the old one, and carried on; the factor multiplies carried
 ///   sums, nothing else, all of one base;
 /// - weights are added, and multiplied by the right side of a product, along axes that share one reference;
-/// - behind the loop, only results are computed in which the reference cancels: quotients of two such sums of the same
+/// - after the loop, only results are computed in which the reference cancels: quotients of two such sums of the same
 ///   rows, comparisons of them with 0, and the sum of the maximum and their logarithm.
 /// So a reference that the maximum exceeds by at most the slack gives the same result except for rounding. The maximum
 /// is of f32 or f64, and sums have exponents of 8 bits or more. Weights have fewer only where the maximum bounds them:
 /// then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: whole-kernels. Leaves: no promise.
 ///
-/// Order: free behind raise-dots, which moves products and their factors alone.
+/// Order: free after raise-dots, which moves products and their factors alone.
 PassResult lag_references(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -18,10 +18,10 @@ namespace tegula::transform {
 ///           %1 = cast %p                         %0 = cast %ds
 ///           %dv = dot %1, %go, %dv0              %dk = dot %0, %q, %dk0
 ///
-/// By the plan a product has a `start`: early, as above; together with those that follow from as many others, behind
+/// By the plan a product has a `start`: early, as above; together with those that follow from as many others, after
 /// the factors of all; or not before it is written.
 ///
-/// A product stays behind the arithmetic of tiles that it needs, and behind those before it that could start no later.
+/// A product stays after the arithmetic of tiles that it needs, and after those before it that could start no later.
 /// Needs: whole-kernels. Leaves: no promise.
 PassResult raise_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

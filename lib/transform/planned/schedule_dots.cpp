@@ -1,5 +1,7 @@
 #include "transform/planned/schedule_dots.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -31,7 +33,7 @@ using layout::Layout;
 
 constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
 
-/// Gives the store to a buffer of its own from which a product reads a view; null: it reads a copied tile.
+/// Returns the store to a buffer of its own from which a product reads a view; null: it reads a copied tile.
 Op* store_of(Value const& view) {
   if (view.defined_by<ir::BufferAllocOp>() == nullptr) return nullptr;
   for (ir::Use const& use : view.uses())
@@ -59,8 +61,8 @@ bool loads_beside(Op const& dot, TargetInfo const& target) {
   return true;
 }
 
-/// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
-/// operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
+/// Returns the carried value to which a product adds that stays open from one iteration to the next. Registers of a
+/// left operand would have to live as long: none then. An operand in a buffer of its own is written again in the next
 /// iteration: none then either, unless loads run until that is done.
 std::optional<Carry> open_carry(Op const& dot, TargetInfo const& target) {
   bool own = false;
@@ -73,7 +75,7 @@ std::optional<Carry> open_carry(Op const& dot, TargetInfo const& target) {
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
-/// Gives the chain that begins with this product if all its products stay open: of one shape, with copied operands.
+/// Returns the chain that begins with this product if all its products stay open: of one shape, with copied operands.
 std::optional<DotChain> open_chain(Op& dot) {
   auto chain = chain_from(dot);
   if (!chain) return std::nullopt;
@@ -174,9 +176,9 @@ class Schedule {
     if (plan.warps.size() < 2 || plan.warps.size() > 3) return "it states no warps along rows and columns";
     layout::WarpGrid const grid = grid_of(dot);
     if (grid.warps() != function_.warps)
-      return std::to_string(grid.warps()) + " warps, but the kernel has " + std::to_string(function_.warps);
+      return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
     if (plan.path == ir::ProductPath::mma) {
-      std::string why = no_mma(dot, function_.warps);
+      std::string why = why_not_mma(dot, function_.warps);
       Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
       if (why.empty()) (void)layout::mma_layout(d, grid, why);
       bool const whole = plan.step == 0;
@@ -184,13 +186,13 @@ class Schedule {
       bool const readable =
           whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
                     readable_in_parts(*dot.rhs(), false, plan.step));
-      return !why.empty() || readable ? why : "K is not read " + std::to_string(plan.step) + " elements at a time";
+      return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
     }
     StoredOperands stored;
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
     if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
-    target::Finding why = no_wgmma(dot, stored);
+    target::Finding why = why_not_wgmma(dot, stored);
     if (!why.empty()) return why.text();
     int const cta_warps = function_.warps + producer_warps;
     auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
@@ -198,13 +200,13 @@ class Schedule {
     return why.empty() ? "wgmma does not divide it among the warps so" : why.text();
   }
 
-  /// Gives the arrangement of the warps that the plan states.
+  /// Returns the arrangement of the warps that the plan states.
   static layout::WarpGrid grid_of(Op const& dot) {
     Extents const& warps = dot.as<ir::DotOp>().warps;
     return {static_cast<int>(warps[0]), static_cast<int>(warps[1]), warps.size() > 2 ? static_cast<int>(warps[2]) : 1};
   }
 
-  /// Gives the operand as wgmma takes it.
+  /// Returns the operand as wgmma takes it.
   static Value* operand_of(ir::Builder& builder, Value* tile, layout::WarpGrid grid) {
     FetchedOperand const source = fetched_operand(*tile);
     if (source.view != nullptr)
@@ -215,7 +217,7 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
   }
 
-  /// Gives a tile in a product's layout; zeros are made there.
+  /// Returns a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
     // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
@@ -223,7 +225,7 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
   }
 
-  /// Issues a chain's products one behind the other, and waits for each when the next one is issued: its operands'
+  /// Issues a chain's products one after the other, and waits for each when the next one is issued: its operands'
   /// stages are free then.
   void carried_in_turn(DotChain const& chain) {
     for (std::size_t i = 0; i < chain.dots.size(); ++i) {
@@ -280,7 +282,7 @@ class Schedule {
     return commit;
   }
 
-  /// Gives the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
+  /// Returns the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
   static Op* first_store(Loop const& loop, Op const& commit) {
     for (Op& op : loop.body()) {
       if (&op == &commit) break;
@@ -293,7 +295,7 @@ class Schedule {
   }
 
   /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
-  /// iteration before, where their operands are written again or behind the products of this one; behind it for all.
+  /// iteration before, where their operands are written again or after the products of this one; after it for all.
   static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
     ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(groups.front().first->where());
@@ -331,7 +333,7 @@ class Schedule {
     }
   }
 
-  /// Gives the open products to whose result this one alone adds, in the same registers and instructions of the same
+  /// Returns the open products to whose result this one alone adds, in the same registers and instructions of the same
   /// shape; null: there are none.
   OpenProducts* added_to(Op const& dot) {
     Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
@@ -385,7 +387,7 @@ class Schedule {
     open_.push_back(std::move(open));
   }
 
-  /// Gives the first op behind products that needs them done.
+  /// Returns the first op after products that needs them done.
   static Op& first_that_needs(OpenProducts const& open) {
     std::vector<Op*> next;
     for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
@@ -466,7 +468,7 @@ class Schedule {
     return false;
   }
 
-  /// Collects the ops that read a value, also behind ops that hand it on.
+  /// Collects the ops that read a value, also after ops that hand it on.
   static void collect_readers(Value const& value, std::set<Op const*>& readers) {
     for (ir::Use const& use : value.uses())
       if (use.user->is<ir::ConvertLayoutOp>() || use.user->is<ir::WgmmaFenceOp>())
@@ -543,10 +545,10 @@ class Schedule {
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
   }
 
-  /// Gives the reason that neither wgmma nor mma takes a product, as data.
+  /// Returns the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
-    target::Finding const elements = no_tensor_core(dot);
-    return elements.empty() ? no_mma(dot, function_.warps) : elements.data();
+    target::Finding const elements = why_not_tensor_cores(dot);
+    return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();
   }
 
   struct PendingLoop {

@@ -34,7 +34,7 @@ namespace tegula::transform {
 /// products at convert_layout. By the plan a product becomes an mma of registers, warp by warp, or multiply-adds of
 /// lanes, an element of K at a time. Needs: whole-kernels, planned-dots. Leaves: no-dots.
 ///
-/// Order: free behind narrow-masks.
+/// Order: free after narrow-masks.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

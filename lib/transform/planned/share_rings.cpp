@@ -33,8 +33,8 @@ OwnFetch own_fetch(Op const& dot, Value const& operand) {
   }
 }
 
-/// Gives the fetches of one operand of a chain's products. Empty: not all are fetches of one type, by the TMA engine or
-/// by threads, or they share already.
+/// Returns the fetches of one operand of a chain's products. Empty: not all are fetches of one type, by the TMA engine
+/// or by threads, or they share already.
 std::vector<OwnFetch> fetches_of(DotChain const& chain, char const* operand) {
   std::vector<OwnFetch> found;
   for (Op const* dot : chain.dots) {

@@ -1,4 +1,4 @@
-// Lets products that add to one sum, one behind the other, take their operands from one ring.
+// Lets products that add to one sum, one after the other, take their operands from one ring.
 #pragma once
 
 #include "transform/common/pass.hpp"

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Moves a loop's products that are `late` into the next iteration, behind that iteration's first product. They read
+/// Moves a loop's products that are `late` into the next iteration, after that iteration's first product. They read
 /// the results of other products of their iteration and only add to loop-carried values.
 ///
 ///   before: %r = for %i = %lo to %hi ... carry (%o = %zero, ...) {

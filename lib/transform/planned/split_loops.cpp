@@ -85,8 +85,8 @@ Value* count(ir::Builder& builder, Loop const& loop, Sum const& sum) {
   return builder.value(ir::SelectOp{}, {decides, turns, otherwise}, ir::Type::index());
 }
 
-/// Splits a loop where all early masks are true, or one of the late masks begins to matter. Gives the two parts; `map`
-/// tells values of the second by those of the first.
+/// Splits a loop where all early masks are true, or one of the late masks begins to matter. Returns the two parts;
+/// `map` tells values of the second by those of the first.
 std::pair<Loop, Loop> part(Op& op, std::vector<Mask> const& masks, bool early, ir::ValueMap& map) {
   Loop const loop(op);
   ir::Builder builder = ir::Builder::before(op);

@@ -46,13 +46,13 @@ bool frees_stage(Op const& op) {
   return true;
 }
 
-/// Tells whether an op takes no time that a profile would show: arithmetic of scalars, views, the release of a stage.
-bool takes_no_time(Op const& op) {
-  if (frees_stage(op)) return true;
-  if (!op.pure() || op.block_count() > 0) return false;
+/// Tells whether an op takes time that a profile would show; not: arithmetic of scalars, views, the release of a stage.
+bool takes_time(Op const& op) {
+  if (frees_stage(op)) return false;
+  if (!op.pure() || op.block_count() > 0) return true;
   for (int i = 0; i < op.result_count(); ++i)
-    if (op.result(i)->type().in_registers()) return false;
-  return true;
+    if (op.result(i)->type().in_registers()) return true;
+  return false;
 }
 
 Type words(Type (*space)(Element, Extents, layout::Layout const*), std::int64_t bytes) {
@@ -119,7 +119,7 @@ class Lowering {
     if (!lack) return true;
     error(
         fmt::format("lower-profiling runs last, on code as it will run, which has {}; but there is {}; run it "
-                    "behind the passes that decide layouts, copies, fences and barriers",
+                    "after the passes that decide layouts, copies, fences and barriers",
                     name(lack->property), lack->why));
     return false;
   }
@@ -190,7 +190,7 @@ class Lowering {
     for (Op& op : block) {
       for (int i = 0; i < op.block_count(); ++i) join_stops(op.block(i));
       if (!op.is<ir::ProfileAppendOp>()) {
-        if (!takes_no_time(op)) stop = nullptr;
+        if (takes_time(op)) stop = nullptr;
         continue;
       }
       auto& entry = op.as<ir::ProfileAppendOp>();

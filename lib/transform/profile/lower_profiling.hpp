@@ -1,4 +1,4 @@
-// Makes records to entries of a log in memory.
+// Lowers record ops to stores into the profile buffer.
 #pragma once
 
 #include "transform/common/pass.hpp"
@@ -17,8 +17,8 @@ namespace tegula::transform {
 ///                                                profile_end %l
 ///                                                return
 ///
-/// The last pass of each target: it measures code as it will run, behind fences, TMA copies, canonical form and merged
-/// expressions; a pass behind it would move the code that the entries stand around. Where rows of so many slots do not
+/// The last pass of each target: it measures code as it will run, after fences, TMA copies, canonical form and merged
+/// expressions; a pass after it would move the code that the entries stand around. Where rows of so many slots do not
 /// fit in shared memory, they have fewer. For a GPU layouts, places in shared memory and barriers are decided. Reports
 /// an error for more names than a slot can number, a buffer that is too large, and records in functions.
 PassResult lower_profiling(ir::Function&, AnalysisCache&, PassContext&);

@@ -1,5 +1,7 @@
 #include "transform/profile/phase_records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -97,7 +99,7 @@ class Phases {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
-  /// Gives the tensors of a buffer or of a full mbarrier; empty: it has none.
+  /// Returns the tensors of a buffer or of a full mbarrier; empty: it has none.
   std::string tensors_of(Value const& value) const {
     std::vector<std::string> names;
     for (Op const* buffer : analysis::buffers_of(value))
@@ -115,7 +117,7 @@ class Phases {
     return tensors.empty() ? "tile" : tensors;
   }
 
-  /// Gives the name of the copies that the wait for an empty stage makes room for: those behind it in its block.
+  /// Returns the name of the copies that the wait for an empty stage makes room for: those after it in its block.
   std::string filled_behind(Op const& wait) const {
     bool behind = false;
     std::string name;
@@ -221,7 +223,7 @@ class Phases {
   void around(Op& first, Op& last, Phase phase) {
     if (phase.name.empty() && phase.kind == RecordKind::store) phase.name = "stores";
     if (phase.name.empty())
-      phase.name = first.where().known() ? "line " + std::to_string(first.where().line()) : "arithmetic";
+      phase.name = first.where().known() ? fmt::format("line {}", first.where().line()) : "arithmetic";
     location const where = first.where();
     record(ir::Builder::before(first), ir::RecordEvent::start, phase, where);
     record(ir::Builder::after(last), ir::RecordEvent::stop, phase, where);
@@ -256,7 +258,7 @@ class Phases {
     return run.phase.name == next.name;
   }
 
-  /// Tells whether arithmetic too short for a phase begins at an op. Behind the issue of a product it belongs to that.
+  /// Tells whether arithmetic too short for a phase begins at an op. After the issue of a product it belongs to that.
   bool short_arithmetic(std::vector<Op*> const& ops, std::size_t first) const {
     int count = 0;
     for (std::size_t i = first; i < ops.size() && count < min_compute_ops; ++i) {

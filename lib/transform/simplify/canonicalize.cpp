@@ -19,7 +19,7 @@ bool unused(ir::Op const& op) {
 bool visit(ir::Op& op) {
   if (op.block_count() != 0 || op.is(ir::Family::launch)) return rules::control(op);
   if (op.result_count() != 1 || unused(op)) return false;
-  rules::Site site(op);
+  rules::RewriteSite site(op);
   ir::Value* value = rules::arithmetic(site);
   if (value == nullptr && !site.edited) value = rules::shape(site);
   if (value == nullptr) return site.edited;

@@ -26,7 +26,7 @@ bool is_negative_zero(std::optional<Constant> const& constant) {
          std::signbit(ir::to_double(*constant));
 }
 
-Value* fold_constants(Site& site) {
+Value* fold_constants(RewriteSite& site) {
   std::vector<Constant> constants;
   for (Value* operand : site.op.operands()) {
     auto const constant = constant_of(*operand);
@@ -38,7 +38,7 @@ Value* fold_constants(Site& site) {
 }
 
 /// Rewrites (x op c1) op c2 as x op (c1 op c2), for integers, where both wrap alike.
-Value* reassociate(Site& site) {
+Value* reassociate(RewriteSite& site) {
   Op* const inner = site.lhs()->defining_op();
   if (inner == nullptr || inner->kind() != site.op.kind()) return nullptr;
   auto const c1 = constant_of(*inner->rhs()), c2 = constant_of(*site.rhs());
@@ -48,7 +48,7 @@ Value* reassociate(Site& site) {
   return folded ? site.same_op({inner->lhs(), site.builder.constant(*folded, site.type())}, site.type()) : nullptr;
 }
 
-Value* add(Site& site, bool integers, std::optional<Constant> const& right) {
+Value* add(RewriteSite& site, bool integers, std::optional<Constant> const& right) {
   if (integers ? is_number(right, 0) : is_negative_zero(right)) return site.lhs();
   if (!integers) return nullptr;
   if (Value* value = reassociate(site)) return value;
@@ -58,7 +58,7 @@ Value* add(Site& site, bool integers, std::optional<Constant> const& right) {
   return nullptr;
 }
 
-Value* sub(Site& site, bool integers, std::optional<Constant> const& right) {
+Value* sub(RewriteSite& site, bool integers, std::optional<Constant> const& right) {
   if (is_number(right, 0)) return site.lhs();
   if (!integers) return nullptr;
   if (site.lhs() == site.rhs()) return site.number(0);
@@ -73,7 +73,7 @@ Value* sub(Site& site, bool integers, std::optional<Constant> const& right) {
   return nullptr;
 }
 
-Value* mul(Site& site, bool integers, std::optional<Constant> const& right) {
+Value* mul(RewriteSite& site, bool integers, std::optional<Constant> const& right) {
   if (is_number(right, 1)) return site.lhs();
   if (is_number(right, -1)) return site.builder.same(ir::NegOp{}, {site.lhs()});
   if (!integers) return nullptr;
@@ -81,7 +81,7 @@ Value* mul(Site& site, bool integers, std::optional<Constant> const& right) {
   return reassociate(site);
 }
 
-/// Gives 1 / c if it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
+/// Returns 1 / c if it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
 std::optional<Constant> exact_reciprocal(Constant constant) {
   double const value = ir::to_double(constant);
   int exponent = 0;
@@ -90,7 +90,7 @@ std::optional<Constant> exact_reciprocal(Constant constant) {
   return ir::to_double(result) == 1 / value ? std::optional(result) : std::nullopt;
 }
 
-Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
+Value* div(RewriteSite& site, bool integers, std::optional<Constant> const& right) {
   if (is_number(right, 1)) return site.lhs();
   if (integers || !right) return nullptr;
   auto const reciprocal = exact_reciprocal(*right);
@@ -99,7 +99,7 @@ Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
 }
 
 /// Simplifies and, or, xor of integers and booleans.
-Value* bitwise(Site& site, std::optional<Constant> const& right) {
+Value* bitwise(RewriteSite& site, std::optional<Constant> const& right) {
   Value* const x = site.lhs();
   OpKind const kind = site.op.kind();
   if (x == site.rhs()) return kind == OpKind::XorOp ? site.number(0) : x;
@@ -111,20 +111,20 @@ Value* bitwise(Site& site, std::optional<Constant> const& right) {
   return zero ? x : ones ? site.builder.same(ir::NotOp{}, {x}) : reassociate(site);
 }
 
-Value* extremum(Site& site, bool integers) {
+Value* extremum(RewriteSite& site, bool integers) {
   if (site.lhs() == site.rhs()) return site.lhs();
   return integers ? reassociate(site) : nullptr;
 }
 
 /// Exchanges the operands of an op of two.
-void exchange_sides(Site& site) {
+void exchange_sides(RewriteSite& site) {
   Value* const left = site.lhs();
   site.op.set_operand(site.op.position<ir::BinaryDefaults>("lhs"), site.rhs());
   site.op.set_operand(site.op.position<ir::BinaryDefaults>("rhs"), left);
   site.edited = true;
 }
 
-Value* compare(Site& site) {
+Value* compare(RewriteSite& site) {
   Element const element = site.lhs()->type().element();
   auto& predicate = site.op.as<ir::CompareOp>().predicate;
   if (site.lhs() == site.rhs() && !is_float(element)) {
@@ -138,7 +138,7 @@ Value* compare(Site& site) {
   return nullptr;
 }
 
-Value* select(Site& site) {
+Value* select(RewriteSite& site) {
   if (site.lhs() == site.rhs()) return site.lhs();
   Value* const condition = site.op.in<ir::SelectOp>("condition");
   if (auto const known = constant_of(*condition)) return known->bits != 0 ? site.lhs() : site.rhs();
@@ -163,7 +163,7 @@ bool holds_all_of(Element wide, Element narrow) {
          (is_f8(narrow) && !is_f8(wide));
 }
 
-Value* cast(Site& site) {
+Value* cast(RewriteSite& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   Op* const inner = x->defined_by<ir::CastOp>();
@@ -176,7 +176,7 @@ Value* cast(Site& site) {
   return same_class ? site.builder.op(ir::CastOp{}, {source}, {site.type()}).result() : nullptr;
 }
 
-Value* bitcast(Site& site) {
+Value* bitcast(RewriteSite& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   Op* const inner = x->defined_by<ir::BitcastOp>();
@@ -185,7 +185,7 @@ Value* bitcast(Site& site) {
   return site.builder.op(ir::BitcastOp{}, {inner->operand()}, {site.type()}).result();
 }
 
-Value* invert(Site& site) {
+Value* invert(RewriteSite& site) {
   if (Op* inner = site.operand()->defined_by<ir::NotOp>()) return inner->operand();
   Op* const compared = site.operand()->defined_by<ir::CompareOp>();
   if (compared == nullptr) return nullptr;
@@ -198,12 +198,12 @@ Value* invert(Site& site) {
       .result();
 }
 
-Value* negate(Site& site) {
+Value* negate(RewriteSite& site) {
   Op* const inner = site.op.operand()->defined_by<ir::NegOp>();
   return inner != nullptr ? inner->operand() : nullptr;
 }
 
-Value* magnitude(Site& site, bool integers) {
+Value* magnitude(RewriteSite& site, bool integers) {
   Op& op = site.op;
   if (integers && !is_signed(site.type().element())) return op.operand();
   Op* const inner = op.operand()->defining_op();
@@ -214,7 +214,7 @@ Value* magnitude(Site& site, bool integers) {
 
 }  // namespace
 
-Value* arithmetic(Site& site) {
+Value* arithmetic(RewriteSite& site) {
   Op& op = site.op;
   if (!op.is(ir::Family::elementwise)) return nullptr;
   if (Value* value = fold_constants(site)) return value;

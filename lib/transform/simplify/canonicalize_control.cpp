@@ -12,7 +12,7 @@ using ir::Loop;
 using ir::Op;
 using ir::Value;
 
-/// Gives the values of a block's yield.
+/// Returns the values of a block's yield.
 std::vector<Value*> yielded(Block const& block) {
   auto const operands = block.back().operands();
   return {operands.begin(), operands.end()};

@@ -1,4 +1,4 @@
-// Declares canonicalize's rules by family, for its files only. Each rule examines one op and gives the value that
+// Declares canonicalize's rules by family, for its files only. Each rule examines one op and returns the value that
 // replaces it, built before the op, or null. A rule that edits the op in place sets `edited`.
 #pragma once
 
@@ -6,12 +6,12 @@
 
 namespace tegula::transform::rules {
 
-struct Site {
+struct RewriteSite {
   ir::Op& op;
   ir::Builder builder;
   bool edited = false;
 
-  explicit Site(ir::Op& at) : op(at), builder(ir::Builder::before(at)) { builder.set_where(at.where()); }
+  explicit RewriteSite(ir::Op& at) : op(at), builder(ir::Builder::before(at)) { builder.set_where(at.where()); }
   [[nodiscard]] ir::Type const& type() const { return op.result()->type(); }
   [[nodiscard]] ir::Value* lhs() const { return op.lhs(); }
   [[nodiscard]] ir::Value* rhs() const { return op.rhs(); }
@@ -23,10 +23,10 @@ struct Site {
 };
 
 /// Simplifies constants, integer and float identities, comparisons, selections and conversions.
-ir::Value* arithmetic(Site& site);
+ir::Value* arithmetic(RewriteSite& site);
 /// Simplifies elementwise ops on splats and broadcasts, and splat, broadcast, expand_dims, squeeze, trans, iota,
 /// reduce, item, item_at.
-ir::Value* shape(Site& site);
+ir::Value* shape(RewriteSite& site);
 /// Simplifies for, if and require. Returns true if it changed or erased the op.
 bool control(ir::Op& op);
 

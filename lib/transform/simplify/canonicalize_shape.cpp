@@ -13,20 +13,20 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Gives the scalar of a tile whose elements are all equal to it, made if it is a constant; null for other tiles.
-Value* uniform_scalar(Site& site, Value* tile, bool make) {
+/// Returns the scalar of a tile whose elements are all equal to it, made if it is a constant; null for other tiles.
+Value* uniform_scalar(RewriteSite& site, Value* tile, bool make) {
   if (Op* splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
   auto const constant = constant_of(*tile);
   if (!constant) return nullptr;
   return make ? site.builder.constant(*constant, Type::scalar(constant->element)) : tile;
 }
 
-Value* splat_of(Site& site, Value* scalar, Type const& type) {
+Value* splat_of(RewriteSite& site, Value* scalar, Type const& type) {
   return site.builder.op(ir::SplatOp{}, {scalar}, {type}).result();
 }
 
 /// Rewrites an elementwise op on splats as a splat of the op on scalars.
-Value* on_splats(Site& site) {
+Value* on_splats(RewriteSite& site) {
   if (!site.type().is_tile()) return nullptr;
   for (Value* operand : site.op.operands())
     if (uniform_scalar(site, operand, false) == nullptr) return nullptr;
@@ -36,7 +36,7 @@ Value* on_splats(Site& site) {
 }
 
 /// Rewrites an elementwise op on broadcasts of one shape as a broadcast of the op.
-Value* on_broadcasts(Site& site) {
+Value* on_broadcasts(RewriteSite& site) {
   if (!site.type().is_tile() || site.type().layout() != nullptr) return nullptr;
   Type const* source = nullptr;
   for (Value* operand : site.op.operands()) {
@@ -64,14 +64,14 @@ Value* on_broadcasts(Site& site) {
 }
 
 /// Rewrites a shape op of a uniform tile as that uniform tile in the new shape.
-Value* of_uniform(Site& site) {
+Value* of_uniform(RewriteSite& site) {
   if (auto const constant = constant_of(*site.operand())) return site.builder.constant(*constant, site.type());
   Op* const splat = site.operand()->defined_by<ir::SplatOp>();
   return splat != nullptr ? splat_of(site, splat->operand(), site.type()) : nullptr;
 }
 
 /// Rewrites coordinates under relabelled axes as those along the result's axis, or 0 where the result does not have it.
-Value* of_iota(Site& site) {
+Value* of_iota(RewriteSite& site) {
   Op* const iota = site.operand()->defined_by<ir::IotaOp>();
   if (iota == nullptr || !ir::relabels(site.op)) return nullptr;
   int const axis = ir::source(site.op).parts[0].axes[iota->as<ir::IotaOp>().axis].axis;
@@ -79,7 +79,7 @@ Value* of_iota(Site& site) {
   return site.builder.op(ir::make_op<ir::IotaOp>(std::int64_t{axis}), {}, {site.type()}).result();
 }
 
-Value* broadcast(Site& site) {
+Value* broadcast(RewriteSite& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   if (Op* inner = x->defined_by<ir::BroadcastOp>())
@@ -87,7 +87,7 @@ Value* broadcast(Site& site) {
   return nullptr;
 }
 
-Value* expand_dims(Site& site) {
+Value* expand_dims(RewriteSite& site) {
   auto const& axes = site.op.as<ir::ExpandDimsOp>().axes;
   if (axes.empty()) return site.operand();
   Op* const squeeze = site.operand()->defined_by<ir::SqueezeOp>();
@@ -118,7 +118,7 @@ Value* load_of_box(Op& load, Extents const& at, Type const& box) {
   return builder.op(attributes, operands, {box}).result();
 }
 
-Value* squeeze(Site& site) {
+Value* squeeze(RewriteSite& site) {
   auto const& axes = site.op.as<ir::SqueezeOp>().axes;
   if (axes.empty()) return site.operand();
   if (Op* const load = site.operand()->defined_by<ir::LoadOp>(); load != nullptr && axes[axes.size() - 1] < axes.size())
@@ -129,7 +129,7 @@ Value* squeeze(Site& site) {
   return nullptr;
 }
 
-Value* trans(Site& site) {
+Value* trans(RewriteSite& site) {
   Extents const permutation = site.op.as<ir::TransOp>().permutation;
   bool identity = true;
   for (int i = 0; i < permutation.size(); ++i) identity = identity && permutation[i] == i;
@@ -143,7 +143,7 @@ Value* trans(Site& site) {
   return nullptr;
 }
 
-/// Gives the axes of extent 1.
+/// Returns the axes of extent 1.
 Extents units(Extents const& shape) {
   Extents result;
   for (int axis = 0; axis < shape.size(); ++axis)
@@ -159,7 +159,7 @@ Extents without_units(Extents const& shape) {
 }
 
 /// Rewrites a reshape that only drops and adds axes of extent 1 as squeeze and expand_dims.
-Value* of_units(Site& site) {
+Value* of_units(RewriteSite& site) {
   Type const &from = site.operand()->type(), &to = site.type();
   if (from.layout() != nullptr || to.layout() != nullptr) return nullptr;
   Extents const large = without_units(from.shape());
@@ -172,7 +172,7 @@ Value* of_units(Site& site) {
   return tile;
 }
 
-Value* reshape(Site& site) {
+Value* reshape(RewriteSite& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   if (Value* const tile = of_units(site)) return tile;
@@ -182,7 +182,7 @@ Value* reshape(Site& site) {
   return nullptr;
 }
 
-Value* extract(Site& site) {
+Value* extract(RewriteSite& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   if (site.type().layout() != nullptr || site.op.as<ir::ExtractOp>().uniform) return nullptr;
@@ -206,7 +206,7 @@ Value* extract(Site& site) {
   return site.builder.op(part, {in_left ? whole->lhs() : whole->rhs()}, {site.type()}).result();
 }
 
-Value* reduce(Site& site) {
+Value* reduce(RewriteSite& site) {
   auto const& reduction = site.op.as<ir::ReduceOp>();
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
@@ -215,7 +215,7 @@ Value* reduce(Site& site) {
 }
 
 /// A view has its tensor's extents, but for a slice along its axis.
-Value* extent(Site& site) {
+Value* extent(RewriteSite& site) {
   Op const* const view = ir::view_op(*site.operand());
   auto const axis = static_cast<int>(site.op.as<ir::ExtentOp>().axis);
   if (view == nullptr || (view->is<ir::SliceOp>() && view->as<ir::SliceOp>().axis == axis)) return nullptr;
@@ -223,8 +223,8 @@ Value* extent(Site& site) {
   return site.builder.value(of_tensor, {view->in("tensor")}, site.type());
 }
 
-/// Gives the only element of a tile that is uniform, or that moves another tile's only element.
-Value* item(Site& site) {
+/// Returns the only element of a tile that is uniform, or that moves another tile's only element.
+Value* item(RewriteSite& site) {
   Value* const tile = site.operand();
   if (auto const constant = constant_of(*tile)) return site.builder.constant(*constant, site.type());
   if (Op* const splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
@@ -234,8 +234,8 @@ Value* item(Site& site) {
   return site.same_op({from->operand()}, site.type());
 }
 
-/// Gives the element at a known place of a uniform tile, or of a tile of one element.
-Value* item_at(Site& site) {
+/// Returns the element at a known place of a uniform tile, or of a tile of one element.
+Value* item_at(RewriteSite& site) {
   Value* const tile = site.op.in<ir::ItemAtOp>("tile");
   Extents const& shape = tile->type().shape();
   for (int axis = 0; axis < shape.size(); ++axis) {
@@ -247,25 +247,25 @@ Value* item_at(Site& site) {
   return shape.product() == 1 ? site.builder.value(ir::ItemOp{}, {tile}, site.type()) : nullptr;
 }
 
-Value* splat(Site& site) {
+Value* splat(RewriteSite& site) {
   auto const constant = constant_of(*site.operand());
   return constant ? site.builder.constant(*constant, site.type()) : nullptr;
 }
 
-Value* iota(Site& site) {
+Value* iota(RewriteSite& site) {
   auto const axis = static_cast<int>(site.op.as<ir::IotaOp>().axis);
   return site.type().shape()[axis] == 1 ? site.number(0) : nullptr;
 }
 
 }  // namespace
 
-Value* shape(Site& site) {
+Value* shape(RewriteSite& site) {
   if (site.op.is(ir::Family::elementwise)) {
     Value* const value = on_splats(site);
     return value != nullptr ? value : on_broadcasts(site);
   }
   using ir::on;
-  auto const unless_uniform = [&](Value* (*rule)(Site&)) {
+  auto const unless_uniform = [&](Value* (*rule)(RewriteSite&)) {
     if (Value* const value = of_uniform(site)) return value;
     Value* const value = rule(site);
     return value != nullptr ? value : of_iota(site);

@@ -100,7 +100,7 @@ class Divisions {
     Value* remainder = nullptr;  ///< i32
     Value* quotient = nullptr;   ///< i64
   };
-  /// Finds the values that a loop carries or a branch chooses: in the loop's body, and behind the op.
+  /// Finds the values that a loop carries or a branch chooses: in the loop's body, and after the op.
   struct CarriedParts {
     Parts inside, behind;
   };
@@ -111,8 +111,8 @@ class Divisions {
     return builder.constant(static_cast<double>(number), narrow());
   }
 
-  /// Gives the parts of a counter plus a constant. A sum that may be negative only occurs where the counter is carried,
-  /// and is followed from its own start.
+  /// Returns the parts of a counter plus a constant. A sum that may be negative only occurs where the counter is
+  /// carried, and is followed from its own start.
   Parts parts(Builder& builder, Value& value, std::int64_t offset) {
     if (auto const number = ir::constant_int(value))
       return {constant(builder, (*number + offset) % divisor_), builder.index((*number + offset) / divisor_)};

@@ -22,7 +22,7 @@ namespace tegula::transform {
 /// agree for every value. A value that is a constant below a counter is carried as well, with the parts of the previous
 /// iteration. Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
 ///
-/// Order: free behind sink-scalars.
+/// Order: free after sink-scalars.
 PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

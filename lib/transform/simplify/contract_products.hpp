@@ -19,7 +19,7 @@ bool contracts(CompileOptions const& options);
 /// else would seem to meet sums alone. A product that something else needs too stays: an fma beside it saves nothing.
 /// Needs: nothing. Leaves: no promise.
 ///
-/// Order: behind eliminate-common-subexpressions, so that equal products count as one.
+/// Order: after eliminate-common-subexpressions, so that equal products count as one.
 PassResult contract_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

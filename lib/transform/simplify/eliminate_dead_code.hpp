@@ -20,7 +20,7 @@ namespace tegula::transform {
 ///   store %o, %s, %i
 /// Needs: nothing.  Leaves: no op that could be taken away in this sense.
 ///
-/// Order: free behind eliminate-common-subexpressions, which erases the ops that it merges.
+/// Order: free after eliminate-common-subexpressions, which erases the ops that it merges.
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

@@ -219,7 +219,7 @@ Value* product_of_f8(Emitter& emitter, Op const& op) {
   return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
 }
 
-/// Gives an f32 that rounds to any narrow float as a u64 does. A large number is halved first, with its last bit kept
+/// Returns an f32 that rounds to any narrow float as a u64 does. A large number is halved first, with its last bit kept
 /// in sight, and the f32 is doubled.
 TracedFloat odd_of_u64(TracedInt const& x) {
   Emitter& emitter = *x.emitter;

@@ -37,7 +37,7 @@ PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassCont
 ///
 /// Needs: tile ops without layouts.  Leaves: of functions, exp2, rsqrt and fast_tanh of f32 alone.
 ///
-/// Order: free behind narrow-masks, plan-kernel and schedule-dots, which make integers, decisions and products.
+/// Order: free after narrow-masks, plan-kernel and schedule-dots, which make integers, decisions and products.
 PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -11,7 +11,7 @@ namespace tegula::transform {
 /// their use. A tile that lives through a loop takes registers or memory. Loops without iterations are safe: no moved
 /// op has effects. Needs: nothing.  Leaves: no such op in any loop.
 ///
-/// Order: free behind eliminate-common-subexpressions, which merges equal ops in a loop and before it.
+/// Order: free after eliminate-common-subexpressions, which merges equal ops in a loop and before it.
 PassResult hoist_loop_invariants(ir::Function& function, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

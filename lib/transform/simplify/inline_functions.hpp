@@ -10,7 +10,7 @@ namespace tegula::transform {
 /// whose copies would make the code grow by more than 128 ops; those marked inline never do. Needs: nothing.  Leaves:
 /// only calls of functions that remain.
 ///
-/// Order: free behind specialize, whose attributes inlined loops keep.
+/// Order: free after specialize, whose attributes inlined loops keep.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 /// Does the same for kernels of a GPU. No function remains where the kernel has products, loops with stages or a loop

@@ -1,5 +1,7 @@
 #include "transform/simplify/insert_checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -21,7 +23,7 @@ using ir::Predicate;
 using ir::Type;
 using ir::Value;
 
-/// Gives the line of an op; of arithmetic on indices, which has none, the line of its first user that has one.
+/// Returns the line of an op; of arithmetic on indices, which has none, the line of its first user that has one.
 location line_of(Op const& op) {
   std::vector<Op const*> open = {&op};
   std::set<Op const*> seen = {&op};
@@ -122,7 +124,7 @@ constexpr std::string_view of_bounds = "check of bounds: ", of_overflow = "check
 
 std::string named(Value const& value) {
   Value const& tensor = ir::parameter_behind(value);
-  return tensor.name().empty() ? "argument " + std::to_string(tensor.index()) : tensor.name();
+  return tensor.name().empty() ? fmt::format("argument {}", tensor.index()) : tensor.name();
 }
 
 // ---- bounds.
@@ -133,7 +135,7 @@ Value* some_inside(Maker& make, Value* offset, Value* extent, std::int64_t size)
                    make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
 }
 
-/// Gives the elements of a box along an axis of its tensor.
+/// Returns the elements of a box along an axis of its tensor.
 std::int64_t box_extent(Type const& tensor, Type const& box, int axis) {
   int const at = box.is_scalar() ? -1 : axis - (tensor.rank() - box.rank());
   return at < 0 ? 1 : box.shape()[at];
@@ -147,13 +149,13 @@ void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets,
     Value* const offset = offsets[static_cast<std::size_t>(axis)];
     Value* const extent = make.extent(tensor, axis);
     make.check(some_inside(make, offset, extent, size),
-               word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) + " along axis " +
-                   std::to_string(axis) + " is outside of " + named(*tensor),
+               fmt::format("{}: {} along axis {} is outside of {}", word,
+                           size == 1 ? "the index" : fmt::format("the whole tile of {}", size), axis, named(*tensor)),
                "start and extent", {offset, extent});
   }
 }
 
-/// Gives the elements that an index of -1 leaves out, as masks do with one index alone. Null where one index is all.
+/// Returns the elements that an index of -1 leaves out, as masks do with one index alone. Null where one index is all.
 Value* left_out(Maker& make, std::vector<Value*> const& indices, Type const& type) {
   Value* result = nullptr;
   if (indices.size() == 1) return result;
@@ -180,9 +182,9 @@ void check_indices(Op& op) {
                               make.compare(Predicate::lt, index, make.spread(extent, index->type())));
     if (box) inside = make.any(inside);
     if (masked != nullptr) inside = make.either(make.spread(inside, type), masked);
-    std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) +
-                                (box ? ": the whole box along axis " : ": an index of axis ") + std::to_string(axis) +
-                                " is outside of " + named(*tensor);
+    std::string const message =
+        fmt::format("{}{}{}{} is outside of {}", of_bounds, op.info().mnemonic,
+                    box ? ": the whole box along axis " : ": an index of axis ", axis, named(*tensor));
     if (index->type().is_scalar())
       make.check(inside, message, "index and extent", {index, extent});
     else
@@ -197,8 +199,7 @@ void check_places(Op& op) {
     Value *const place = op.in<ir::ItemAtOp>("places", axis), *const extent = make.number(shape[axis], Type::index());
     make.check(make.both(make.compare(Predicate::ge, place, make.number(0, Type::index())),
                          make.compare(Predicate::lt, place, extent)),
-               std::string(of_bounds) + std::string(op.info().mnemonic) + ": the place along axis " +
-                   std::to_string(axis) + " is outside of the tile",
+               fmt::format("{}{}: the place along axis {} is outside of the tile", of_bounds, op.info().mnemonic, axis),
                "place and extent", {place, extent});
   }
 }
@@ -276,7 +277,7 @@ bool can_leave_finite(Op const& op) {
   return op.is<ir::DotOp>() || op.is(ir::Family::elementwise);
 }
 
-/// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
+/// Returns the place after an op: in the outermost block after the grid too, which ops before it may state.
 Builder behind(Op& op) {
   Op* after = &op;
   if (op.parent_op() == nullptr) {
@@ -305,7 +306,7 @@ class Takers {
 
   /// True if there is no way to take an element but by such ops.
   [[nodiscard]] bool decide() const { return decided_; }
-  /// Gives the last of them: behind it the condition is known.
+  /// Returns the last of them: after it the condition is known.
   [[nodiscard]] Op& last() const { return *last_; }
   /// True where an element of the type is taken.
   [[nodiscard]] Value* taken(Maker& make, Type const& type) const {

@@ -34,7 +34,7 @@ bool insert_checks(ir::Function& function, Checks const& checks);
 class RunningChecks {
  public:
   explicit RunningChecks(Checks const& checks) : checks_(checks) {}
-  /// Inserts the checks of the last op of a block: of bounds and overflow before it, of NaN behind it.
+  /// Inserts the checks of the last op of a block: of bounds and overflow before it, of NaN after it.
   void insert(ir::Op& last);
   /// Appends the checks of overflow of the sums from which a number follows that decides a branch, a loop or a grid.
   void append(ir::Value const& number, ir::Block& block);

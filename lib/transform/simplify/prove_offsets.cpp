@@ -10,7 +10,7 @@ namespace {
 
 using ir::Op;
 
-/// Gives the attribute of a load or store; null for other ops.
+/// Returns the attribute of a load or store; null for other ops.
 Extents* nonnegative_of(Op& op) {
   if (op.is<ir::LoadOp>()) return &op.as<ir::LoadOp>().nonnegative;
   return op.is<ir::StoreOp>() ? &op.as<ir::StoreOp>().nonnegative : nullptr;

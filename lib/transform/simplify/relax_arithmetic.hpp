@@ -20,7 +20,7 @@ namespace tegula::transform {
 /// reciprocal is a normal number: `div %u, %v {bits = 22, normal = true}`. Attributes are all that code generation and
 /// simulators read. Whether powers are flushed follows from the text: a product, or a loop with stages. So all plans of
 /// a kernel agree. An op that is relaxed already stays, but a quotient of 2 ulp may turn out to keep 16 bits: the pass
-/// runs a second time behind expand-device-math, on its arithmetic. Exact arithmetic is not relaxed. Needs: nothing.
+/// runs a second time after expand-device-math, on its arithmetic. Exact arithmetic is not relaxed. Needs: nothing.
 /// Leaves: no promise.
 ///
 /// Order: behind eliminate-dead-code, since dead uses may keep more bits; free behind bound-loops and forward-stores,

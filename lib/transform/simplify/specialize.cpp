@@ -1,5 +1,7 @@
 #include "transform/simplify/specialize.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/call_graph.hpp"
@@ -54,10 +56,9 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   if (loop.stages != 0) loop.distance = std::min(loop.distance, loop.stages - 1);
   if (options.distance != 0) loop.distance = options.distance;
   if (loop.stages != 0 && loop.distance >= loop.stages)
-    diagnostics.error("specialize: copies " + std::to_string(loop.distance) + " iterations ahead need at least " +
-                          std::to_string(loop.distance + 1) + " stages, but the loop has " +
-                          std::to_string(loop.stages) + "; take a distance of at most " +
-                          std::to_string(loop.stages - 1) + " or more stages",
+    diagnostics.error(fmt::format("specialize: copies {} iterations ahead need at least {} stages, but the loop has "
+                                  "{}; take a distance of at most {} or more stages",
+                                  loop.distance, loop.distance + 1, loop.stages, loop.stages - 1),
                       op.where());
   return loop.stages != before.stages || loop.exactly != before.exactly || loop.distance != before.distance ||
          loop.unroll != before.unroll;
@@ -86,8 +87,8 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
   ir::Function& kernel = module.kernel();
   auto& attributes = kernel.parameter_attributes();
   if (!options.facts.empty() && options.facts.size() != attributes.size()) {
-    context.diagnostics.error("specialize: " + std::to_string(options.facts.size()) + " facts for the " +
-                              std::to_string(attributes.size()) + " parameters of @" + kernel.name());
+    context.diagnostics.error(fmt::format("specialize: {} facts for the {} parameters of @{}", options.facts.size(),
+                                          attributes.size(), kernel.name()));
     return PassResult::unchanged;
   }
   bool changed = false;

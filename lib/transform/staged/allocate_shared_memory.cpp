@@ -1,5 +1,7 @@
 #include "transform/staged/allocate_shared_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/liveness.hpp"
@@ -24,7 +26,7 @@ bool overlap(SharedUser const& a, std::int64_t at_a, SharedUser const& b, std::i
   return at_a >= 0 && at_b >= 0 && at_a < at_b + b.bytes && at_b < at_a + a.bytes;
 }
 
-/// Gives offsets of all users; existing ones are unchanged.
+/// Returns offsets of all users; existing ones are unchanged.
 std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target) {
   auto const& users = live.users();
   std::vector<PackItem> items;
@@ -75,10 +77,11 @@ bool refuse_calls(std::vector<SharedUser> const& users, support::Diagnostics& di
       while (&around->block(partition) != inside->parent()) ++partition;
       std::int64_t const replicas = around->as<ir::WarpSpecializeOp>().replicas[partition];
       if (replicas == 1) continue;
-      diagnostics.error("call: @" + std::string(user.op->as<ir::CallOp>().callee.view()) + " takes " +
-                            std::to_string(user.bytes) + " bytes of shared memory, but " + std::to_string(replicas) +
-                            " replicas of a partition call it at once; inline it",
-                        user.op->where());
+      diagnostics.error(
+          fmt::format(
+              "call: @{} takes {} bytes of shared memory, but {} replicas of a partition call it at once; inline it",
+              user.op->as<ir::CallOp>().callee.view(), user.bytes, replicas),
+          user.op->where());
       refused = true;
     }
   }
@@ -136,8 +139,8 @@ void check_places(ir::Function const& function, std::vector<SharedUser> const& u
                   std::vector<std::int64_t> const& offsets) {
   for (std::size_t i = 0; i < users.size(); ++i)
     if (offsets[i] < 0 || offsets[i] % users[i].align != 0)
-      throw InternalError("allocate-shared-memory: " + std::string(users[i].op->info().mnemonic) + " at byte " +
-                          std::to_string(offsets[i]) + ", but its alignment is " + std::to_string(users[i].align));
+      throw InternalError(fmt::format("allocate-shared-memory: {} at byte {}, but its alignment is {}",
+                                      users[i].op->info().mnemonic, offsets[i], users[i].align));
   for (ir::MbarrierError const& error : ir::mbarrier_errors(function))
     throw InternalError("allocate-shared-memory: " + std::string(error.op->info().mnemonic) + ": " + error.text);
 }

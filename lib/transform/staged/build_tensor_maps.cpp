@@ -30,7 +30,7 @@ class Build {
       if (op.is<ir::TensorMapOp>() && op.in<ir::TensorMapOp>("tensor")->defined_by<ir::SliceOp>() != nullptr)
         maps.push_back(&op);
     if (maps.empty()) return false;
-    // One barrier is enough for those that stand behind each other.
+    // One barrier is enough for those that stand after each other.
     for (std::size_t first = 0; first < maps.size();) {
       std::size_t last = first + 1;
       while (last < maps.size() && between_is_pure(*maps[first], *maps[last])) ++last;

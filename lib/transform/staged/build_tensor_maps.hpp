@@ -24,7 +24,7 @@ namespace tegula::transform {
 /// The map of the whole tensor goes to the kernel by value, as it does for copies of the tensor itself. Prefetches of
 /// the map are dropped. The copies before the end have been waited for: rings by their readers, stores by bulk_wait.
 ///
-/// Order: free behind run-ahead and relax-arithmetic: the maps are made when a CTA begins, before its loops.
+/// Order: free after run-ahead and relax-arithmetic: the maps are made when a CTA begins, before its loops.
 PassResult build_tensor_maps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

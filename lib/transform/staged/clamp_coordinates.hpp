@@ -15,7 +15,7 @@ namespace tegula::transform {
 /// begins before its negative. Where axis facts prove a side, it costs nothing. Runs last: analyses of accesses should
 /// see the offsets as they are written. Needs: no-fetches. Leaves: coordinates that fit.
 ///
-/// Order: free behind carry-remainders.
+/// Order: free after carry-remainders.
 PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

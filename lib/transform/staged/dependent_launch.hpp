@@ -15,12 +15,12 @@ namespace tegula::transform {
 ///                                                           elect { for ... { tma_load ... }
 ///
 /// The ops before the wait touch no memory of other kernels: initialisation of mbarriers, prefetches of tensor maps,
-/// index arithmetic. Nor does a barrier, so the pass runs behind the passes that insert barriers. Kernels that do not
+/// index arithmetic. Nor does a barrier, so the pass runs after the passes that insert barriers. Kernels that do not
 /// touch global memory stay as they are, and so do kernels that contain these ops already, and those without products
 /// and copies, which have nothing to prepare. Needs: no-fetches. Leaves:
 /// no promise.
 ///
-/// Order: free behind insert-proxy-fences.
+/// Order: free after insert-proxy-fences.
 PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

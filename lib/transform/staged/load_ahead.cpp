@@ -21,7 +21,7 @@ using ir::Value;
 /// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
 constexpr int registers_beside = 40;
 
-/// Gives the ops of the body that compute the operands of a load, in order. Nothing: they need more than the counter
+/// Returns the ops of the body that compute the operands of a load, in order. Nothing: they need more than the counter
 /// and values from outside, or only the latter.
 std::optional<std::vector<Op*>> places(Op const& load, ir::Loop const& loop) {
   std::vector<Op const*> needed;
@@ -76,7 +76,7 @@ Value* load_at(ir::Builder& builder, Op const& load, std::vector<Op*> const& pla
   return result.result();
 }
 
-/// Moves what fits into `free` registers. Gives false if nothing does.
+/// Moves what fits into `free` registers. Returns false if nothing does.
 bool run_loop(Op& op, int free) {
   ir::Loop const loop(op);
   std::vector<Op*> loads;

@@ -117,7 +117,7 @@ bool sends_to_peers(Op const& fill) {
   return found;
 }
 
-/// Gives the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
+/// Returns the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
 /// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
@@ -158,7 +158,7 @@ bool gives_back(Op const& loop) {
   return found;
 }
 
-/// Erases waits for products in an epilogue, which fills nothing: a wait behind it ends all products that it carries.
+/// Erases waits for products in an epilogue, which fills nothing: a wait after it ends all products that it carries.
 /// An epilogue that releases stages through empty mbarriers keeps its waits, which show that products have read the
 /// stages.
 void leave_products_open(ir::Function& function) {

@@ -24,16 +24,16 @@ namespace tegula::transform {
 ///           }
 ///
 /// A fill at the end of iteration i takes a stage that iteration i + D - S released, which is i itself at most.
-/// Barriers of the CTA order the fill behind the readers of the stage's previous contents. So no stage is released
+/// Barriers of the CTA order the fill after the readers of the stage's previous contents. So no stage is released
 /// through an empty mbarrier, and these are erased, unless readers stand in an inner loop, which may have no
-/// iterations. If the epilogue releases nothing, loop-carried products are waited for behind it, not in it. With the
+/// iterations. If the epilogue releases nothing, loop-carried products are waited for after it, not in it. With the
 /// option `epilogue = off` the main loop runs to %hi with its fill under a test.
 ///
 /// Rings of one stage keep their order. So do loops whose fills need anything else than the index, carried values to
 /// which each iteration adds a constant, and values from outside. Needs: no-fetches; the attributes `ring`, `stages`
 /// and `lag` that circular-buffer writes: a region without `ring` stays.  Leaves: no promise.
 ///
-/// Order: behind load-ahead, whose tiles then cross from the main loop to the epilogue.
+/// Order: after load-ahead, whose tiles then cross from the main loop to the epilogue.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

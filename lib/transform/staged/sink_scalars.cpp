@@ -29,7 +29,7 @@ bool is_scalar_arithmetic(Op const& op) {
 /// Finds the ops before `loop` that only ops from `wait` on use, in the order of the text.
 std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
   Block& block = *loop.parent();
-  std::unordered_set<Op const*> late;  // ops that run at the wait or behind it
+  std::unordered_set<Op const*> late;  // ops that run at the wait or after it
   std::vector<Op*> before, found;
   bool ahead = true, behind = false;
   for (Op& op : block) {
@@ -54,7 +54,7 @@ std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
 
 /// Finds the op that sunk scalars stand before: the wait, so that they run beside the last products, if the results go
 /// through shared memory. Threads that store results from registers need these in other registers: ptxas 13.0 copies
-/// them ahead of a wait that does not stand first behind the loop, and serialises the products (C7514).
+/// them ahead of a wait that does not stand first after the loop, and serialises the products (C7514).
 Op& place_of(Op& wait) {
   Op* place = nullptr;
   bool behind = false, staged = false;

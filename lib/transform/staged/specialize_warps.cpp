@@ -73,7 +73,7 @@ class Specialization {
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr || lacks_threads() || meets_at_cta_barrier(*last)) return false;
+    if (last == nullptr || !has_producer_threads() || meets_at_cta_barrier(*last)) return false;
     hoist_launch_statements(*last);
     lower_rows(*last);
     std::vector<Op*> region;
@@ -130,13 +130,13 @@ class Specialization {
     return found;
   }
 
-  /// Gives the registers for so many rows of a thread: an index, and a few addresses that code generation keeps.
+  /// Returns the registers for so many rows of a thread: an index, and a few addresses that code generation keeps.
   static std::int64_t of_rows(std::int64_t count) {
     constexpr std::int64_t max_kept = 8, of_address = 2;
     return count + (count <= max_kept ? of_address * count : 0);
   }
 
-  /// Gives the registers that a producer needs for the places of its copies; 0: few.
+  /// Returns the registers that a producer needs for the places of its copies; 0: few.
   static std::int64_t registers_of_copies(Block& producer) {
     constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
     std::map<Block const*, std::int64_t> copies, rows_of_block;
@@ -152,7 +152,7 @@ class Specialization {
     return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
   }
 
-  /// Moves tiles from which rows that threads copy follow behind the header, where both sides begin. Nothing but fills
+  /// Moves tiles from which rows that threads copy follow after the header, where both sides begin. Nothing but fills
   /// needs them.
   void lower_rows(Op& header_end) {
     Ops needed;
@@ -209,18 +209,18 @@ class Specialization {
     return nullptr;
   }
 
-  /// Tells whether a CTA has no threads for a producer. With specialization `on` the kernel is refused then.
-  bool lacks_threads() {
+  /// Tells whether a CTA has threads for a producer. Specialization `on` refuses the kernel where it has none.
+  bool has_producer_threads() {
     int const possible = context_.target.threads / context_.target.lanes;
-    if (context_.options.specialization == Choice::on || function_.warps + producer_warps <= possible) return false;
+    if (context_.options.specialization == Choice::on || function_.warps + producer_warps <= possible) return true;
     context_.diagnostics.remark(
         fmt::format("specialize-warps: copies do not get separate warps: {} warps compute, and a CTA has {}",
                     function_.warps, possible),
         function_.where);
-    return true;
+    return false;
   }
 
-  /// Tells whether all warps of the CTA meet behind the header: at a barrier of the kernel's text, or where they
+  /// Tells whether all warps of the CTA meet after the header: at a barrier of the kernel's text, or where they
   /// exchange. Producers do not arrive there.
   bool meets_at_cta_barrier(Op const& header_end) {
     Op const* found = nullptr;

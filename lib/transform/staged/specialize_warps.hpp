@@ -18,7 +18,7 @@ namespace tegula::transform {
 /// Where threads copy rows (`fill`), all lanes of the four warps run the producer's side, and arrive at the mbarrier of
 /// the filled stage; one of them elects itself for other copies.
 ///
-/// Both sides are clones of the ops behind the region that makes the mbarriers. The producer's side keeps its fills and
+/// Both sides are clones of the ops after the region that makes the mbarriers. The producer's side keeps its fills and
 /// the control flow and arithmetic that they need, the consumers' side everything but the fills. Tiles made before it
 /// move to the consumers, launch statements ahead of the split. Registers go from the producer to the consumers if both
 /// are whole warpgroups. Kernels without such regions stay as they are, and so do those whose warps exchange through

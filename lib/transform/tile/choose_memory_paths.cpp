@@ -33,13 +33,13 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-/// True for a reshape to rows of the operand's last axis, one behind the other, which one copy can bring.
+/// True for a reshape to rows of the operand's last axis, one after the other, which one copy can bring.
 bool makes_rows(Op const& op) {
   if (!op.is<ir::ReshapeOp>()) return false;
   Extents const &from = op.operand()->type().shape(), &to = op.result()->type().shape();
   return from.size() > 2 && to == target::tile_of_box(from) && to[0] <= tma_rule::max_box_extent;
 }
-/// Gives the only use of a load if it makes rows; null otherwise.
+/// Returns the only use of a load if it makes rows; null otherwise.
 Op* rows_of(Op const& load) {
   auto const& uses = load.result()->uses();
   return uses.size() == 1 && makes_rows(*uses[0].user) ? uses[0].user : nullptr;
@@ -61,7 +61,7 @@ bool feeds_product(Value const& value) {
   return feeds(value, [](Op const&) { return true; });
 }
 bool feeds_tensor_cores(Value const& value) {
-  return feeds(value, [](Op const& dot) { return no_tensor_core(dot).empty(); });
+  return feeds(value, [](Op const& dot) { return fits_tensor_cores(dot); });
 }
 
 /// Tells whether a box of a copied tile can be read where it lies.
@@ -94,7 +94,7 @@ bool in_staged_loop(Op const& load) {
   return false;
 }
 
-/// Gives the layout that a copied tile lies in: null with the reason.
+/// Returns the layout that a copied tile lies in: null with the reason.
 Layout const* layout_of(ir::Type const& tile, bool for_tensor_cores, Finding& why) {
   int const size = bytes(tile.element());
   if (!for_tensor_cores || tile.rank() < 2) return layout::dense_layout(tile.shape());
@@ -266,8 +266,8 @@ class Paths {
                        [](ir::Use const& use) { return is_of_tiles(*use.user); });
   }
 
-  /// Makes boxes small enough that each CTA of the cluster fetches some of them. Gives the number of CTAs; 0: the tile
-  /// is too small.
+  /// Makes boxes small enough that each CTA of the cluster fetches some of them. Returns the number of CTAs; 0: the
+  /// tile is too small.
   std::int64_t share_boxes(Extents const& tile, Extents& box) const {
     std::int64_t const share = function_.cluster;
     if (shared_axis(tile, box, share)) return share;
@@ -332,7 +332,7 @@ class Paths {
     return builder.value(ir::SelectOp{}, {inside, copied, pad}, tile);
   }
 
-  /// Gives the tensor map for these copies.
+  /// Returns the tensor map for these copies.
   Value* map_of(Op const& load, target::TmaPlan const& plan) {
     Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::TensorMapOp wanted;
@@ -342,7 +342,7 @@ class Paths {
     return tensor_map_at_start(function_, *tensor, wanted);
   }
 
-  /// Gives the map for copies of all rows that the axes of a load's box make.
+  /// Returns the map for copies of all rows that the axes of a load's box make.
   Value* map_of_all_rows(Op const& load, target::TmaPlan const& plan) {
     Extents box = load.result()->type().shape();
     box[box.size() - 1] = plan.box.back();

@@ -13,7 +13,7 @@ namespace tegula::transform {
 ///           %f = fetch %map, %i, %k : shared<128x64xbf16, swizzled(128)>
 ///           %a = buffer_load %f : tile<128x64xbf16>
 ///
-/// A pad other than 0 is put in by a select behind the copy, which makes zeros, except for operands of products. Those
+/// A pad other than 0 is put in by a select after the copy, which makes zeros, except for operands of products. Those
 /// of tensor cores are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load
 /// that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. The rules ask
 /// for facts of the tensor's parameter (unit_inner, aligned_16) and for axis facts. Needs: whole-kernels. Leaves:
@@ -25,7 +25,7 @@ namespace tegula::transform {
 ///   before: %a = gather %A, %rows, %columns : tile<128x64xbf16>
 ///   after:  %f = fetch %A, %one_column_of_rows, %k : shared<128x64xbf16, swizzled(128)>
 ///
-/// Order: free behind hoist-loop-invariants.
+/// Order: free after hoist-loop-invariants.
 PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

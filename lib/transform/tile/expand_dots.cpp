@@ -14,7 +14,7 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Gives the part of an operand that tf32 leaves out, exactly; 0 for NaN and infinities.
+/// Returns the part of an operand that tf32 leaves out, exactly; 0 for NaN and infinities.
 Value* low_bits(ir::Builder& builder, Value* operand) {
   ir::Type const type = operand->type(), mask = type.with_element(Element::boolean);
   auto const number = [&](double value) { return builder.constant(ir::make_constant(Element::f32, value), type); };

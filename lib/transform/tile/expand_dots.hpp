@@ -20,7 +20,7 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 ///
-/// Order: free behind relax-arithmetic, which does not change products of tiles.
+/// Order: free after relax-arithmetic, which does not change products of tiles.
 PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -14,7 +14,7 @@ using ir::Predicate;
 using ir::Type;
 using ir::Value;
 
-/// Gives the signed integer of as many bits as an element has.
+/// Returns the signed integer of as many bits as an element has.
 Element bits_of(Element element) {
   switch (bits(element)) {
     case 8:
@@ -66,7 +66,7 @@ class Expansion {
                : builder_.value(ir::CastOp{}, {value}, value->type().with_element(element));
   }
 
-  /// Gives a tile of i32 or i64 with the bits of the elements.
+  /// Returns a tile of i32 or i64 with the bits of the elements.
   Value* to_numbers(Value* tile) {
     Element const element = tile->type().element();
     if (element == Element::boolean) return cast(tile, Element::i32);
@@ -78,7 +78,7 @@ class Expansion {
     return bitcast(cast(number, bits_of(element)), element);
   }
 
-  /// Gives the elements at a place along an axis, which keeps extent 1; 0 if the place is outside.
+  /// Returns the elements at a place along an axis, which keeps extent 1; 0 if the place is outside.
   Value* line_at(Value* numbers, int axis, Value* place) {
     Type const& type = numbers->type();
     std::int64_t const extent = type.shape()[axis];

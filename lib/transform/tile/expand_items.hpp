@@ -20,7 +20,7 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 ///
-/// Order: free behind expand-dots, which does not make items.
+/// Order: free after expand-dots, which does not make items.
 PassResult expand_items(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -23,7 +23,7 @@ bool holds(Extents const& list, std::int64_t number) {
   return std::find(list.begin(), list.end(), number) != list.end();
 }
 
-/// Gives the shape without some axes.
+/// Returns the shape without some axes.
 Extents without(Extents const& shape, Extents const& axes) {
   Extents result;
   for (int axis = 0; axis < shape.size(); ++axis)
@@ -35,7 +35,7 @@ Type without(Type const& type, Extents const& axes) { return type.with_shape(wit
 
 bool keeps_order(Extents const& permutation) { return std::is_sorted(permutation.begin(), permutation.end()); }
 
-/// Gives the offsets of an access in another order of the tensor's axes.
+/// Returns the offsets of an access in another order of the tensor's axes.
 std::vector<Value*> in_order(std::span<Value* const> offsets, Extents const& permutation) {
   std::vector<Value*> result;
   for (std::int64_t const axis : permutation) result.push_back(offsets[static_cast<std::size_t>(axis)]);
@@ -112,7 +112,7 @@ class Boxes {
     });
   }
 
-  /// Gives a tile without axes of extent 1. Needs: begins_with_access, or elements that an op makes.
+  /// Returns a tile without axes of extent 1. Needs: begins_with_access, or elements that an op makes.
   Value* squeezed(Value& tile, Extents const& axes) {
     Key const key{&tile, {axes.begin(), axes.end()}};
     if (auto const known = squeezed_.find(key); known != squeezed_.end()) return known->second;
@@ -182,7 +182,7 @@ class Boxes {
     return result;
   }
 
-  /// Gives the tensor with its axes in another order. Permutations stand at the function's start, ahead of slices.
+  /// Returns the tensor with its axes in another order. Permutations stand at the function's start, ahead of slices.
   Value* permuted(Value& tensor, Extents const& permutation) {
     if (keeps_order(permutation)) return &tensor;
     Value*& known = permuted_[{&tensor, {permutation.begin(), permutation.end()}}];
@@ -210,7 +210,7 @@ class Boxes {
     return known;
   }
 
-  /// Gives the transposed tile from a permuted tensor; null: it is no load, or the last axis moves.
+  /// Returns the transposed tile from a permuted tensor; null: it is no load, or the last axis moves.
   Value* transposed(Value& tile, Extents const& permutation) {
     Op* const load = tile.defined_by<ir::LoadOp>();
     if (load == nullptr || !takes(*load, {}) || permutation.back() + 1 != permutation.size()) return nullptr;

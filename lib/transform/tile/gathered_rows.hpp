@@ -15,9 +15,9 @@ struct GatheredRows {
   std::vector<ir::Value*> starts;
 };
 
-/// Gives the starts of the rows that a gather takes: nothing if it is not one of whole rows, or if threads cannot copy
-/// them 16 bytes at a time. Their arithmetic is computed again in front of the gather's own, for tiles of one column,
-/// from loads of constant tensors.
+/// Returns the starts of the rows that a gather takes: nothing if it is not one of whole rows, or if threads cannot
+/// copy them 16 bytes at a time. Their arithmetic is computed again in front of the gather's own, for tiles of one
+/// column, from loads of constant tensors.
 ///
 ///   %r = broadcast %rows : tile<128x64xi32>   (of tile<128x1xi32>)
 ///   %c = broadcast (iota {axis = 1} + %k) : tile<128x64xi32>

@@ -71,7 +71,7 @@ class Tiles {
   ir::ValueMemo<std::optional<Coordinates>> known_;
 };
 
-/// Gives the iota of a tile in 32 bits, in the tile's shape.
+/// Returns the iota of a tile in 32 bits, in the tile's shape.
 Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
   Op const& op = *tile.defining_op();
   ir::Type const type = ir::Type::tile(Element::i32, tile.type().shape());
@@ -110,7 +110,7 @@ Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) 
   return sum;
 }
 
-/// Gives sum(to) - sum(from), within min .. max, in 32 bits. Neither sum wraps. Their difference may where the two
+/// Returns sum(to) - sum(from), within min .. max, in 32 bits. Neither sum wraps. Their difference may where the two
 /// have different signs; then no more of either is taken than the bounds.
 Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordinates const& to,
                   Coordinates const& from, std::int64_t min, std::int64_t max) {

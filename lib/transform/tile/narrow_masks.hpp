@@ -18,7 +18,7 @@ namespace tegula::transform {
 /// fits (a limit of 2^63 - 1, say), sums of different signs are clamped first. Needs: whole-kernels. Leaves: no
 /// promise.
 ///
-/// Order: free behind pad-tiles, whose masks compare 32-bit coordinates.
+/// Order: free after pad-tiles, whose masks compare 32-bit coordinates.
 PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

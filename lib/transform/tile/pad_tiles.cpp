@@ -111,7 +111,7 @@ class Padding {
     });
     for (Op* dot : dots) {
       auto const [rows, depth, columns] = axes_of(*dot);
-      if (!no_tensor_core(*dot).empty() || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
+      if (!fits_tensor_cores(*dot) || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
       depth->ask(rounded_up(depth->extent, isa::mma.depth_bytes / bytes(dot->lhs()->type().element())));
       // Operands may be exchanged: one extent is a multiple of rows, the other of columns.
       std::int64_t const m = rounded_up(rows->extent, isa::mma.column_step),
@@ -150,8 +150,8 @@ class Padding {
     return false;
   }
 
-  /// Gives the part of a tile that an op uses. A load of a tensor that the kernel does not write may read further rows
-  /// and columns of a product: their results are not stored.
+  /// Returns the part of a tile that an op uses. A load of a tensor that the kernel does not write may read further
+  /// rows and columns of a product: their results are not stored.
   Extents part_of(Op const& op, Value const& tile) {
     Extents part = tile.type().shape();
     if (op.is<ir::LoadOp>() && analysis::reads_constant_memory(op))
@@ -160,7 +160,7 @@ class Padding {
     return part;
   }
 
-  /// Gives the tile of which an op may use the part alone: the one that it reads from or writes to global memory, or
+  /// Returns the tile of which an op may use the part alone: the one that it reads from or writes to global memory, or
   /// reduces. Null: it uses none, or each element for itself.
   static Value* limited_tile(Op& op) {
     if (analysis::is_global_read(op)) return op.result()->type().is_tile() ? op.result() : nullptr;

@@ -30,7 +30,7 @@ namespace tegula::transform {
 /// An axis stays as it is if some op needs this very extent (AxisClasses). The bits of pairwise reductions stay: the
 /// neutral element changes none. Leaves: no promise.
 ///
-/// Order: free behind relax-arithmetic, which reads no extents, and expand-dots, since products of tf32 and of tf32x3
+/// Order: free after relax-arithmetic, which reads no extents, and expand-dots, since products of tf32 and of tf32x3
 /// have the same extents.
 PassResult pad_tiles(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

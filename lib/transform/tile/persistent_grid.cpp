@@ -87,7 +87,7 @@ bool work_from_memory(std::vector<ir::Loop> const& loops) {
   });
 }
 
-/// Gives the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
+/// Returns the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
 /// and as many times those of a column as there are columns beside each other. The sum is smallest where both are
 /// equal.
 std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
@@ -135,17 +135,17 @@ Slope slope_of(Value const& value, std::int64_t axis, ir::ValueMemo<Slope>& memo
 }
 
 /// Describes an axis of the grid along which tiles differ in work.
-struct Uneven {
+struct UnevenAxis {
   std::size_t axis = 0;
   Slope work = Slope::level;  ///< along it
 };
 
-/// Gives the axis that says how long loops with products are; nothing: none, or several.
-std::optional<Uneven> uneven_axis(ir::Function& function) {
+/// Returns the axis that says how long loops with products are; nothing: none, or several.
+std::optional<UnevenAxis> uneven_axis(ir::Function& function) {
   std::vector<ir::Loop> const loops = product_loops(function);
   std::set<std::int64_t> const axes = axes_behind(bounds_of(loops));
   if (axes.size() != 1) return std::nullopt;
-  Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
+  UnevenAxis uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
   ir::ValueMemo<Slope> slopes;
   for (ir::Loop const& loop : loops) {
     Slope const upper = slope_of(*loop.upper(), *axes.begin(), slopes);
@@ -163,7 +163,7 @@ void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
 }
 
 /// Describes how a kernel is persistent.
-struct Stay {
+struct PersistencePlan {
   std::int64_t per_multiprocessor = 1;
   std::int64_t stages = 0;  ///< of the loop over tiles
   std::int64_t rows = usual_rows;
@@ -172,7 +172,7 @@ struct Stay {
 
 /// Explains why the CTAs of a cluster cannot share fetches; empty: they can. They must run the same iterations, and one
 /// whose tile lies behind the last row still fetches for the others.
-std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneven) {
+std::string why_not_share_fetches(ir::Function& function, Op const& grid, bool uneven) {
   if (grid.operand_count() < 2) return "its grid has one axis";
   if (uneven) return "its tiles differ in work";
   std::string error = "no load in a loop is the same for all rows of tiles";
@@ -197,7 +197,7 @@ std::string no_shared_fetches(ir::Function& function, Op const& grid, bool uneve
 
 class Persistence {
  public:
-  Persistence(ir::Function& function, Op& grid, Stay stay) : function_(function), grid_(grid), stay_(stay) {}
+  Persistence(ir::Function& function, Op& grid, PersistencePlan plan) : function_(function), grid_(grid), plan_(plan) {}
 
   void run() {
     std::vector<Op*> const body = ops_of_tile();
@@ -206,22 +206,22 @@ class Persistence {
     std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
     auto const uneven = uneven_axis(function_);
     std::vector<Value*> places = extents;  // that CTAs, or clusters, take in turn
-    Value* const share = builder.index(stay_.share);
-    if (stay_.share != 1) places[1] = builder.same(ir::CeilDivOp{}, {extents[1], share});
+    Value* const share = builder.index(plan_.share);
+    if (plan_.share != 1) places[1] = builder.same(ir::CeilDivOp{}, {extents[1], share});
     Value* tiles = places[0];
     for (std::size_t i = 1; i < places.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, places[i]});
     launch_grid(builder, tiles, !uneven);
 
     Takers const takers = takers_of_tiles(builder, share);
     std::vector<Value*> const inner = extents_in_tile(builder, extents);
-    std::optional<Turns> turns;
-    if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, takers.count);
-    Op& loop = builder.op(of_tiles(stay_.stages), {takers.number, turns ? turns->end : tiles, takers.count}, {});
+    std::optional<TileDeal> deal;
+    if (uneven && uneven->axis < extents.size()) deal = deal_tiles(builder, *uneven, extents, takers.count);
+    Op& loop = builder.op(of_tiles(plan_.stages), {takers.number, deal ? deal->end : tiles, takers.count}, {});
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
-    Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
+    Value* const tile = loop.block().add_argument(ir::Type::index(), deal ? "turn" : "tile");
     std::vector<Value*> place =
-        turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, places);
+        deal ? place_in_turn(inside, tile, *uneven, extents, *deal) : place_of(inside, tile, places);
     Value* is_tile = nullptr;
     if (takers.rank != nullptr) {
       place[1] = inside.same(ir::AddOp{}, {inside.same(ir::MulOp{}, {place[1], share}), takers.rank});
@@ -229,7 +229,7 @@ class Persistence {
     }
     // There are fewer than 2^31 tiles with loops.
     for (std::size_t i = 0; i < place.size(); ++i)
-      if (place[i] != tile && stay_.stages == 0)
+      if (place[i] != tile && plan_.stages == 0)
         place[i] = named_in(body, extents[i]) ? within(inside, place[i], inner[i]) : counted(inside, place[i]);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
@@ -273,8 +273,8 @@ class Persistence {
     }
     // None is negative, but the products above might wrap.
     cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
-    if (stay_.share == 1) return {cta, ctas, nullptr};
-    function_.cluster = static_cast<int>(stay_.share);
+    if (plan_.share == 1) return {cta, ctas, nullptr};
+    function_.cluster = static_cast<int>(plan_.share);
     Value* const rank = builder.op(ir::ClusterRankOp{}, {}, {ir::Type::index()}).result();
     rank->set_name("rank");
     cta = builder.same(ir::DivOp{}, {cta, share});
@@ -282,7 +282,7 @@ class Persistence {
     return {cta, ctas, rank};
   }
 
-  /// Gives the grid's extents as a tile sees them. Inside of a tile none is below 1. This statement shows axis facts
+  /// Returns the grid's extents as a tile sees them. Inside of a tile none is below 1. This statement shows axis facts
   /// the range of the indices and of the rest behind them.
   static std::vector<Value*> extents_in_tile(ir::Builder& builder, std::vector<Value*> const& extents) {
     bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
@@ -314,21 +314,21 @@ class Persistence {
   void launch_grid(ir::Builder& builder, Value* tiles, bool even) {
     Value* all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
     Value* const one = builder.index(1);
-    if (stay_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(stay_.per_multiprocessor)});
-    if (stay_.share != 1)
-      all = builder.same(ir::MaxOp{}, {builder.same(ir::DivOp{}, {all, builder.index(stay_.share)}), one});
+    if (plan_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(plan_.per_multiprocessor)});
+    if (plan_.share != 1)
+      all = builder.same(ir::MaxOp{}, {builder.same(ir::DivOp{}, {all, builder.index(plan_.share)}), one});
     Value* ctas = nullptr;
-    if (even && stay_.per_multiprocessor == 1) {
+    if (even && plan_.per_multiprocessor == 1) {
       Value* const rounds = builder.same(ir::MaxOp{}, {builder.same(ir::CeilDivOp{}, {tiles, all}), one});
       ctas = builder.same(ir::CeilDivOp{}, {tiles, rounds});
     } else {
       ctas = builder.same(ir::MinOp{}, {tiles, all});
     }
-    if (stay_.share != 1) ctas = builder.same(ir::MulOp{}, {ctas, builder.index(stay_.share)});
+    if (plan_.share != 1) ctas = builder.same(ir::MulOp{}, {ctas, builder.index(plan_.share)});
     builder.op(ir::GridOp{}, {ctas}, {});
   }
 
-  /// Makes an `if` before an op; gives the end of its block.
+  /// Makes an `if` before an op; returns the end of its block.
   static Op& only_if(Value* condition, Op& before) {
     ir::Builder builder = ir::Builder::before(before);
     Op& branch = builder.op(ir::IfOp{}, {condition}, {});
@@ -360,7 +360,7 @@ class Persistence {
   ///   turns  0 .. pairs_in_groups    pairs of the first places, in groups of places
   ///          .. end - 2 * ctas       pairs of the last places: the `outer` most uneven ones of each
   ///          .. end                  two rounds of the tiles of the last places that are left
-  struct Turns {
+  struct TileDeal {
     Value* end;  ///< of the loop over turns, an index
     Value* ctas;
     Value* extent;  ///< of that axis
@@ -375,7 +375,8 @@ class Persistence {
   /// work goes down from 1 - x of a pair's to x, for x = (C - L) / (2 C - L). Then CTAs with two of them, the second
   /// ones dealt back from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than
   /// CTAs all tiles are dealt.
-  static Turns turns_of(ir::Builder& b, Uneven const& uneven, std::vector<Value*> const& extents, Value* ctas) {
+  static TileDeal deal_tiles(ir::Builder& b, UnevenAxis const& uneven, std::vector<Value*> const& extents,
+                             Value* ctas) {
     Value *const one = b.index(1), *const two = b.index(2), *const zero = b.index(0);
     Value *const extent = extents[uneven.axis], *places = one;
     for (std::size_t i = 0; i < extents.size(); ++i)
@@ -416,8 +417,8 @@ class Persistence {
   }
 
   /// Goes on inside a loop over what a CTA computes in one turn: a pair of tiles, one, or none.
-  static std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, Uneven const& uneven,
-                                           std::vector<Value*> const& extents, Turns const& t) {
+  static std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, UnevenAxis const& uneven,
+                                           std::vector<Value*> const& extents, TileDeal const& t) {
     Value* const at = narrow(b, turn);
     Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
     auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
@@ -479,18 +480,18 @@ class Persistence {
   }
   static Value* select(ir::Builder& b, Operands of) { return b.value(ir::SelectOp{}, of, (*(of.begin() + 1))->type()); }
 
-  /// Gives quotient and remainder by one division.
+  /// Returns quotient and remainder by one division.
   static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
     Value* const quotient = b.same(ir::DivOp{}, {value, by});
     return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
   }
 
-  /// Gives a value that lies in 0 .. extent - 1, in a form that says so.
+  /// Returns a value that lies in 0 .. extent - 1, in a form that says so.
   static Value* within(ir::Builder& b, Value* index, Value* extent) {
     Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
     return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
   }
-  /// Gives an index that is not negative, in a form that says so and takes a register of 32 bits while the tile is
+  /// Returns an index that is not negative, in a form that says so and takes a register of 32 bits while the tile is
   /// computed.
   static Value* counted(ir::Builder& b, Value* index) {
     return widen(b, b.same(ir::MaxOp{}, {narrow(b, index), number(b, 0)}));
@@ -511,18 +512,18 @@ class Persistence {
       for (Op& inner : op.block(block)) name_again(inner, before, after);
   }
 
-  /// Gives the block indices that a tile's number stands for.
+  /// Returns the block indices that a tile's number stands for.
   std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) const {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());
     if (extents.size() == 3) std::tie(place[2], tile) = divided(b, tile, b.same(ir::MulOp{}, {extents[0], extents[1]}));
-    if (stay_.stages != 0) {  // neighbours share nothing: row by row
+    if (plan_.stages != 0) {  // neighbours share nothing: row by row
       auto const [row, column] = divided(b, tile, extents[0]);
       place[1] = row;
       place[0] = b.same(ir::MaxOp{}, {column, b.index(0)});
       return place;
     }
-    Value* const count = b.index(stay_.rows);
+    Value* const count = b.index(plan_.rows);
     auto const [group, within] = divided(b, tile, b.same(ir::MulOp{}, {extents[0], count}));
     Value* const first = b.same(ir::MulOp{}, {group, count});
     Value* const rows = b.same(ir::MinOp{}, {b.same(ir::SubOp{}, {extents[1], first}), count});
@@ -534,7 +535,7 @@ class Persistence {
 
   ir::Function& function_;
   Op& grid_;
-  Stay stay_;
+  PersistencePlan plan_;
 };
 
 /// Tells whether functions stand beside the kernel, which may ask for the block's index.
@@ -552,11 +553,11 @@ bool is_persistent(ir::Function& function, CompileOptions const& options) {
   return !loops.empty() && !slices_at_start(function) && !work_from_memory(loops);
 }
 
-/// Gives the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
+/// Returns the CTAs that share fetches, as the options ask for; 1: none, and why stands in a remark.
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
-  std::string const error = no_shared_fetches(function, grid, uneven_axis(function).has_value());
+  std::string const error = why_not_share_fetches(function, grid, uneven_axis(function).has_value());
   if (error.empty()) return share;
   context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
                              grid.where());
@@ -580,15 +581,15 @@ PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& 
     if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // it stays by itself
   }
   if (grid == nullptr) return PassResult::unchanged;
-  Stay stay;
+  PersistencePlan plan;
   if (!holds_a_loop(function.body())) {
-    stay.per_multiprocessor = row_ctas;
-    stay.stages = context.options.stages != 0 ? context.options.stages : row_stages;
+    plan.per_multiprocessor = row_ctas;
+    plan.stages = context.options.stages != 0 ? context.options.stages : row_stages;
   }
-  stay.rows = rows_per_group(function, context.target.costs.multiprocessors);
-  stay.share = shared_fetches(function, *grid, context);
-  stay.rows = std::max<std::int64_t>(stay.rows / stay.share, 1);
-  Persistence(function, *grid, stay).run();
+  plan.rows = rows_per_group(function, context.target.costs.multiprocessors);
+  plan.share = shared_fetches(function, *grid, context);
+  plan.rows = std::max<std::int64_t>(plan.rows / plan.share, 1);
+  Persistence(function, *grid, plan).run();
   return PassResult::changed;
 }
 

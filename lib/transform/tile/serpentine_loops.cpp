@@ -30,7 +30,7 @@ bool turns(ir::Loop const& loop) {
 }
 
 /// Explains why the iterations of a loop of products cannot run in any order; empty: they can.
-std::string no_other_order(ir::Loop const& loop) {
+std::string why_not_reorder(ir::Loop const& loop) {
   if (turns(loop)) return "it already turns";
   if (ir::constant_int(*loop.step()) != 1) return "its step is not 1";
   int dots = 0;
@@ -62,7 +62,7 @@ void turn_around(ir::Loop const& loop, Value* odd) {
   for (ir::Use const& use : uses) use.user->set_operand(use.index, place);
 }
 
-/// Gives i1, in a loop over tiles: its CTA has had an odd number of tiles before this one.
+/// Returns i1, in a loop over tiles: its CTA has had an odd number of tiles before this one.
 Value* odd_turn(ir::Loop const& tiles) {
   ir::Type const number = ir::Type::scalar(Element::i32);
   ir::Builder builder = ir::Builder::before(tiles.body().front());
@@ -91,7 +91,7 @@ PassResult serpentine_loops(ir::Function& function, AnalysisCache&, PassContext&
     for (Op& op : tiles.body()) {
       if (!op.is<ir::ForOp>() || !has_product(op.block())) continue;
       std::string const error =
-          context.options.exact ? "exact keeps the order of its terms" : no_other_order(ir::Loop(op));
+          context.options.exact ? "exact keeps the order of its terms" : why_not_reorder(ir::Loop(op));
       if (!error.empty()) {
         context.diagnostics.remark("serpentine-loops: the loop of a product runs forwards in every tile: " + error,
                                    op.where());

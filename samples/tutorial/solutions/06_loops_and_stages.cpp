@@ -50,7 +50,7 @@ constexpr auto matrix_times_vector = kernel("matrix_times_vector", [](in<float, 
         return before + load(A, shape<16, 256>, g[0], k) * part;
       },
       stages<4>);
-  store(y, shape<16>, squeeze(sum(products, axis<1>), axis<1>), g[0]);  // one reduction, behind the loop
+  store(y, shape<16>, squeeze(sum(products, axis<1>), axis<1>), g[0]);  // one reduction, after the loop
 });
 // [end]
 

@@ -20,7 +20,7 @@ constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
   store(y, shape<1, 1024>, e / s, g[0], 0);
 });
 
-/// Gives the name with the greatest sum of times.
+/// Returns the name with the greatest sum of times.
 std::string slowest(Profile const& found) {
   std::string result;
   double most = 0;
@@ -51,7 +51,7 @@ constexpr auto product = kernel("product", [](in<bf16, 2> A, in<bf16, 2> B, out<
   store(C, shape<64, 64>, sums, g[0], g[1]);
 });
 
-/// Gives the share of their time that consumers wait for stages, in per cent.
+/// Returns the share of their time that consumers wait for stages, in per cent.
 template <int depth>
 double consumers_wait() {
   CompileOptions options;

@@ -6,7 +6,7 @@ using namespace tegula;
 
 namespace {
 
-/// Gives the facts of a kernel's (or function's) values as text.
+/// Returns the facts of a kernel's (or function's) values as text.
 std::string facts_of(std::string const& text, std::string_view function = "k") {
   ir::Module const module = test::module_of(text);
   return analysis::AxisFacts(module).str(*module.find(function));

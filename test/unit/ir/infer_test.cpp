@@ -41,8 +41,8 @@ TEST_CASE("infer: results that operands leave open must be stated") {
         "extract: the result is tile<1x4xf32> at [0, 13], not a box of tile<1x16xf32>");
   CHECK(infer(make_op<ExtractOp>(Extents{0, 0}, true), {row}, {tile(Element::f32, {1, 1})}).ok());
   CHECK(infer(make_op<ExtractOp>(Extents{0, 0}, true), {row}, {tile(Element::f32, {1, 4})}).error ==
-        "extract: the result is tile<1x4xf32> at [0, 0]; of equal elements the first one is taken, and whole axes "
-        "besides");
+        "extract: the result is tile<1x4xf32> at [0, 0]; with `uniform`, each axis must be whole, or of "
+        "extent 1 at offset 0");
   CHECK(infer(ResizeOp{}, {row}, {tile(Element::f32, {1, 20})}).ok());
   CHECK(infer(ResizeOp{}, {row}, {tile(Element::f32, {20})}).error ==
         "resize: tile is tile<1x16xf32> but the result is tile<20xf32>: extents alone may differ");

@@ -31,7 +31,7 @@ struct Ops {
 
 using Expected = std::function<Extents(Extents const&)>;
 
-/// Gives the operand and the coordinates of the element that the source names; no coordinates: none has it.
+/// Returns the operand and the coordinates of the element that the source names; no coordinates: none has it.
 std::pair<int, Extents> element_of(Op const& op, Extents const& at) {
   for (SourcePart const& part : source(op)) {
     Extents const& shape = op.operand(part.operand)->type().shape();

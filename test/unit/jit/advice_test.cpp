@@ -17,7 +17,7 @@ using Limit = Advice::Limit;
 
 namespace {
 
-/// Gives the n-th address of tensors that nobody reads.
+/// Returns the n-th address of tensors that nobody reads.
 template <class T>
 T* place(int n, std::int64_t bytes_behind = 0) {
   return reinterpret_cast<T*>((std::uintptr_t{1} << 40) * static_cast<std::uintptr_t>(n + 1) +
@@ -199,7 +199,7 @@ constexpr auto row_sums = kernel("row_sums", [](in<float, 2> x, out<float, 1> y)
           squeeze(sum(loop(ceil_div(x.extent(1), 2048), zeros<float>(shape<1, 2048>), add), axis<1>), axis<1>), g[0]);
 });
 
-/// Gives the spot of a kind; fails without one.
+/// Returns the spot of a kind; fails without one.
 SlowSpot spot(Advice const& advice, Kind kind) {
   INFO(advice.str());
   for (SlowSpot const& one : advice.slow)

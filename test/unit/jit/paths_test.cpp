@@ -243,7 +243,7 @@ TEST_CASE("paths: explain says how the host does a launch", "[N14]") {
 
 namespace {
 
-/// Gives a bf16 matrix at an address.
+/// Returns a bf16 matrix at an address.
 Argument matrix(std::int64_t rows, std::int64_t columns, Element element, std::uintptr_t address) {
   Argument argument;
   argument.element = element;

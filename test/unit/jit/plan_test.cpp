@@ -131,6 +131,6 @@ TEST_CASE("a plan that a kernel cannot follow is refused with those that it can"
         facts(two, planned(text)),
         ContainsSubstring(std::string("compile options: plan is \"") + text + "\": ") &&
             ContainsSubstring("is not warps=8, wgmma=4x2, mma=2x2x2 (rows, columns, copies) or lanes, with "
-                              "+swapped, +early or +together, +late behind it"));
+                              "+swapped, +early or +together, +late after it"));
   }
 }

@@ -31,7 +31,7 @@ void check(Layout const* layout, Extents const& shape, std::int64_t registers, s
   for (Layout const* wrong : test::spoiled(*layout)) CHECK_FALSE(same(*wrong, shape, registers, warps, place));
 }
 
-/// Gives (row, k) of element i of a 16-row A fragment.
+/// Returns (row, k) of element i of a 16-row A fragment.
 Extents a_element(int bytes, std::int64_t i, std::int64_t l) {
   std::int64_t const g = l / 4, q = l % 4;
   if (bytes >= 4) return {g + 8 * (i % 2), q + 4 * (i / 2)};

@@ -20,7 +20,7 @@ using tegula::Element;
 
 namespace {
 
-// Gives MPFR's names of functions that the rows name differently.
+// Returns MPFR's names of functions that the rows name differently.
 int mpfr_rint_sqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) { return mpfr_sqrt(to, x, mode); }
 int mpfr_rsqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
   int const result = mpfr_rec_sqrt(to, x, mode);
@@ -108,9 +108,9 @@ class Reference {
     function(exact_, x_, y_, MPFR_RNDN);
   }
 
-  /// Gives the error in units of the last place of the exact value. It is infinite where one alone is NaN, or infinite,
-  /// or a zero of the other sign. An exact value above the greatest number counts as infinity, one below may be rounded
-  /// up to it.
+  /// Returns the error in units of the last place of the exact value. It is infinite where one alone is NaN, or
+  /// infinite, or a zero of the other sign. An exact value above the greatest number counts as infinity, one below may
+  /// be rounded up to it.
   double error(double found, Format format, double max) {
     double const infinity = std::numeric_limits<double>::infinity();
     if (mpfr_nan_p(exact_) != 0 || std::isnan(found))

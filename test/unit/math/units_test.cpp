@@ -17,7 +17,7 @@ namespace {
 
 namespace math = tegula::math;
 
-/// Gives the unit in the last place of f32 at a number.
+/// Returns the unit in the last place of f32 at a number.
 double unit_at(double number) {
   int exponent = 0;
   std::frexp(number, &exponent);

@@ -304,7 +304,7 @@ void used_before(DiskCache const& cache, int number, int seconds) {
                       fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
 }
 
-/// Runs in a child of fork(); gives its exit status, 255 for a child that dies.
+/// Runs in a child of fork(); returns its exit status, 255 for a child that dies.
 template <class Function>
 int in_child(Function const& work) {
   pid_t const child = ::fork();

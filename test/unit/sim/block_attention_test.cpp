@@ -30,7 +30,7 @@ struct Attention {
     for (std::int64_t i = 0; i < q.extents.product(); ++i) q.set_number(i, q.number(i) * sharpness);
   }
 
-  /// Gives the counter of tiles, which a run that was cut short leaves at any value.
+  /// Returns the counter of tiles, which a run that was cut short leaves at any value.
   TargetArgument& next() { return arguments.back(); }
   bool starts_again() { return std::count(next().data.begin(), next().data.end(), std::byte{0}) == 4; }
   void start_again() { std::fill(next().data.begin(), next().data.end(), std::byte{0}); }

@@ -240,7 +240,7 @@ TEST_CASE("registers of a result are the same in each iteration", "[sim][block][
   return
 }
 )";
-  // The first product writes to registers that the store of the turn before read behind the second fence.
+  // The first product writes to registers that the store of the turn before read after the second fence.
   check_planted(sound, {{"    wgmma_fence\n    %p", "    %p", ReportKind::missing_wgmma_fence}}, {&x, &w, &y});
 }
 

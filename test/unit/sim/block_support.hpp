@@ -74,7 +74,7 @@ inline std::string first_wrong(HostTensor const& tensor, std::function<double(st
   return {};
 }
 
-/// Gives `text` with every `from` replaced.
+/// Returns `text` with every `from` replaced.
 inline std::string with(std::string text, std::string const& from, std::string const& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);

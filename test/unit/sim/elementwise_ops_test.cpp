@@ -25,12 +25,12 @@ namespace {
 constexpr std::int64_t count = 600;
 constexpr Element integers[] = {Element::i32, Element::u32, Element::i64, Element::u64};
 
-/// Gives the number that an integer element holds.
+/// Returns the number that an integer element holds.
 Wide exact(HostTensor const& a, std::int64_t i) {
   return a.element() == Element::u64 ? static_cast<Wide>(a.get(i).bits) : static_cast<Wide>(a.integer(i));
 }
 
-/// Gives an element's value from a double that holds the exact or once-rounded result.
+/// Returns an element's value from a double that holds the exact or once-rounded result.
 ir::Constant of(Element element, double value) { return ir::make_constant(element, value); }
 
 /// Compares an f32 or f64 operation with one of doubles. For f16, bf16 and f32 the double result of +, -, * and /

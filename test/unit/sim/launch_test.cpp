@@ -302,7 +302,7 @@ TEST_CASE("races of tensors that overlap with other elements are found by their 
   constexpr auto load_all = "%b = load %y, %at : tile<1xi64>\n    store %z, %b, %zero";
   struct Case {
     char const* line;
-    bool own;  ///< the numbers begin behind the halves
+    bool own;  ///< the numbers begin after the halves
     bool races;
   };
   for (Case const& each : {Case{store_all, false, true}, {load_all, false, true}, {store_all, true, false}}) {

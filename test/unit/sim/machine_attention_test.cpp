@@ -106,7 +106,7 @@ struct Attention {
     for (int i = 0; i < 4 * groups; ++i) m.add_warp(0, [this](Warp w) { return consumer(w); });
   }
 
-  Turn load(Warp w, std::uint64_t to, std::uint64_t bytes, MbarrierAddress full, Site site) const {
+  Turn load(Warp w, std::uint64_t to, std::uint64_t bytes, MbarrierAddress full, ActionSite site) const {
     CopyIn copy;
     copy.source = Footprint(source, 0, bytes);
     copy.destination = Footprint(w.shared(), to, to + bytes);

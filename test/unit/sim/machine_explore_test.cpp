@@ -203,7 +203,7 @@ TEST_CASE("a trace names every action and its warp", "[machine]") {
   Simulation simulation({.shared_bytes = 8192, .trace = true}, [](Machine& m) {
     Space const in = add_input(m);
     m.add_warp(0, [=](Warp w) -> Task {
-      Site const line{"k.cpp", 3, 0, "tma_load"};
+      ActionSite const line{"k.cpp", 3, 0, "tma_load"};
       co_await w.mbarrier_init(leader, full_barrier, 1, {"k.cpp", 1, 0, "mbarrier_init"});
       w.fence_mbarrier_init(leader, {"k.cpp", 1, 0, "fence"});
       co_await w.arrive_expect_tx(leader, full_barrier, kib, {"k.cpp", 2, 0, "arrive_expect_tx"});

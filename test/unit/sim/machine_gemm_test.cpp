@@ -149,7 +149,7 @@ struct Gemm {
     }
   }
 
-  Turn load(Warp w, int s, std::uint64_t to, std::uint64_t bytes, Effect effect, Site site) {
+  Turn load(Warp w, int s, std::uint64_t to, std::uint64_t bytes, Effect effect, ActionSite site) {
     return w.copy_in(leader,
                      {.source = Footprint(source, 0, bytes),
                       .destination = Footprint(w.shared(), to, to + bytes),

@@ -341,7 +341,7 @@ void check_built_descriptor() {
 
 }  // namespace
 
-TEST_CASE("a tensor map written by a thread that does not release it behind the write", "[machine][D7]") {
+TEST_CASE("a tensor map written by a thread that does not release it after the write", "[machine][D7]") {
   check_built_descriptor<Built::not_released>();
   check_built_descriptor<Built::released_too_early>();
   check_built_descriptor<Built::released_by_another>();

@@ -192,8 +192,8 @@ TEST_CASE("a report names both accesses, the missing op and the schedule", "[mac
     m.name(0, 0, 128, "%x");
     for (int k = 0; k < 2; ++k) {
       m.add_warp(0, [](Warp w) -> Task {
-        Site const store{"kernels/x.cpp", 12, 40, "buffer_store"};
-        Site const load{"kernels/x.cpp", 14, 44, "buffer_load"};
+        ActionSite const store{"kernels/x.cpp", 12, 40, "buffer_store"};
+        ActionSite const load{"kernels/x.cpp", 14, 44, "buffer_load"};
         if (w.number() == 0)
           w.write(all_lanes, PerLane(w.shared(), 0, 4), store);
         else

@@ -14,7 +14,7 @@ namespace tegula::test {
 using namespace tegula::sim::machine;
 
 /// Tags the line that calls it.
-inline Site at(char const* op, location where = location::current()) { return Site::at(op, 0, where); }
+inline ActionSite at(char const* op, location where = location::current()) { return ActionSite::at(op, 0, where); }
 
 /// Holds values of a few cells and the copies between them: a test sees the values that an early or a late copy moved.
 struct Cells {

@@ -31,7 +31,7 @@ sim::machine::Options timed(int ctas = 1) {
   return options;
 }
 
-Site const site = Site::at("test");
+ActionSite const site = ActionSite::at("test");
 
 }  // namespace
 

@@ -486,7 +486,7 @@ void constants() {
   CHECK(std::isinf(g.number(2)));
 }
 
-/// Loads from a slice of a slice, stores to one, and gives its extents; begins and ends are clipped.
+/// Loads from a slice of a slice, stores to one, and returns its extents; begins and ends are clipped.
 void slices() {
   auto const module = module_of(
       R"(kernel @k(%x: in tensor<?x?xi32>, %b: in tensor<?xi64>, %y: out tensor<?x?xi32>, %n: out tensor<?xi64>) {
@@ -654,11 +654,11 @@ void logs() {
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
-TEST_CASE("tiles are reshaped, cut and put one behind the other", "[sim][F30]") { regrouped(); }
+TEST_CASE("tiles are reshaped, cut and put one after the other", "[sim][F30]") { regrouped(); }
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
 TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }
-/// Loads and stores through tensors whose axes changed places, of a slice and with a slice, and gives their extents.
+/// Loads and stores through tensors whose axes changed places, of a slice and with a slice, and returns their extents.
 void permutations() {
   auto const module = module_of(
       R"(kernel @k(%x: in tensor<?x?x?xi32>, %y: out tensor<?x?x?xi32>, %n: out tensor<?xi64>) {

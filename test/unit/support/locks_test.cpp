@@ -26,7 +26,7 @@ constinit Lasting<std::map<int, std::string>> numbers;
 constinit PerProcess<Mutex> slow;
 constinit PerProcess<std::atomic<int>> count;
 
-/// Gives the exit status of `work` in a child of fork(); 255 for one that dies, as by its alarm.
+/// Returns the exit status of `work` in a child of fork(); 255 for one that dies, as by its alarm.
 template <class Function>
 int in_child(Function const& work) {
   pid_t const child = ::fork();

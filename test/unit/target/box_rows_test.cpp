@@ -12,7 +12,7 @@ TEST_CASE("axes of a box but the last are the rows of a tile", "[target]") {
   CHECK(stated_rows({128, 64}) == Extents{128, 64});
 }
 
-TEST_CASE("rows are a box if they divide one axis and take those behind it whole", "[target]") {
+TEST_CASE("rows are a box if they divide one axis and take those after it whole", "[target]") {
   CHECK(box_of_rows({128, 64}, 64) == Extents{64, 64});
   CHECK(box_of_rows({16, 4, 128}, 64) == Extents{16, 4, 128});
   CHECK(box_of_rows({2, 3, 8, 16, 64}, 64) == Extents{1, 1, 4, 16, 64});

@@ -110,7 +110,7 @@ struct Expression {
     return builder.create(kind, nullptr, operands, {&type, 1}).result();
   }
 
-  /// Gives the result for these arguments; nothing if some step is NaN, which fold leaves to the targets.
+  /// Returns the result for these arguments; nothing if some step is NaN, which fold leaves to the targets.
   std::optional<Constant> evaluate(std::vector<Constant> const& arguments) const {
     std::map<Value const*, Constant> known;
     for (int i = 0; i < function.parameter_count(); ++i)

@@ -62,7 +62,7 @@ ir::Module after(char const* text, std::string const& pipeline) {
 
 std::vector<Pipeline> default_pipelines() { return {host_pipeline(), cuda_pipeline(), block_pipeline()}; }
 
-/// Gives a module on which a default pipeline starts.
+/// Returns a module on which a default pipeline starts.
 ir::Module start_of(Pipeline pipeline) {
   return pipeline.data() == block_pipeline().data() ? after(tiles, "assign-layouts") : module_of(tiles);
 }
@@ -283,7 +283,7 @@ TEST_CASE("order: the refusal names both levels and the pass between them") {
                 "pipeline: pad-tiles works on level tile, but the kernel is on level planned: tensor_map in @k; run it "
                 "on the text before the passes that lead there"},
            Case{tiles, "split-loops,skew-dots",
-                "pipeline: split-loops comes before skew-dots, but must come behind it: each part would"},
+                "pipeline: split-loops comes before skew-dots, but must come after it: each part would"},
        }) {
     INFO(one.order);
     support::Diagnostics unused;

@@ -37,7 +37,7 @@ inline constexpr std::array enum_names<Licence>{"none"sv,         "contraction"s
 /// Bounds of the bits of a float that an op computes: 0 for all of them.
 inline constexpr Bounds significant_bits{0, 53};
 
-/// Gives a constant: `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
+/// Returns a constant: `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
 struct ConstantOp : OpDefaults<Family::constant> {
   static constexpr std::string_view mnemonic = "constant";
   static constexpr auto operands = names();
@@ -85,7 +85,7 @@ struct MulOp : CommutativeDefaults {
   static constexpr unsigned traits = commutative | via_f32;
   static constexpr LaunchOp launch = LaunchOp::mul;
 };
-/// Gives the upper half of the product of two integers, which has twice their bits.
+/// Returns the upper half of the product of two integers, which has twice their bits.
 struct MultiplyHighOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "multiply_high";
   static constexpr Takes takes = Takes::integers;
@@ -104,7 +104,7 @@ struct DivOp : BinaryDefaults {
                   field("licence", &DivOp::licence));
   }
 };
-/// Gives the integer remainder with the sign of lhs; x % 0 is x.
+/// Returns the integer remainder with the sign of lhs; x % 0 is x.
 struct RemOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "rem";
   static constexpr Takes takes = Takes::integers;
@@ -116,14 +116,14 @@ struct CeilDivOp : BinaryDefaults {
   static constexpr Takes takes = Takes::integers;
   static constexpr LaunchOp launch = LaunchOp::ceil_div;
 };
-/// Gives the minimum. Floats: a NaN operand gives the other one; -0 and +0 may give either.
+/// Returns the minimum. Floats: a NaN operand gives the other one; -0 and +0 may give either.
 struct MinOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "min";
   static constexpr unsigned traits = commutative | via_f32;
   static constexpr LaunchOp launch = LaunchOp::min;
 };
-/// Gives the maximum. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the two
-/// differ by at most n, either of them.
+/// Returns the maximum. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the
+/// two differ by at most n, either of them.
 struct MaxOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "max";
   static constexpr unsigned traits = commutative | via_f32;
@@ -195,7 +195,7 @@ struct CastOp : UnaryDefaults {
   static constexpr unsigned traits = launchable;
   static constexpr Takes takes = Takes::by_rule;
 };
-/// Gives the same bits as another element of the same width (f32 and i32, f64 and i64).
+/// Returns the same bits as another element of the same width (f32 and i32, f64 and i64).
 struct BitcastOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "bitcast";
   static constexpr Takes takes = Takes::by_rule;
@@ -212,12 +212,12 @@ struct NotOp : UnaryDefaults {
   static constexpr unsigned traits = launchable;
   static constexpr Takes takes = Takes::logical;
 };
-/// Gives the absolute value. Integers: that of the minimum value wraps and stays the minimum value.
+/// Returns the absolute value. Integers: that of the minimum value wraps and stays the minimum value.
 struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
   static constexpr unsigned traits = launchable | via_f32;
 };
-/// Gives the executors of an expanded row by its column `device`: the host computes by arithmetic alone.
+/// Names the executors of an expanded row by its column `device`: the host computes by arithmetic alone.
 namespace computed {
 inline constexpr unsigned expansion = on_simulators;
 inline constexpr unsigned units = on_simulators;

@@ -40,13 +40,13 @@ struct BuildTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
 };
 
 /// Publishes the descriptors that this thread built: `release_tensor_maps`
-/// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier behind which others acquire them.
+/// (PTX: fence.proxy.tensormap::generic.release.gpu). Then comes the barrier after which others acquire them.
 struct ReleaseTensorMapsOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "release_tensor_maps";
   static constexpr auto operands = names();
 };
 
-/// Gives the descriptor that build_tensor_map put into a home: `%d = device_tensor_map %map, %slice, %home :
+/// Returns the descriptor that build_tensor_map put into a home: `%d = device_tensor_map %map, %slice, %home :
 /// tensor_map<128x64xbf16>`.
 struct DeviceTensorMapOp : OpDefaults<Family::memory, on_warps> {
   static constexpr std::string_view mnemonic = "device_tensor_map";
@@ -61,7 +61,7 @@ struct AcquireTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr auto operands = names("map");
 };
 
-/// Gives back the place of a descriptor: `free_tensor_map %d`, once all copies through it have ended. One lane.
+/// Frees the place of a descriptor: `free_tensor_map %d`, once all copies through it have ended. One lane.
 struct FreeTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "free_tensor_map";
   static constexpr auto operands = names("map");

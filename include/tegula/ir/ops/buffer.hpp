@@ -37,7 +37,7 @@ struct BufferDeallocOp : OpDefaults<Family::synchronisation, on_host | on_warps>
   static constexpr auto operands = names("buffer");
 };
 
-/// Gives the box of the result's shape at element offsets, one integer per axis of %s:
+/// Returns the box of the result's shape at element offsets, one integer per axis of %s:
 /// `%v = view %s, %stage, %row, %col : shared<64x64xbf16, swizzled(128)>`. A result of lower rank takes one element of
 /// each leading axis. Its layout is that of %s without the leading axes. Along the other axes offsets are multiples of
 /// the result's extents, so that the layout's pattern repeats. Of mbarriers: `%b = view %full, %stage : mbarrier`.
@@ -47,7 +47,7 @@ struct ViewOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr unsigned traits = variadic;
 };
 
-/// Gives the same bytes with the last two axes swapped: `%t = trans_view %v : shared<64x256xbf16, swizzled_t(128)>`.
+/// Returns the same bytes with the last two axes swapped: `%t = trans_view %v : shared<64x256xbf16, swizzled_t(128)>`.
 struct TransViewOp : OpDefaults<Family::memory, on_host | on_warps> {
   static constexpr std::string_view mnemonic = "trans_view";
   static constexpr auto operands = names("source");

@@ -22,7 +22,7 @@ struct RequireOp : OpDefaults<Family::launch> {
   static constexpr auto attributes() { return fields(field("message", &RequireOp::message)); }
 };
 
-/// Gives a tensor parameter's extent: `%n = extent %t {axis = 1} : i64`.
+/// Returns a tensor parameter's extent: `%n = extent %t {axis = 1} : i64`.
 struct ExtentOp : OpDefaults<Family::symbolic> {
   static constexpr std::string_view mnemonic = "extent";
   static constexpr auto operands = names("tensor");
@@ -31,7 +31,7 @@ struct ExtentOp : OpDefaults<Family::symbolic> {
   static constexpr auto attributes() { return fields(field("axis", &ExtentOp::axis, bounds::axis)); }
 };
 
-/// Gives this block's index along a grid axis: `%b = block_index {axis = 0} : i64`.
+/// Returns this block's index along a grid axis: `%b = block_index {axis = 0} : i64`.
 struct BlockIndexOp : OpDefaults<Family::symbolic> {
   static constexpr std::string_view mnemonic = "block_index";
   static constexpr auto operands = names();
@@ -40,7 +40,7 @@ struct BlockIndexOp : OpDefaults<Family::symbolic> {
   static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis, bounds::grid_axis)); }
 };
 
-/// Gives the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`. Along an
+/// Returns the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`. Along an
 /// axis that the grid does not have it is 1. Not for launch expressions: they decide it.
 struct GridExtentOp : OpDefaults<Family::symbolic> {
   static constexpr std::string_view mnemonic = "grid_extent";
@@ -50,7 +50,7 @@ struct GridExtentOp : OpDefaults<Family::symbolic> {
   static constexpr auto attributes() { return fields(field("axis", &GridExtentOp::axis, bounds::grid_axis)); }
 };
 
-/// Gives the number of multiprocessors of the device that runs the kernel, for persistent grids:
+/// Returns the number of multiprocessors of the device that runs the kernel, for persistent grids:
 /// `%n = multiprocessors : i64`. Host and simulator answer host_multiprocessors. The same number in launch expressions
 /// and in every block.
 struct MultiprocessorsOp : OpDefaults<Family::symbolic> {

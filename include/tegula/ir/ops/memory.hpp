@@ -137,7 +137,7 @@ struct CompareExchangeOp : OpDefaults<Family::memory> {
   }
 };
 
-/// Gives the elements `begin` to `end` - 1 of one axis of a tensor: `%s = slice %t, %begin, %end {axis = 0} :
+/// Returns the elements `begin` to `end` - 1 of one axis of a tensor: `%s = slice %t, %begin, %end {axis = 0} :
 /// tensor<?x?xbf16>`. It is a tensor over the same memory, which counts from `begin` on: other elements lie outside of
 /// it. Numbers are clipped to the tensor: `begin` to 0 .. extent, `end` to begin .. extent.
 struct SliceOp : OpDefaults<Family::symbolic> {
@@ -147,7 +147,7 @@ struct SliceOp : OpDefaults<Family::symbolic> {
   static constexpr auto attributes() { return fields(field("axis", &SliceOp::axis, bounds::axis)); }
 };
 
-/// Gives a tensor over the same memory whose axis i is axis permutation[i] of the operand:
+/// Returns a tensor over the same memory whose axis i is axis permutation[i] of the operand:
 /// `%p = permute %t {permutation = [1, 0, 2]} : tensor<?x?x?xbf16>`. The last axis stays the last. fold-boxes makes it
 /// of boxes with axes of extent 1: a box of (token, head, dimension) is one of (head, token, dimension).
 struct PermuteOp : OpDefaults<Family::symbolic> {

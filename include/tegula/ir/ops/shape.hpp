@@ -6,23 +6,23 @@
 
 namespace tegula::ir {
 
-/// Gives a tile with a scalar in every element: `%t = splat %s : tile<128xf32>`.
+/// Returns a tile with a scalar in every element: `%t = splat %s : tile<128xf32>`.
 struct SplatOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "splat";
   static constexpr auto operands = names("scalar");
   static constexpr unsigned traits = rearranges;
   static constexpr Source source(SourceShapes const&) { return source_of({}); }
 };
-/// Gives each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
+/// Returns each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
 struct IotaOp : OpDefaults<Family::constant> {
   static constexpr std::string_view mnemonic = "iota";
   static constexpr auto operands = names();
   std::int64_t axis = 0;
   static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis, bounds::axis)); }
 };
-/// Gives elements that are known when a kernel is compiled: `%w = table {data = "0000803f00000040"} : tile<2xf32>`. The
-/// digits are the bytes of the elements in memory, in row-major order, two hexadecimal digits a byte. The elements lie
-/// in constant data of the kernel. Not for booleans. fold-tables makes it of tiles that depend on no argument.
+/// Returns elements that are known when a kernel is compiled: `%w = table {data = "0000803f00000040"} : tile<2xf32>`.
+/// The digits are the bytes of the elements in memory, in row-major order, two hexadecimal digits a byte. The elements
+/// lie in constant data of the kernel. Not for booleans. fold-tables makes it of tiles that depend on no argument.
 struct TableOp : OpDefaults<Family::constant> {
   static constexpr std::string_view mnemonic = "table";
   static constexpr auto operands = names();
@@ -90,7 +90,7 @@ struct TransOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Gives the same elements, in row-major order, in the shape of the result type: `%r = reshape %t : tile<8x16xf32>`.
+/// Returns the same elements, in row-major order, in the shape of the result type: `%r = reshape %t : tile<8x16xf32>`.
 /// `scratch` as for reduce.
 struct ReshapeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "reshape";
@@ -105,7 +105,7 @@ struct ReshapeOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Puts two tiles one behind the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
+/// Puts two tiles one after the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
 struct ConcatenateOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "concatenate";
   static constexpr auto operands = names("lhs", "rhs");
@@ -120,7 +120,7 @@ struct ConcatenateOp : OpDefaults<Family::shape> {
     return result;
   }
 };
-/// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
+/// Returns the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
 /// `uniform` states that all elements along the axes that the box cuts to extent 1 are equal. So each thread may take
 /// one of its own; the simulator checks it. `scratch` as for reduce.
 struct ExtractOp : OpDefaults<Family::shape> {
@@ -143,8 +143,8 @@ struct ExtractOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Gives the elements in a tile of other extents: `%r = resize %t : tile<4x128xf32>`. A smaller tile has the first ones
-/// along each axis; in a larger one anything stands behind them. `scratch` as for reduce.
+/// Returns the elements in a tile of other extents: `%r = resize %t : tile<4x128xf32>`. A smaller tile has the first
+/// ones along each axis; in a larger one anything stands behind them. `scratch` as for reduce.
 struct ResizeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "resize";
   static constexpr auto operands = names("tile");
@@ -178,7 +178,7 @@ struct ButterflyOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Gives the elements in the opposite order along an axis: `%r = flip %t {axis = 1} : tile<8x64xf32>`. `scratch` as
+/// Returns the elements in the opposite order along an axis: `%r = flip %t {axis = 1} : tile<8x64xf32>`. `scratch` as
 /// for reduce.
 struct FlipOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "flip";
@@ -197,7 +197,7 @@ struct FlipOp : OpDefaults<Family::shape> {
     return source_of(part);
   }
 };
-/// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
+/// Returns the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "convert_layout";
@@ -209,15 +209,15 @@ struct ConvertLayoutOp : OpDefaults<Family::shape> {
   }
   static constexpr Source source(SourceShapes const& of) { return source_of(same_place(of.result.size())); }
 };
-/// Gives the only element of a tile as a scalar: `%s = item %t : f32` of a `tile<1x1xf32>`. Every thread of the group
+/// Returns the only element of a tile as a scalar: `%s = item %t : f32` of a `tile<1x1xf32>`. Every thread of the group
 /// that runs the op has the same scalar. All threads hold the element of such a tile, so nothing is exchanged.
 struct ItemOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "item";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = collective;
 };
-/// Gives the element of a tile at a place, one i64 for each axis, as a scalar: `%s = item_at %t, %i, %j : f32`. A place
-/// outside the tile gives 0, and checks of bounds report it.
+/// Returns the element of a tile at a place, one i64 for each axis, as a scalar: `%s = item_at %t, %i, %j : f32`. A
+/// place outside the tile gives 0, and checks of bounds report it.
 struct ItemAtOp : OpDefaults<Family::shape, on_host | on_tile_simulator> {
   static constexpr std::string_view mnemonic = "item_at";
   static constexpr auto operands = names("tile", "places");

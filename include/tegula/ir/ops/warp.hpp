@@ -73,7 +73,7 @@ struct FillOp : OpDefaults<Family::control, on_warps> {
   }
 };
 
-/// Gives the number of this warp in the executing group: `%w = warp_index : i64`.
+/// Returns the number of this warp in the executing group: `%w = warp_index : i64`.
 struct WarpIndexOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "warp_index";
   static constexpr auto operands = names();
@@ -81,7 +81,7 @@ struct WarpIndexOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr Bounds number = {0, 31};
 };
 
-/// Gives the number of this CTA in its cluster: `%r = cluster_rank : i64`.
+/// Returns the number of this CTA in its cluster: `%r = cluster_rank : i64`.
 struct ClusterRankOp : OpDefaults<Family::symbolic, on_warps> {
   static constexpr std::string_view mnemonic = "cluster_rank";
   static constexpr auto operands = names();

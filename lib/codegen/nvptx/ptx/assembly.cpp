@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/assembly.hpp"
 
+#include <fmt/format.h>
+
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
@@ -8,7 +10,7 @@ std::string Assembly::output(llvm::Type* type, char const* mark) {
   if (!arguments_.empty()) throw InternalError("nvptx: an asm output is declared after an input");
   outputs_ += std::string(outputs_.empty() ? "" : ",") + mark + constraint_of(type);
   results_.push_back(type);
-  return "$" + std::to_string(results_.size() - 1);
+  return fmt::format("${}", results_.size() - 1);
 }
 
 std::string Assembly::out(llvm::Type* type) { return output(type, "="); }
@@ -24,7 +26,7 @@ std::string Assembly::inout(llvm::Value* value) {
 std::string Assembly::in(llvm::Value* value) {
   inputs_ += std::string(",") + constraint_of(value->getType());
   arguments_.push_back(value);
-  return "$" + std::to_string(results_.size() + arguments_.size() - 1);
+  return fmt::format("${}", results_.size() + arguments_.size() - 1);
 }
 
 std::string Assembly::number(llvm::Value* value) {

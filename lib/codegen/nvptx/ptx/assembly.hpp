@@ -41,7 +41,7 @@ class Assembly {
   Values arguments_, tied_;
 };
 
-/// Gives "{a, b, c}".
+/// Returns "{a, b, c}".
 std::string braces(std::vector<std::string> const& names);
 
 }  // namespace tegula::codegen::nvptx::ptx

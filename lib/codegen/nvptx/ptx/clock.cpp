@@ -1,12 +1,13 @@
 #include "codegen/nvptx/ptx/clock.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
 llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name, Values const& behind = {}) {
   Assembly assembly(b);
-  std::string const text =
-      "mov.u" + std::to_string(type->getIntegerBitWidth()) + " " + assembly.out(type) + ", " + name + ";";
+  std::string const text = fmt::format("mov.u{} {}, {};", type->getIntegerBitWidth(), assembly.out(type), name);
   for (llvm::Value* value : behind) assembly.in(value);
   return assembly.call(text, AsmEffect::memory)[0];
 }

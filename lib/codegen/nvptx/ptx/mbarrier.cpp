@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
@@ -55,8 +57,8 @@ void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vec
   Assembly assembly(b);
   std::string text = predicate == nullptr ? "" : "@" + assembly.in(predicate) + " ";
   text += "st.async.shared::cluster.mbarrier::complete_tx::bytes";
-  if (words.size() > 1) text += ".v" + std::to_string(words.size());
-  text += ".b32 [" + assembly.in(address) + "+" + std::to_string(offset) + "], ";
+  if (words.size() > 1) text += fmt::format(".v{}", words.size());
+  text += fmt::format(".b32 [{}+{}], ", assembly.in(address), offset);
   std::vector<std::string> names;
   for (llvm::Value* word : words) names.push_back(assembly.in(word));
   text += names.size() == 1 ? names[0] : braces(names);

@@ -21,7 +21,7 @@ void mbarrier_arrive_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* by
 /// Expects `bytes` more and does not arrive.
 void mbarrier_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
 
-/// Gives the address of the same offset in another CTA of the cluster.
+/// Returns the address of the same offset in another CTA of the cluster.
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
 /// Arrives on a barrier of any CTA of the cluster, and releases for it. The default scope, the CTA, would not order
 /// accesses there, not even reads before the peer's next write.

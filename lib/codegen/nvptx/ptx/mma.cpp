@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/mma.hpp"
 
+#include <fmt/format.h>
+
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -15,7 +17,7 @@ char const* name_of(MmaResult result) {
 
 bool is_16_bit(Element element) { return bits(element) == 16; }
 
-/// Explains why the form does not exist, or gives nothing (the PTX ISA's tables of wgmma.mma_async).
+/// Explains why the form does not exist, or returns nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
     return "n is a multiple of 8 up to 256";
@@ -30,8 +32,8 @@ std::string error(WgmmaForm const& form, bool a_in_registers) {
 }
 
 std::string text_of(WgmmaForm const& form) {
-  return "m64n" + std::to_string(form.n) + "k" + std::to_string(wgmma_depth(form.a)) + "." + name_of(form.d) + "." +
-         name_of(form.a) + "." + name_of(form.b) + (form.saturate ? ".satfinite" : "");
+  return fmt::format("m64n{}k{}.{}.{}.{}{}", form.n, wgmma_depth(form.a), name_of(form.d), name_of(form.a),
+                     name_of(form.b), form.saturate ? ".satfinite" : "");
 }
 
 constexpr char fence_text[] = "wgmma.fence.sync.aligned";
@@ -61,9 +63,8 @@ Values mma_sync(Builder& b, Element a_element, Element b_element, Values const& 
   for (llvm::Value* value : a) a_names.push_back(assembly.in(value));
   for (llvm::Value* value : b_registers) b_names.push_back(assembly.in(value));
   std::string const types = "." + result + "." + name_of(a_element) + "." + name_of(b_element) + "." + result;
-  return assembly.call("mma.sync.aligned.m16n8k" + std::to_string(wgmma_depth(a_element)) + ".row.col" + types + " " +
-                           braces(d_names) + ", " + braces(a_names) + ", " + braces(b_names) + ", " + braces(d_names) +
-                           ";",
+  return assembly.call(fmt::format("mma.sync.aligned.m16n8k{}.row.col{} {}, {}, {}, {};", wgmma_depth(a_element), types,
+                                   braces(d_names), braces(a_names), braces(b_names), braces(d_names)),
                        AsmEffect::together);
 }
 
@@ -93,8 +94,8 @@ class WgmmaText {
     llvm::Type* const type = form_.d == MmaResult::f32 ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt32Ty());
     for (Values const& registers : group_.results) {
       if (!registers.empty() && registers.size() != count)
-        throw InternalError("nvptx: wgmma." + text_of(form_) + " has " + std::to_string(count) + " accumulators, not " +
-                            std::to_string(registers.size()));
+        throw InternalError(
+            fmt::format("nvptx: wgmma.{} has {} accumulators, not {}", text_of(form_), count, registers.size()));
       std::vector<std::string> names;
       for (std::size_t i = 0; i < count; ++i)
         names.push_back(registers.empty() ? assembly_.early_out(type) : assembly_.inout(registers[i]));
@@ -112,8 +113,8 @@ class WgmmaText {
   std::string advanced(std::string const& base, char const* name, std::int64_t bytes) {
     if (bytes == 0) return base;
     if (bytes % 16 != 0)
-      throw InternalError("nvptx: a matrix descriptor moves by multiples of 16 bytes, not " + std::to_string(bytes));
-    line("add.s64 " + std::string(name) + ", " + base + ", " + std::to_string(bytes / 16));
+      throw InternalError(fmt::format("nvptx: a matrix descriptor moves by multiples of 16 bytes, not {}", bytes));
+    line(fmt::format("add.s64 {}, {}, {}", name, base, bytes / 16));
     return std::string(name);
   }
   std::string a_of(WgmmaStep const& step) {
@@ -130,7 +131,7 @@ class WgmmaText {
     std::string wgmma = "wgmma.mma_async.sync.aligned." + text_of(form_) + " " + results_[step.result] + ", " + a +
                         ", " + b + ", " + (written_[step.result] ? "1" : first);
     written_[step.result] = true;
-    auto const append = [&](int value) { wgmma += ", " + std::to_string(value); };
+    auto const append = [&](int value) { wgmma += fmt::format(", {}", value); };
     if (form_.d != MmaResult::s32) {
       append(form_.scale_a);
       append(form_.scale_b);
@@ -166,7 +167,7 @@ std::vector<Values> wgmmas(Builder& b, WgmmaGroup const& group) {
 Values wgmma_fence(Builder& b, Values const& registers) { return through(b, std::string(fence_text) + ";", registers); }
 void wgmma_commit(Builder& b) { through(b, "wgmma.commit_group.sync.aligned;", {}); }
 Values wgmma_wait(Builder& b, int pending, Values const& registers) {
-  return through(b, "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", registers);
+  return through(b, fmt::format("wgmma.wait_group.sync.aligned {};", pending), registers);
 }
 
 llvm::Value* matrix_descriptor(Builder& b, llvm::Value* address, DescriptorFields const& fields) {
@@ -177,9 +178,10 @@ llvm::Value* matrix_descriptor(Builder& b, llvm::Value* address, DescriptorField
   std::int64_t const limit = 1 << 18;
   if (fields.leading_bytes % 16 != 0 || fields.stride_bytes % 16 != 0 || fields.leading_bytes >= limit ||
       fields.stride_bytes >= limit || fields.leading_bytes < 0 || fields.stride_bytes < 0)
-    throw InternalError("nvptx: no matrix descriptor for a leading offset of " + std::to_string(fields.leading_bytes) +
-                        " and a stride of " + std::to_string(fields.stride_bytes) +
-                        " bytes: both are multiples of 16 below 262144");
+    throw InternalError(
+        fmt::format("nvptx: no matrix descriptor for a leading offset of {} and a stride of {} bytes: both are "
+                    "multiples of 16 below 262144",
+                    fields.leading_bytes, fields.stride_bytes));
   std::uint64_t const constant = mode << 62 | static_cast<std::uint64_t>(fields.stride_bytes / 16) << 32 |
                                  static_cast<std::uint64_t>(fields.leading_bytes / 16) << 16;
   llvm::Value* const start = b.CreateLShr(b.CreateAnd(address, b.getInt32(0x3ffff)), b.getInt32(4));

@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/sync.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
@@ -7,7 +9,7 @@ void plain(Builder& b, std::string const& text) { Assembly(b).call(text, AsmEffe
 
 void named(Builder& b, std::string const& opcode, llvm::Value* id, std::int64_t threads) {
   Assembly assembly(b);
-  std::string const text = opcode + " " + assembly.number(id) + ", " + std::to_string(threads) + ";";
+  std::string const text = fmt::format("{} {}, {};", opcode, assembly.number(id), threads);
   assembly.call(text, AsmEffect::convergent);
 }
 
@@ -29,7 +31,7 @@ void fence_proxy_async(Builder& b, ProxySpace space) {
 void barrier_cta(Builder& b) { plain(b, "bar.sync 0;"); }
 void barrier_sync(Builder& b, llvm::Value* id, std::int64_t threads) { named(b, "bar.sync", id, threads); }
 void barrier_arrive(Builder& b, llvm::Value* id, std::int64_t threads) { named(b, "bar.arrive", id, threads); }
-void barrier_warp(Builder& b, std::uint32_t mask) { plain(b, "bar.warp.sync " + std::to_string(mask) + ";"); }
+void barrier_warp(Builder& b, std::uint32_t mask) { plain(b, fmt::format("bar.warp.sync {};", mask)); }
 
 void cluster_arrive(Builder& b, bool release) {
   plain(b, release ? "barrier.cluster.arrive.release.aligned;" : "barrier.cluster.arrive.relaxed.aligned;");
@@ -37,8 +39,7 @@ void cluster_arrive(Builder& b, bool release) {
 void cluster_wait(Builder& b) { plain(b, "barrier.cluster.wait.acquire.aligned;"); }
 
 void setmaxnreg(Builder& b, bool increase, int registers) {
-  plain(b, std::string("setmaxnreg.") + (increase ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(registers) +
-               ";");
+  plain(b, fmt::format("setmaxnreg.{}.sync.aligned.u32 {};", increase ? "inc" : "dec", registers));
 }
 
 void launch_dependents(Builder& b) { plain(b, "griddepcontrol.launch_dependents;"); }

@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/tensor_map.hpp"
 
+#include <fmt/format.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
@@ -9,7 +11,7 @@ llvm::Value* word_at(Builder& b, llvm::Value* bits, llvm::Value* word) {
   return b.CreateAdd(bits, b.CreateShl(b.CreateZExt(word, b.getInt64Ty()), b.getInt64(2)));
 }
 
-/// Emits an atomic on a word of global memory, at device scope; gives the old word.
+/// Emits an atomic on a word of global memory, at device scope; returns the old word.
 llvm::Value* atomic(Builder& b, std::string const& order_and_name, llvm::Value* address, llvm::Value* operand) {
   auto const dot = order_and_name.find('.');
   Assembly assembly(b);
@@ -30,7 +32,7 @@ void replace_address(Builder& b, llvm::Value* map, llvm::Value* address) {
 void replace_extent(Builder& b, llvm::Value* map, int axis, llvm::Value* extent) {
   Assembly assembly(b);
   std::string const text =
-      "tensormap.replace.tile.global_dim.global.b1024.b32 [" + assembly.in(map) + "], " + std::to_string(axis) + ", ";
+      fmt::format("tensormap.replace.tile.global_dim.global.b1024.b32 [{}], {}, ", assembly.in(map), axis);
   assembly.call(text + assembly.in(extent) + ";", AsmEffect::convergent);
 }
 

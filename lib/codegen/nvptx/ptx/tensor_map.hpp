@@ -15,7 +15,7 @@ void release_tensor_maps(Builder& b);
 /// Orders earlier releases before copies that read the map.
 void acquire_tensor_map(Builder& b, llvm::Value* map);
 
-/// Sets a bit of a bit set in global memory, which is clear and which the thread owns then; gives its number (i32).
+/// Sets a bit of a bit set in global memory, which is clear and which the thread owns then; returns its number (i32).
 /// Words are tried in turn, from number `first` (i32) on. It waits while all `words` words are full.
 llvm::Value* claim_bit(Builder& b, llvm::Value* bits, llvm::Value* first, int words);
 /// Clears the bit of that number.

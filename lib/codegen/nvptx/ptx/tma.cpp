@@ -1,11 +1,13 @@
 #include "codegen/nvptx/ptx/tma.hpp"
 
+#include <fmt/format.h>
+
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-/// Gives "[map, {c0, c1}]".
+/// Returns "[map, {c0, c1}]".
 std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates) {
   std::string const name = assembly.in(map);
   std::vector<std::string> names;
@@ -15,12 +17,11 @@ std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates)
 
 std::string at(Assembly& assembly, llvm::Value* address) { return "[" + assembly.in(address) + "]"; }
 
-/// Gives ".2d", after a check of the rank.
+/// Returns ".2d", after a check of the rank.
 std::string rank_of(Values const& coordinates) {
   if (coordinates.empty() || coordinates.size() > 5)
-    throw InternalError("nvptx: a tensor copy of " + std::to_string(coordinates.size()) +
-                        " coordinates; TMA takes 1 to 5");
-  return "." + std::to_string(coordinates.size()) + "d";
+    throw InternalError(fmt::format("nvptx: a tensor copy of {} coordinates; TMA takes 1 to 5", coordinates.size()));
+  return fmt::format(".{}d", coordinates.size());
 }
 
 std::string qualifiers(LoadOptions const& options) {
@@ -133,8 +134,7 @@ void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Valu
 void bulk_commit(Builder& b) { Assembly(b).call("cp.async.bulk.commit_group;", AsmEffect::convergent); }
 
 void bulk_wait(Builder& b, int pending, bool read) {
-  Assembly(b).call(std::string("cp.async.bulk.wait_group") + (read ? ".read " : " ") + std::to_string(pending) + ";",
-                   AsmEffect::convergent);
+  Assembly(b).call(fmt::format("cp.async.bulk.wait_group{} {};", read ? ".read" : "", pending), AsmEffect::convergent);
 }
 
 }  // namespace tegula::codegen::nvptx::ptx

@@ -14,7 +14,7 @@ enum class BulkReduce : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or,
 
 /// Says how long L2 should keep the lines of a copy.
 enum class CachePolicy : std::uint8_t { evict_first, evict_last, evict_normal };
-/// Gives the policy as the i64 operand that copies take.
+/// Returns the policy as the i64 operand that copies take.
 llvm::Value* cache_policy(Builder& b, CachePolicy policy);
 
 struct LoadOptions {

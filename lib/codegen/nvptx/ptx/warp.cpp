@@ -1,5 +1,7 @@
 #include "codegen/nvptx/ptx/warp.hpp"
 
+#include <fmt/format.h>
+
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
@@ -7,10 +9,8 @@ namespace {
 
 std::string matrix_form(char const* opcode, std::size_t matrices, bool transposed) {
   if (matrices != 1 && matrices != 2 && matrices != 4)
-    throw InternalError(std::string("nvptx: ") + opcode + " of " + std::to_string(matrices) +
-                        " matrices; 1, 2 and 4 exist");
-  return std::string(opcode) + ".sync.aligned.m8n8.x" + std::to_string(matrices) + (transposed ? ".trans" : "") +
-         ".shared.b16 ";
+    throw InternalError(fmt::format("nvptx: {} of {} matrices; 1, 2 and 4 exist", opcode, matrices));
+  return fmt::format("{}.sync.aligned.m8n8.x{}{}.shared.b16 ", opcode, matrices, transposed ? ".trans" : "");
 }
 
 llvm::Value* shuffle(Builder& b, char const* mode, llvm::Value* value, llvm::Value* lane) {

@@ -11,16 +11,16 @@ namespace tegula::codegen::nvptx::ptx {
 /// True (i1) in one lane of the warp, the same one each time.
 llvm::Value* elect(Builder& b);
 
-/// Gives the i32 value of lane `lane`; with a constant lane ptxas knows that the result is the same in the whole warp.
+/// Returns the i32 value of lane `lane`; of a constant lane ptxas knows that the result is the same in the whole warp.
 llvm::Value* shuffle_idx(Builder& b, llvm::Value* value, llvm::Value* lane);
-/// Gives the i32 value of the lane whose number differs by `mask`.
+/// Returns the i32 value of the lane whose number differs by `mask`.
 llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask);
 
-/// Gives an i32 value as a register of this place: what follows from it is not computed ahead of a loop around, where
+/// Returns an i32 value as a register of this place: what follows from it is not computed ahead of a loop around, where
 /// it would live through the loop.
 llvm::Value* copied_here(Builder& b, llvm::Value* value);
 
-/// Gives the number of this CTA in its cluster (i32).
+/// Returns the number of this CTA in its cluster (i32).
 llvm::Value* cluster_rank(Builder& b);
 
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate);

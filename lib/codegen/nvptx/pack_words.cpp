@@ -1,4 +1,4 @@
-#include "codegen/nvptx/words.hpp"
+#include "codegen/nvptx/pack_words.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "rig/turns.hpp"
+#include "rig/comparison_runner.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int max_runs = 200;
 
-/// Gives this program's arguments and one more turn.
+/// Returns this program's arguments and one more turn.
 std::vector<std::string> arguments_of(std::vector<int> const& turn) {
   std::vector<std::string> words;
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -27,14 +27,14 @@ std::vector<std::string> arguments_of(std::vector<int> const& turn) {
 
 }  // namespace
 
-void Turns::want(std::vector<int> const& turn) {
+void ComparisonRunner::want(std::vector<int> const& turn) {
   if (turn.size() != 3) return;
   group_wanted_ = turn[0];
   comparison_wanted_ = turn[1];
   side_wanted_ = turn[2];
 }
 
-double Turns::now() const {
+double ComparisonRunner::now() const {
   if (cpu_time_) {
     timespec spent{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
@@ -43,7 +43,7 @@ double Turns::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void Turns::print_times(std::function<void()> const& run) const {
+void ComparisonRunner::print_times(std::function<void()> const& run) const {
   run();  // not counted: caches and threads are cold
   double spent = 0;
   for (int i = 0; i < max_runs && (i == 0 || spent < budget_); ++i) {
@@ -55,7 +55,7 @@ void Turns::print_times(std::function<void()> const& run) const {
   }
 }
 
-std::vector<double> Turns::times_of(int side) const {
+std::vector<double> ComparisonRunner::times_of(int side) const {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("bench: no pipe");
   std::fflush(stdout);
@@ -82,13 +82,13 @@ std::vector<double> Turns::times_of(int side) const {
   return times;
 }
 
-bool Turns::skip(int comparisons) {
+bool ComparisonRunner::skip(int comparisons) {
   if (!is_turn() || (comparison_ < comparison_wanted_ && comparison_wanted_ <= comparison_ + comparisons)) return false;
   comparison_ += comparisons;
   return true;
 }
 
-std::optional<Pair> Turns::compare(std::function<void()> const& ours, std::function<void()> const& rival) {
+std::optional<Pair> ComparisonRunner::compare(std::function<void()> const& ours, std::function<void()> const& rival) {
   ++comparison_;
   if (is_turn()) {
     if (comparison_ == comparison_wanted_) print_times(side_wanted_ == 0 ? ours : rival);
@@ -106,7 +106,7 @@ std::optional<Pair> Turns::compare(std::function<void()> const& ours, std::funct
   return result;
 }
 
-bool Turns::group(std::map<std::string, std::string> const& environment, std::function<void()> const& body) {
+bool ComparisonRunner::group(std::map<std::string, std::string> const& environment, std::function<void()> const& body) {
   ++group_;
   comparison_ = -1;
   if (is_turn()) {  // in such a child already

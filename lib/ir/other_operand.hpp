@@ -1,4 +1,4 @@
-// Reads ops of two sides from either of them.
+// Finds the operand beside a given one.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace tegula::ir {
 
-/// Gives the operand beside `side`: rhs for lhs, and lhs for rhs.
-inline Value* other_side(Op const& op, Value const& side) { return op.lhs() == &side ? op.rhs() : op.lhs(); }
+/// Returns the operand beside `side`: rhs for lhs, and lhs for rhs.
+inline Value* other_operand(Op const& op, Value const& side) { return op.lhs() == &side ? op.rhs() : op.lhs(); }
 
-/// Reads a sum of the number of this warp's warpgroup, `warp_index >> 2`, and a constant: gives the constant.
+/// Reads a sum of the number of this warp's warpgroup, `warp_index >> 2`, and a constant: returns the constant.
 inline std::optional<std::int64_t> constant_beside_warpgroup(Value const& sum) {
   Op const* const add = sum.defined_by<AddOp>();
   if (add == nullptr) return std::nullopt;
   for (Value const* side : {add->lhs(), add->rhs()}) {
     Op const* const group = side->defined_by<ShrOp>();
     if (group != nullptr && group->lhs()->defined_by<WarpIndexOp>() != nullptr && constant_int(*group->rhs()) == 2)
-      return constant_int(*other_side(*add, *side));
+      return constant_int(*other_operand(*add, *side));
   }
   return std::nullopt;
 }
