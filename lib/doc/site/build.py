@@ -25,8 +25,8 @@ GROUPS = {
     "Profiles, tuning, kernels at build time": ("profile", "tune", "exporter", "aot"),
 }
 LEARN = ["overview", "tutorial", "coming_from", "patterns", "existing_programs", "one_file", "build_time"]
-USE = ["language", "glossary", "errors", "debugging", "profiling", "tuning", "advice", "fallbacks", "limits", "cache",
-       "numerics"]
+USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks",
+       "limits", "cache", "numerics"]
 INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
 
 
