@@ -244,9 +244,7 @@ Explanation explain(device const* where, KernelRef const& kernels, ArgumentList 
                         extents.split(), extents.split());
   std::vector<std::int64_t> const values =
       runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);
-  for (Requirement const& requirement : compiled.launch.requirements)
-    text += fmt::format("  requires: {} [{}]\n", requirement.message,
-                        runtime::describe(compiled.launch, values, requirement.condition));
+  text += runtime::requirements_text(compiled.launch, values);
   if (target.is_host()) {
     std::string phases;
     for (HostPhase const& phase : compiled.phases) phases += (phases.empty() ? "" : ", ") + phase.entry;
@@ -281,6 +279,11 @@ Explanation explain(TargetInfo const& target, KernelRef const& kernels, Argument
         fmt::format("  variant: {} of {} kernels, by the model of the cost\n", launch.kernel().label, kernels.members);
   text += plan_text(launch.kernel(), *launch.source(), compiled, inspected.paths, options, launch.arguments(),
                     given.size());
+  std::vector<std::int64_t> const values =
+      runtime::evaluate(compiled.launch, launch.arguments(), target.costs.multiprocessors);
+  runtime::check_requirements(compiled.name, compiled.launch, values);
+  text += runtime::grid_text(compiled.launch, values, grid.given);
+  text += runtime::requirements_text(compiled.launch, values);
   text += fmt::format("  code: {} threads per CTA, {} bytes of shared memory\n", compiled.threads_per_cta,
                       compiled.shared_bytes);
   if (compiled.cluster > 1) text += fmt::format("  clusters of {} CTAs\n", compiled.cluster);

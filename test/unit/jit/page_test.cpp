@@ -113,7 +113,12 @@ TEST_CASE("explain: the page of a product has each part", "[page][N14]") {
   CHECK_THAT(parts.at("kernel"), ContainsSubstring("page_test.cpp"));
   if (std::ifstream(__FILE__)) CHECK_THAT(parts.at("kernel"), ContainsSubstring("tile acc = loop("));
   CHECK_THAT(parts.at("facts"), ContainsSubstring("wgmma") && ContainsSubstring("ring of in0"));
-  CHECK_THAT(parts.at("launch"), ContainsSubstring("descriptor"));
+  // 1024 tiles in 8 waves of persistent CTAs.
+  CHECK_THAT(parts.at("launch"), ContainsSubstring("descriptor") && ContainsSubstring("  grid: 128 x 1 x 1 blocks\n") &&
+                                     ContainsSubstring("  requires: page_product: A is M x K"));
+  CHECK_THROWS_WITH(
+      explain(sm_90a, product, somewhere<bf16>(1, n, 64), somewhere<bf16>(2, n, n), somewhere<bf16>(3, n, n)),
+      ContainsSubstring("the two K differ"));
   CHECK_THAT(parts.at("ptx"), ContainsSubstring("wgmma.mma_async"));
   if (has_profiler())
     CHECK_THAT(parts.at("timeline"), ContainsSubstring("in0 256 x 256") && ContainsSubstring("cut down") &&
