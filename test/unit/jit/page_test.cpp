@@ -131,6 +131,22 @@ TEST_CASE("explain: the page of a kernel of rows has each part", "[page][N14]") 
   if (has_profiler()) CHECK_THAT(parts.at("timeline"), ContainsSubstring("in0 64 x 200, out1 64 x 200 as given"));
 }
 
+TEST_CASE("explain: a GPU that need not be there takes one of several kernels, and a grid of the launch", "[N14]") {
+  auto const x = somewhere<float>(1, 64, 200), y = somewhere<float>(2, 64, 200);
+  auto const both = variants("both", variant("first", rows), variant("second", rows));
+  CHECK_THAT(explain(sm_90a, both, x, y).str(),
+             ContainsSubstring("variant: first of 2 kernels, by the model of the cost") &&
+                 ContainsSubstring("  grid: 1 x 64 x 1 blocks\n"));
+  CompileOptions options;
+  options.warps = 2;
+  Explanation const found = explain(sm_90a, with(options), rows, grid(8, 1), x, y);
+  CHECK_THAT(found.str(), ContainsSubstring("  grid: 1 x 8 x 1 blocks, given in the launch\n") &&
+                              ContainsSubstring("options: warps = 2") && ContainsSubstring("64 threads per CTA"));
+  CHECK(found.str().find("grid0") == std::string::npos);
+  if (has_profiler())
+    CHECK_THAT(parts_of(found.page()).at("timeline"), ContainsSubstring("in0 64 x 200, out1 64 x 200 as given"));
+}
+
 TEST_CASE("explain: the page of a launch on the host shows its code, and the records of a profile", "[page][N14]") {
   buffer<float, 2> const from(device::host(), 5, 200);
   buffer<float, 2> to(device::host(), 5, 200);
