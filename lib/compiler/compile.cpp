@@ -137,16 +137,17 @@ CompileOptions as_target_rounds(CompileOptions options) {
   return options;
 }
 
-ir::Module lowered_here(ir::Module const& module, CompileOptions const& stated) {
+ir::Module lowered_here(ir::Module const& module, CompileOptions const& stated,
+                        transform::PassObserver const& observer) {
   CompileOptions const options = as_target_rounds(stated);
   support::throw_user_error(ir::verify(module), "verifier");
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
   ir::Module copy = with_checks(module, options);
   if (!options.pipeline.empty())
-    transform::run_pipeline(copy, options.pipeline, options);
+    transform::run_pipeline(copy, options.pipeline, options, support::options(), observer);
   else
-    transform::run_pipeline(copy, default_pipeline(copy, options), options);
+    transform::run_pipeline(copy, default_pipeline(copy, options), options, support::options(), observer);
   return copy;
 }
 
@@ -211,9 +212,9 @@ CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& opt
 
 }  // namespace
 
-ir::Module lower(ir::Module const& module, CompileOptions const& options) {
+ir::Module lower(ir::Module const& module, CompileOptions const& options, transform::PassObserver const& observer) {
   transform::check_options(options);
-  return with_stack_for(module, [&] { return lowered_here(module, options); });
+  return with_stack_for(module, [&] { return lowered_here(module, options, observer); });
 }
 
 bool may_spill(CompileOptions const& options) { return !options.exactly && options.pipeline.empty(); }

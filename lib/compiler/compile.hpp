@@ -7,7 +7,7 @@
 #include "ir/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
-#include "transform/pass_table.hpp"
+#include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
 
@@ -27,10 +27,10 @@ std::string_view rounding_of_products(CompileOptions const& options);
 /// are added without rounding on every executor.
 ir::Module for_tiles(ir::Module const& module, CompileOptions const& options);
 
-/// Returns a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before;
-/// code generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
-/// kernels that the target refuses.
-ir::Module lower(ir::Module const& module, CompileOptions const& options);
+/// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code
+/// generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
+/// kernels that the target refuses. The observer is told the module after each pass.
+ir::Module lower(ir::Module const& module, CompileOptions const& options, transform::PassObserver const& observer = {});
 
 /// Compiles the module's kernel: `lower`, then code generation, with parameters and launch program filled in. Writes
 /// the dumps that TEGULA_DUMP asks for. Throws as `lower` does; when code generation fails, InternalError names a

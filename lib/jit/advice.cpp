@@ -71,18 +71,18 @@ struct Launch {
   std::int64_t spill_bytes = -1;  ///< as the assembler reports; -1: unknown
 };
 
-Inspection look(KernelRef const& kernel, Launch const& launch) {
+/// `own`: the kernel as its author wrote it.
+Inspection look(Traced const& own, Launch const& launch) {
   ir::Module const& module = trace::module(launch.source.kernel);
   ir::Module const lowered = compiler::lower(module, launch.options);
   bool const host = launch.options.target == Target::host;
   Inspection result;
   result.paths = host ? codegen::host_paths(lowered, launch.options)
                       : analysis::kernel_paths(lowered, target::gpu_target(launch.options), module);
-  std::shared_ptr<Traced const> const own = traced(kernel);
   result.advice =
-      analysis::advice({own->kernel.where(), host ? nullptr : &lowered.kernel(), result.paths,
-                        estimate(own->kernel, launch.arguments, launch.grid, launch.options, launch.executor),
-                        tensors_of(trace::module(own->kernel).kernel(), launch.arguments), launch.options,
+      analysis::advice({own.kernel.where(), host ? nullptr : &lowered.kernel(), result.paths,
+                        estimate(own.kernel, launch.arguments, launch.grid, launch.options, launch.executor),
+                        tensors_of(trace::module(own.kernel).kernel(), launch.arguments), launch.options,
                         launch.executor.target, launch.executor.processors, launch.spill_bytes});
   return result;
 }
@@ -110,7 +110,30 @@ Inspection inspect(KernelRef const& kernel, runtime::LoadedKernel const& loaded,
                    GridOverride const& grid) {
   CompileOptions const options = options_of(kernel, loaded);
   std::shared_ptr<Traced const> const source = traced(kernel, from(grid));
-  return look(kernel, {*source, options, arguments, grid, executor_of(loaded.where), spills_of(loaded)});
+  return look(*traced(kernel), {*source, options, arguments, grid, executor_of(loaded.where), spills_of(loaded)});
+}
+
+Inspection inspect(Traced const& source, CompileOptions const& options, std::span<Argument const> arguments,
+                   Executor const& executor) {
+  GridOverride const none;
+  return look(source, {source, options, arguments, none, executor});
+}
+
+LaunchElsewhere::LaunchElsewhere(TargetInfo const& target, KernelRef const& kernels,
+                                 std::span<Argument const> arguments, GridOverride const& grid)
+    : given_(arguments), grid_(grid), executor_{&target, target.costs.multiprocessors}, kernel_(kernels) {
+  if (kernels.members > 0)
+    kernel_ = member_of(kernels, choose_by_estimate(kernels, arguments, grid, executor_).number, joined_);
+  source_ = traced(kernel_, from(grid));
+  with_grid_.assign(arguments.begin(), arguments.end());
+  if (grid.given) with_grid_ = with_grid_arguments(traced(kernel_)->kernel, arguments, grid, DeviceKind::cuda);
+  options_ = gpu_launch_options(kernel_, std::string(target.architecture), runtime::facts_of(with_grid_));
+  if (kernels.members == 0)
+    if (int const split = chosen_split(*source_, with_grid_, options_, executor_); split > 1) options_.split = split;
+}
+
+Inspection LaunchElsewhere::inspect() const {
+  return look(*traced(kernel_), {*source_, options_, given_, grid_, executor_});
 }
 
 double measured_seconds(runtime::LoadedKernel const& loaded) {
@@ -162,18 +185,7 @@ Advice advice(TargetInfo const* target, KernelRef const& kernels, ArgumentList l
     result.measured = measured_seconds(*found.loaded);
     return result;
   }
-  Executor const executor{target, target->costs.multiprocessors};
-  KernelRef kernel = kernels;
-  std::optional<CompileOptions> joined;
-  if (kernels.members > 0)
-    kernel = member_of(kernels, choose_by_estimate(kernels, given, grid, executor).number, joined);
-  std::shared_ptr<Traced const> const source = traced(kernel, from(grid));
-  std::vector<Argument> with_grid(given.begin(), given.end());
-  if (grid.given) with_grid = with_grid_arguments(traced(kernel)->kernel, given, grid, DeviceKind::cuda);
-  CompileOptions options = gpu_launch_options(kernel, std::string(target->architecture), runtime::facts_of(with_grid));
-  if (kernels.members == 0)
-    if (int const split = chosen_split(*source, with_grid, options, executor); split > 1) options.split = split;
-  return look(kernel, {*source, options, given, grid, executor}).advice;
+  return LaunchElsewhere(*target, kernels, given, grid).inspect().advice;
 }
 
 }  // namespace tegula::jit

@@ -71,26 +71,33 @@ HostPlan plan_of(Traced const& source, CompiledKernel const& compiled, KernelPat
   return plan;
 }
 
-KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
-  std::shared_ptr<Traced const> const source = traced(kernel);
-  ir::Module const lowered = lowered_for(Target::cuda, *source, options);
-  compiler::refuse_for_gpu(lowered, options);  // before the accesses of a kernel that is too large are counted
+KernelFacts facts_of(Traced const& source, ir::Module const& lowered, CompiledKernel const& compiled,
+                     CompileOptions const& options, runtime::cuda::Assembly const* assembly) {
   KernelFacts result = analysis::kernel_facts(lowered.kernel());
   static_cast<KernelPaths&>(result) =
-      analysis::kernel_paths(lowered, target::gpu_target(options), trace::module(source->kernel));
-  CompiledKernel const compiled = compiler::emit(lowered, options);
-  result.plan = plan_of(*source, compiled, result);
+      analysis::kernel_paths(lowered, target::gpu_target(options), trace::module(source.kernel));
+  result.plan = plan_of(source, compiled, result);
   result.shared_bytes = compiled.shared_bytes;
   result.largest = compiled.largest;
-  support::Options const& environment = support::options();
-  if (runtime::cuda::find_ptxas(environment).empty()) return result;
-  runtime::cuda::AssemblyReport const report = runtime::cuda::parse_assembly_log(
-      runtime::cuda::assemble(environment, compiled.image, compiled.architecture, compiled.name).log);
+  if (assembly == nullptr) return result;
+  runtime::cuda::AssemblyReport const report = runtime::cuda::parse_assembly_log(assembly->log);
   result.registers = report.registers;
   result.spill_bytes = report.spill_bytes();
   for (runtime::cuda::AssemblyNote const& note : report.notes)
     result.notes.push_back(note.code + (note.code.empty() ? "" : ": ") + note.text);
   return result;
+}
+
+KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
+  std::shared_ptr<Traced const> const source = traced(kernel);
+  ir::Module const lowered = lowered_for(Target::cuda, *source, options);
+  compiler::refuse_for_gpu(lowered, options);  // before the accesses of a kernel that is too large are counted
+  CompiledKernel const compiled = compiler::emit(lowered, options);
+  support::Options const& environment = support::options();
+  if (runtime::cuda::find_ptxas(environment).empty()) return facts_of(*source, lowered, compiled, options, nullptr);
+  runtime::cuda::Assembly const assembly =
+      runtime::cuda::assemble(environment, compiled.image, compiled.architecture, compiled.name);
+  return facts_of(*source, lowered, compiled, options, &assembly);
 }
 
 }  // namespace tegula::jit

@@ -14,6 +14,7 @@
 #include "jit/kernel_cache.hpp"
 #include "jit/kernel_memo.hpp"
 #include "jit/launch_options.hpp"
+#include "jit/page.hpp"
 #include "jit/profile.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
@@ -181,7 +182,39 @@ VariantChoice choice(device const* where, KernelRef const& kernels, ArgumentList
   return choose(kernels, given, grid, where != nullptr ? *where : runtime::place_of(given));
 }
 
-std::string explain(device const* where, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
+namespace {
+
+/// Adds the lines that every explanation has: the options, the plan of the arguments, and the rounding.
+std::string plan_text(KernelRef const& kernel, Traced const& source, CompiledKernel const& compiled,
+                      KernelPaths const& paths, CompileOptions const& used, std::span<Argument const> arguments,
+                      std::size_t given) {
+  HostPlan plan = plan_of(source, compiled, paths);
+  runtime::add_arguments(plan, compiled, arguments);
+  plan.arguments.resize(given);  // without the grid
+  std::string text = plan.str(2);
+  if (std::string const options = options_text(kernel.options); !options.empty())
+    text += fmt::format("  options: {}\n", options);
+  return text + fmt::format("  products: {}\n", compiler::rounding_of_products(used));
+}
+
+/// Joins the text of an explanation with what its page is made from.
+Explanation explanation(std::string launch, Inspection const& inspected, std::shared_ptr<Traced const> source,
+                        CompileOptions options, std::span<Argument const> arguments) {
+  std::string const advice = inspected.advice.str(2);
+  std::string text = launch + inspected.paths.paths_text(2) + advice;
+  auto about = std::make_unique<detail::ExplainedLaunch>();
+  about->headline = launch.substr(0, launch.find('\n'));
+  about->source = std::move(source);
+  about->options = std::move(options);
+  about->arguments.assign(arguments.begin(), arguments.end());
+  about->launch = std::move(launch);
+  about->advice = advice;
+  return {std::move(text), about.release()};
+}
+
+}  // namespace
+
+Explanation explain(device const* where, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : runtime::place_of(given);
   Chosen const chosen(kernels, given, grid, target);
@@ -202,13 +235,7 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
   CompileOptions const used = options_of(kernel, *found.loaded);
   Inspection inspected = inspect(kernel, *found.loaded, given, grid);
   inspected.advice.measured = measured_seconds(*found.loaded);
-  HostPlan plan = plan_of(*source, compiled, inspected.paths);
-  runtime::add_arguments(plan, compiled, call.arguments());
-  plan.arguments.resize(given.size());  // without the grid
-  text += plan.str(2);
-  if (std::string const options = options_text(kernel.options); !options.empty())
-    text += fmt::format("  options: {}\n", options);
-  text += fmt::format("  products: {}\n", compiler::rounding_of_products(used));
+  text += plan_text(kernel, *source, compiled, inspected.paths, used, call.arguments(), given.size());
   text += fmt::format("  builds: {} of at most {} for this device and these options\n",
                       builds_for(kernel, target, grid.given ? GridFrom::launch : GridFrom::kernel), max_builds);
   text += runtime::grid_text(launch, grid.given);
@@ -217,9 +244,7 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
                         extents.split(), extents.split());
   std::vector<std::int64_t> const values =
       runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);
-  for (Requirement const& requirement : compiled.launch.requirements)
-    text += fmt::format("  requires: {} [{}]\n", requirement.message,
-                        runtime::describe(compiled.launch, values, requirement.condition));
+  text += runtime::requirements_text(compiled.launch, values);
   if (target.is_host()) {
     std::string phases;
     for (HostPhase const& phase : compiled.phases) phases += (phases.empty() ? "" : ", ") + phase.entry;
@@ -238,9 +263,31 @@ std::string explain(device const* where, KernelRef const& kernels, ArgumentList 
          runtime::cuda::parse_assembly_log(found.loaded->function.assembly_log).notes)
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
-  text += inspected.paths.paths_text(2);
-  text += inspected.advice.str(2);
-  return text;
+  return explanation(std::move(text), inspected, source, used, call.arguments());
+}
+
+Explanation explain(TargetInfo const& target, KernelRef const& kernels, ArgumentList arguments,
+                    GridOverride const& grid) {
+  std::span<Argument const> const given = span_of(arguments);
+  LaunchElsewhere const launch(target, kernels, given, grid);
+  CompileOptions const& options = launch.options();
+  CompiledKernel const compiled = compiler::compile(trace::module(launch.source()->kernel), options);
+  Inspection const inspected = launch.inspect();
+  std::string text = fmt::format("kernel {} for {}, which need not be here\n", compiled.name, target.architecture);
+  if (kernels.members > 0)
+    text +=
+        fmt::format("  variant: {} of {} kernels, by the model of the cost\n", launch.kernel().label, kernels.members);
+  text += plan_text(launch.kernel(), *launch.source(), compiled, inspected.paths, options, launch.arguments(),
+                    given.size());
+  std::vector<std::int64_t> const values =
+      runtime::evaluate(compiled.launch, launch.arguments(), target.costs.multiprocessors);
+  runtime::check_requirements(compiled.name, compiled.launch, values);
+  text += runtime::grid_text(compiled.launch, values, grid.given);
+  text += runtime::requirements_text(compiled.launch, values);
+  text += fmt::format("  code: {} threads per CTA, {} bytes of shared memory\n", compiled.threads_per_cta,
+                      compiled.shared_bytes);
+  if (compiled.cluster > 1) text += fmt::format("  clusters of {} CTAs\n", compiled.cluster);
+  return explanation(std::move(text), inspected, launch.source(), options, launch.arguments());
 }
 
 }  // namespace tegula::jit

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/html.hpp"
 #include "support/json.hpp"
 #include "profile/page_text.hpp"
 #include "profile/picture.hpp"
@@ -13,6 +14,7 @@ namespace tegula {
 namespace {
 
 using namespace profiling;
+using support::escaped_html;
 using support::Json;
 using support::text_of;
 
@@ -28,13 +30,13 @@ std::string tables(Profile const& profile) {
     if (s.role != role && !profile.roles.empty()) {
       std::string const name = profile.role_name(s.role);
       text += fmt::format("<tr class=\"role\"><td colspan=\"8\">{}</td></tr>\n",
-                          name.empty() ? "other warps" : escaped(name));
+                          name.empty() ? "other warps" : escaped_html(name));
     }
     role = s.role;
     text += fmt::format(
         "<tr><td><span class=\"swatch\" style=\"background:{}\"></span>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td><td>{:.1f} %</td><td>{}</td></tr>\n",
-        colour(profile, s.name), escaped(profile.label(s.name)), s.count, time_text(s.min), time_text(s.median),
+        colour(profile, s.name), escaped_html(profile.label(s.name)), s.count, time_text(s.min), time_text(s.median),
         time_text(s.max), time_text(s.sum), 100 * s.share, s.halves);
   }
   text += "</table>\n";
@@ -42,7 +44,7 @@ std::string tables(Profile const& profile) {
   if (waits.empty()) return text;
   text += "<table><tr><th>ring</th><th>consumers waited</th><th>producers waited</th><th></th></tr>\n";
   for (ProfileWait const& wait : waits)
-    text += fmt::format("<tr><td>{}</td><td>{:.1f} %</td><td>{:.1f} %</td><td>{}</td></tr>\n", escaped(wait.ring),
+    text += fmt::format("<tr><td>{}</td><td>{:.1f} %</td><td>{:.1f} %</td><td>{}</td></tr>\n", escaped_html(wait.ring),
                         wait.consumers, wait.producers, verdict(wait));
   return text + "</table>\n";
 }
@@ -111,11 +113,12 @@ std::string script_safe(std::string text) {
 }  // namespace
 
 std::string Profile::page() const {
-  std::string text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" + escaped(kernel) +
-                     ": timeline</title>\n<style>";
+  std::string text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
+                     escaped_html(kernel) + ": timeline</title>\n<style>";
   text += page_style;
-  text += "</style></head>\n<body>\n<h1>" + escaped(kernel) + "</h1>\n<p>" + escaped(headline(*this)) + "</p>\n";
-  for (std::string const& note : notes(*this)) text += "<p class=\"note\">note: " + escaped(note) + "</p>\n";
+  text +=
+      "</style></head>\n<body>\n<h1>" + escaped_html(kernel) + "</h1>\n<p>" + escaped_html(headline(*this)) + "</p>\n";
+  for (std::string const& note : notes(*this)) text += "<p class=\"note\">note: " + escaped_html(note) + "</p>\n";
   text +=
       "<p id=\"bar\"><button id=\"in\">zoom in</button><button id=\"out\">zoom out</button>"
       "<button id=\"earlier\">earlier</button><button id=\"later\">later</button>"

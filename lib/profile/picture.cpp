@@ -9,6 +9,7 @@
 
 #include "profile/summary.hpp"
 #include "support/counted.hpp"
+#include "support/html.hpp"
 
 namespace tegula {
 namespace profiling {
@@ -60,29 +61,6 @@ double tick_step(double span, int ticks) {
   return 10 * power;
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (char const c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-    }
-  }
-  return result;
-}
-
 }  // namespace profiling
 
 namespace {
@@ -112,13 +90,13 @@ class Track {
         "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\"{}><title>{}{}: {}"
         "</title></rect>\n",
         left, above, width, bar - 1, profiling::colour(profile_, event.name),
-        half ? " fill-opacity=\"0.35\" stroke=\"#c00\" stroke-dasharray=\"2\"" : "", profiling::escaped(label),
+        half ? " fill-opacity=\"0.35\" stroke=\"#c00\" stroke-dasharray=\"2\"" : "", support::escaped_html(label),
         event.value ? fmt::format(" {}", *event.value) : std::string(),
         half ? std::string("half a pair") : profiling::time_text(event.duration));
     constexpr double character = 6;
     if (static_cast<double>(label.size()) * character + 6 < width)
       text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"in\">{}</text>\n", left + 3, above + bar - 4,
-                          profiling::escaped(label));
+                          support::escaped_html(label));
   }
 
  private:
@@ -153,7 +131,7 @@ double draw_legend(Profile const& profile, std::set<std::int32_t> const& used, d
     }
     text += fmt::format("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x, y,
                         profiling::colour(profile, name));
-    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", x + 16, y + 10, profiling::escaped(label));
+    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", x + 16, y + 10, support::escaped_html(label));
     x += needs;
   }
   return y + 18 - begin;
@@ -177,7 +155,7 @@ std::string Profile::svg(ProfileView const& view) const {
     std::int32_t depth = 0;
     Track track(*this, from, scale, y);
     body += fmt::format("<text x=\"4\" y=\"{:.1f}\">{}</text>\n", y + bar - 4,
-                        profiling::escaped(profiling::track_text(*this, row)));
+                        support::escaped_html(profiling::track_text(*this, row)));
     double const left = std::clamp(row.start, from, to), right = std::clamp(row.stop, from, to);
     std::string bars;
     for (std::int32_t e = row.first_event; e < row.first_event + row.events; ++e) {
@@ -209,7 +187,7 @@ std::string Profile::svg(ProfileView const& view) const {
              "{1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n<style>.in{{font-size:10px;fill:#111}}"
              "</style>\n<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"#fff\"/>\n<text x=\"4\" y=\"16\" "
              "font-size=\"13\" font-weight=\"bold\">{2}</text>\n",
-             width, y + 6, profiling::escaped(title)) +
+             width, y + 6, support::escaped_html(title)) +
          axis + body + legend + "</svg>\n";
 }
 

@@ -18,7 +18,4 @@ std::string track_text(Profile const& profile, ProfileRow const& row);
 /// Returns the distance of ticks, 1, 2 or 5 times a power of ten, for at most `ticks` of them.
 double tick_step(double span, int ticks);
 
-/// Replaces the characters that HTML and SVG reserve, and those that are not text.
-std::string escaped(std::string_view text);
-
 }  // namespace tegula::profiling

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/tensor_map.hpp"
+#include "runtime/launch_program.hpp"
 
 namespace tegula::runtime {
 
@@ -23,9 +24,31 @@ void add_arguments(HostPlan& plan, CompiledKernel const& kernel, std::span<Argum
   }
 }
 
+namespace {
+
+std::string grid_text(std::int64_t x, std::int64_t y, std::int64_t z, bool given) {
+  return fmt::format("  grid: {} x {} x {} blocks{}\n", x, y, z, given ? ", given in the launch" : "");
+}
+
+}  // namespace
+
 std::string grid_text(PreparedLaunch const& launch, bool given) {
-  return fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
-                     given ? ", given in the launch" : "");
+  return grid_text(launch.grid(0), launch.grid(1), launch.grid(2), given);
+}
+
+std::string grid_text(LaunchProgram const& program, std::span<std::int64_t const> values, bool given) {
+  auto const extent = [&](std::size_t axis) {
+    std::int32_t const step = program.grid[axis];
+    return step < 0 ? 1 : values[static_cast<std::size_t>(step)];
+  };
+  return grid_text(extent(0), extent(1), extent(2), given);
+}
+
+std::string requirements_text(LaunchProgram const& program, std::span<std::int64_t const> values) {
+  std::string text;
+  for (Requirement const& requirement : program.requirements)
+    text += fmt::format("  requires: {} [{}]\n", requirement.message, describe(program, values, requirement.condition));
+  return text;
 }
 
 }  // namespace tegula::runtime

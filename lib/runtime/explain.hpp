@@ -16,5 +16,10 @@ void add_arguments(HostPlan& plan, CompiledKernel const& kernel, std::span<Argum
 
 /// Prints the grid of a launch, indented by two blanks.
 std::string grid_text(PreparedLaunch const& launch, bool given);
+/// Prints the grid of a launch that nobody prepares: `values` are those of the steps of its program. A grid that the
+/// call states is among them.
+std::string grid_text(LaunchProgram const& program, std::span<std::int64_t const> values, bool given);
+/// Prints the requirements of a launch with their values, each on a line, indented by two blanks.
+std::string requirements_text(LaunchProgram const& program, std::span<std::int64_t const> values);
 
 }  // namespace tegula::runtime

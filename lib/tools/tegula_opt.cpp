@@ -3,6 +3,7 @@
 // Exit status: 0, 1 for an error in the command line or the input or a pass's refusal, 2 for an internal error.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "compiler/compile.hpp"
 #include "ir/describe_ops.hpp"
 #include "ir/link.hpp"
+#include "jit/page.hpp"
 #include "layout/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/environment.hpp"
@@ -33,6 +35,8 @@ struct Arguments {
   std::string emit;
   std::string target = "host";
   std::string picture;
+  std::string page;
+  std::int64_t extent = 4096;
   std::vector<std::string> libraries;
   CompileOptions options;
   bool list_passes = false;
@@ -88,6 +92,22 @@ void print_result(ir::Module& module, Arguments const& arguments) {
   }
 }
 
+/// Writes the page of the input's kernel.
+void write_page(ir::Module module, std::string const& text, Arguments const& arguments) {
+  auto const& functions = module.functions();
+  if (std::none_of(functions.begin(), functions.end(), [](auto const& each) { return each->is_kernel(); }))
+    throw UserError("--page: the input has functions alone; give it a kernel");
+  if (arguments.passes == "none")
+    throw UserError("--page: expected passes, found none; leave -p out, or name the passes to show");
+  CompileOptions options = arguments.options;
+  if (arguments.passes != "default") options.pipeline = arguments.passes;
+  std::string const page = jit::page_of_ir(std::move(module), text, options, arguments.extent);
+  if (arguments.page == "-")
+    std::cout << page;
+  else
+    jit::save_page(arguments.page, page);
+}
+
 int run(Arguments arguments) {
   if (!arguments.picture.empty()) {
     std::cout << picture(arguments.picture);
@@ -114,6 +134,10 @@ int run(Arguments arguments) {
   for (std::string const& library : arguments.libraries)
     support::throw_user_error(ir::link(module, read_module(read_text(library), library)), "--link " + library);
   if (arguments.verify_only) return 0;
+  if (!arguments.page.empty()) {
+    write_page(std::move(module), text, arguments);
+    return 0;
+  }
   if (arguments.passes.empty() || arguments.passes == "default")
     arguments.passes = transform::to_string(compiler::default_pipeline(module, arguments.options));
   else if (arguments.passes == "none")
@@ -159,6 +183,13 @@ int main(int argc, char** argv) {
   app.add_flag("--locations", arguments.locations, "print source lines");
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");
   app.add_option("--picture", arguments.picture, "draw the layout of a type, for instance 'tile<64x64xf32, wgmma>'");
+  app.add_option(
+      "--page", arguments.page,
+      "write a page of the kernel, as HTML that needs no network: IR after each pass with its changes, code, "
+      "facts, advice, timeline; -: to standard output");
+  app.add_option(
+      "--extent", arguments.extent,
+      "extent of the last two axes of all tensors, for the advice and the timeline of --page; others are 16 at most");
   app.add_flag("--list-passes", arguments.list_passes, "list the passes, the properties that they need and leave");
   app.add_flag("--list-ops", arguments.list_ops, "list the ops as JSON: operands, attributes, effects, executors");
   app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");

@@ -31,12 +31,14 @@ std::string_view kernel_name(ir::Module const& module) {
 /// Runs a pipeline once.
 class Run {
  public:
-  Run(ir::Module& module, Pipeline pipeline, CompileOptions const& options, support::Options const& environment)
+  Run(ir::Module& module, Pipeline pipeline, CompileOptions const& options, support::Options const& environment,
+      PassObserver const& observer)
       : module_(module),
         pipeline_(pipeline),
         options_(options),
         target_(target::gpu_target(options)),
         environment_(environment),
+        observer_(observer),
         dump_(environment, kernel_name(module)),
         cache_(module),
         level_(environment.verify_each ? levels_of(module).from : Level::tile) {}
@@ -77,6 +79,7 @@ class Run {
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
     if (auto const text = dump_.replacement(number, pass.name))
       replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
+    if (observer_) observer_(pass, module_, !before_);
   }
 
   bool apply(PassInfo const& pass) {
@@ -133,6 +136,7 @@ class Run {
   CompileOptions const& options_;
   TargetInfo const& target_;
   support::Options const& environment_;
+  PassObserver const& observer_;
   support::Dump dump_;
   AnalysisCache cache_;
   std::vector<double> times_;
@@ -270,18 +274,18 @@ std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module) {
 }
 
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,
-                  support::Options const& environment) {
+                  support::Options const& environment, PassObserver const& observer) {
   support::Diagnostics diagnostics;
   auto const list = parse_pipeline(pipeline, diagnostics);
   support::throw_user_error(diagnostics);
-  run_pipeline(module, list, options, environment);
+  run_pipeline(module, list, options, environment, observer);
 }
 
 void run_pipeline(ir::Module& module, Pipeline pipeline, CompileOptions const& options,
-                  support::Options const& environment) {
+                  support::Options const& environment, PassObserver const& observer) {
   check_options(options);
   if (std::string const refusal = why_not_in_this_order(pipeline, module); !refusal.empty()) throw UserError(refusal);
-  Run(module, pipeline, options, environment).all();
+  Run(module, pipeline, options, environment, observer).all();
 }
 
 }  // namespace tegula::transform

@@ -73,6 +73,10 @@ int main() {
   for (DotPath const& one : facts(product<float>()).dots) std::printf("dot of float: %s\n", name(one.path));
   // [end]
 
+  // [begin: page]
+  explain(sm_90a, product<bf16>(), a, b, c).save("product.html");
+  // [end]
+
   std::mt19937 engine(10);
   std::uniform_real_distribution<float> uniform(-1, 1);
   device const where = device::best();

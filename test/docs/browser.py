@@ -80,13 +80,17 @@ class Browser:
 
     def measured(self):
         """What the frame finds on each page at each width and in each theme."""
-        frame = self.root / "_frame.html"
-        frame.write_text(FRAME.replace("PAGES", json.dumps(PAGES)).replace("WIDTHS", "[360, 1280]"))
+        return self.answers(FRAME.replace("PAGES", json.dumps(PAGES)).replace("WIDTHS", "[360, 1280]"))
+
+    def answers(self, frame, *options):
+        """The lines of JSON that a page beside the others writes into its <pre id="r">."""
+        file = self.root / "_frame.html"
+        file.write_text(frame)
         try:
-            text = re.search(r'<pre id="r">([^<]*)', self.dom("_frame.html"))[1]
+            found = re.search(r'<pre id="r">([^<]*)', self.call(*options, "--dump-dom", self.base + "_frame.html"))
         finally:
-            frame.unlink()
-        return [json.loads(unescape(line)) for line in text.splitlines()]
+            file.unlink()
+        return [json.loads(unescape(line)) for line in found[1].splitlines()] if found else []
 
 
 def brightness(color):
@@ -145,12 +149,17 @@ def in_browser(browser):
             yield f"search: {word} does not give {page}"
 
 
+def find_browser():
+    """The path of Chromium; None where it is not installed."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 def main():
     root = Path(sys.argv[1]).resolve()
     if not (root / "index.html").exists():
         skip(f"no pages in {root}; run ./dev docs")
     wrong = [*fetched_from_elsewhere(root), *dead_links(root)]
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = find_browser()
     if program is None and not wrong:
         skip("no Chromium here; install chromium")
     if program:

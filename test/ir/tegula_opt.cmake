@@ -43,3 +43,18 @@ tegula_opt_test("lists ops as JSON" EXPECT "\\[\n{\"mnemonic\":\"for\",\"struct\
   ARGUMENTS --list-ops)
 tegula_opt_test("lists passes and environment" EXPECT "assign-layouts\n.*works on: planned. leads to: laid-out"
   ARGUMENTS --list-passes)
+
+# A page of a product and of a kernel of rows: the unit tests of jit look into it.
+foreach(kernel gemm_tiles softmax_rows)
+  tegula_opt_test("makes the page of ${kernel}"
+    EXPECT "^<!doctype html>.*id=\"pass-0\".*id=\"ptx\".*[.]target sm_90a.*id=\"advice\".*limit: .*id=\"timeline\""
+    ARGUMENTS --target cuda --architecture sm_90a --extent 128 --page - "${CMAKE_CURRENT_SOURCE_DIR}/ir/tiles/${kernel}.tir")
+endforeach()
+tegula_opt_mistake("a page without passes" REASON "--page: expected passes, found none"
+  ARGUMENTS --page - -p none "${roundtrip}/softmax.tir")
+set(functions_alone "${CMAKE_CURRENT_BINARY_DIR}/functions_alone.tir")
+file(CONFIGURE OUTPUT "${functions_alone}" CONTENT "tegula-ir 1\nfunction @f() {\n  return\n}\n")
+tegula_opt_mistake("a page of functions alone" REASON "--page: the input has functions alone"
+  ARGUMENTS --page - "${functions_alone}")
+tegula_opt_mistake("a page in a folder that is missing" REASON "page: cannot write .*No such file or directory"
+  ARGUMENTS --page "${CMAKE_CURRENT_BINARY_DIR}/missing/page.html" "${roundtrip}/softmax.tir")

@@ -138,10 +138,11 @@ simulation debug(K const& kernel, X&&... arguments) {
       arguments...);
 }
 
-/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements and code. Returns the path
-/// of each load, store and product with the reason, what limits the launch, and what would help. Compiles if need be.
+/// Explains a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of each
+/// load, store and product with the reason, what limits the launch, and what would help. Compiles if need be. The
+/// answer is text, and makes a page of the kernel: `explain(k, a, b).save("k.html")`.
 template <Launchable K, class... X>
-[[nodiscard]] std::string explain(K const& kernel, X&&... arguments) {
+[[nodiscard]] Explanation explain(K const& kernel, X&&... arguments) {
   return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
@@ -152,11 +153,32 @@ template <Launchable K, class... X>
 
 /// Explains a launch with compile options of the caller's; those that differ from the compiler's own are listed.
 template <Launchable K, class... X>
-[[nodiscard]] std::string explain(with const& chosen, K const& kernel, X&&... arguments) {
+[[nodiscard]] Explanation explain(with const& chosen, K const& kernel, X&&... arguments) {
   return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
         return jit::explain(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
+      },
+      arguments...);
+}
+
+/// Explains a launch on a GPU that need not be there, `explain(sm_90a, k, a, b)`: only extents, strides and addresses
+/// of the tensors count.
+template <Launchable K, class... X>
+[[nodiscard]] Explanation explain(TargetInfo const& target, K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::explain(target, jit::reference(kernel), list, grid);
+      },
+      arguments...);
+}
+template <Launchable K, class... X>
+[[nodiscard]] Explanation explain(TargetInfo const& target, with const& chosen, K const& kernel, X&&... arguments) {
+  return call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
+      kernel,
+      [&](call::ArgumentList list, GridOverride const& grid) {
+        return jit::explain(target, jit::reference(kernel, &chosen.options()), list, grid);
       },
       arguments...);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tegula/call/pack.hpp"
+#include "tegula/jit/explanation.hpp"
 #include "tegula/abi/tuned_table.hpp"
 #include "tegula/runtime/prepared.hpp"
 #include "tegula/runtime/stream.hpp"
@@ -16,6 +17,8 @@
 #include "tegula/trace/traced_kernel.hpp"
 
 namespace tegula {
+
+struct TargetInfo;
 
 /// Reports the result of a simulated launch.
 struct simulation {
@@ -81,7 +84,10 @@ simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverrid
 Profile profile(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 /// Runs a launch on the debug device.
 simulation debug(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
-std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+Explanation explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+/// Explains a launch on a GPU that need not be there.
+Explanation explain(TargetInfo const& target, KernelRef const& kernel, ArgumentList arguments,
+                    GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 KernelFacts facts(KernelRef const& kernel, CompileOptions options);
 Builds builds(KernelRef const& kernel);

@@ -31,7 +31,14 @@ constexpr char const* optimisation = "-O3";
 
 std::string contents_of(std::string const& path) { return support::read_file(path).value_or(std::string()); }
 
-/// Runs a program with its output and errors in a file and returns its exit status, -1 if it was killed.
+/// Writes the file that a program reads.
+void write_input(std::string const& path, std::string_view text) {
+  if (!support::create_file(path, text))
+    throw UserError(fmt::format("cannot write {}: {}; free space there, or name another folder in TMPDIR", path,
+                                std::strerror(errno)));
+}
+
+/// Runs a program with its output and errors in a file and gives its exit status, -1 if it was killed.
 int run(std::vector<std::string> const& command, std::string const& log) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -49,6 +56,23 @@ int run(std::vector<std::string> const& command, std::string const& log) {
   while (::waitpid(process, &status, 0) < 0)
     if (errno != EINTR) throw InternalError(fmt::format("waiting for {} failed: {}", command[0], std::strerror(errno)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool is_program(std::string const& path) {
+  std::error_code error;
+  return ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error);
+}
+
+/// Finds a program in the folders of PATH; empty if there is none. The current folder is never searched.
+std::string in_path(char const* name) {
+  char const* path = std::getenv("PATH");
+  std::stringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.empty()) continue;
+    std::string const candidate = folder + "/" + name;
+    if (is_program(candidate)) return candidate;
+  }
+  return {};
 }
 
 /// Identifies a file by the data of stat(): other contents have other data.
@@ -104,21 +128,17 @@ std::string cubin_key(support::Options const& options, std::string_view ptx, std
 }
 
 std::string find_ptxas(support::Options const& options) {
-  if (!options.ptxas.empty()) {
-    if (::access(options.ptxas.c_str(), X_OK) != 0)
-      throw UserError(
-          fmt::format("TEGULA_PTXAS={}: not a program that can be run ({})", options.ptxas, std::strerror(errno)));
-    return options.ptxas;
-  }
-  char const* path = std::getenv("PATH");
-  std::stringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (folder.empty()) continue;  // the current folder is never searched
-    std::string const candidate = folder + "/ptxas";
-    std::error_code error;
-    if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, error)) return candidate;
-  }
-  return {};
+  if (options.ptxas.empty()) return in_path("ptxas");
+  if (::access(options.ptxas.c_str(), X_OK) != 0)
+    throw UserError(
+        fmt::format("TEGULA_PTXAS={}: not a program that can be run ({})", options.ptxas, std::strerror(errno)));
+  return options.ptxas;
+}
+
+std::string find_nvdisasm(support::Options const& options) {
+  std::string const ptxas = find_ptxas(options);
+  std::string const beside = (fs::path(ptxas).parent_path() / "nvdisasm").string();
+  return !ptxas.empty() && is_program(beside) ? beside : in_path("nvdisasm");
 }
 
 bool has_lines(std::string_view ptx) { return ptx.find("\n\t.loc\t") != std::string_view::npos; }
@@ -134,9 +154,7 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
   std::string const source = folder.file("kernel.ptx");
   std::string const object = folder.file("kernel.cubin");
   std::string const log = folder.file("log");
-  if (!support::create_file(source, ptx))
-    throw UserError(fmt::format("cannot write {}: {}; free space there, or name another folder in TMPDIR", source,
-                                std::strerror(errno)));
+  write_input(source, ptx);
   std::vector<std::string> command = {ptxas, "-v",   optimisation, fmt::format("-arch={}", architecture),
                                       "-o",  object, source};
   if (has_lines(ptx)) command.emplace_back("-lineinfo");
@@ -145,6 +163,21 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
   if (status != 0 || result.cubin.empty())
     throw InternalError(fmt::format("ptxas refused the PTX of kernel {} for {} (exit status {}): {}", kernel,
                                     architecture, status, result.log));
+  return result;
+}
+
+std::string disassemble(support::Options const& options, std::string_view cubin) {
+  std::string const nvdisasm = find_nvdisasm(options);
+  if (nvdisasm.empty())
+    throw UserError("nvdisasm is neither beside ptxas nor in PATH: install it from the CUDA toolkit");
+  support::TemporaryFolder const folder;
+  std::string const object = folder.file("kernel.cubin"), text = folder.file("sass");
+  write_input(object, cubin);
+  int const status = run({nvdisasm, "-c", object}, text);
+  std::string result = contents_of(text);
+  if (status != 0)
+    throw UserError(
+        fmt::format("{} refused the code (exit status {}): {}; it may be older than ptxas", nvdisasm, status, result));
   return result;
 }
 

@@ -12,6 +12,9 @@ namespace tegula::runtime::cuda {
 /// executed is a UserError.
 std::string find_ptxas(support::Options const& options);
 
+/// Finds nvdisasm: beside ptxas, else the first in PATH; empty if there is none.
+std::string find_nvdisasm(support::Options const& options);
+
 /// Identifies an assembler: a hash of the file, and of a script that only calls one, its answer to --version. Computed
 /// again when the file has changed; else it only checks the file's dates.
 std::string ptxas_identity(std::string const& path);
@@ -31,5 +34,8 @@ struct Assembly {
 /// missing, InternalError with its log if it refuses the code.
 Assembly assemble(support::Options const& options, std::string_view ptx, std::string_view architecture,
                   std::string_view kernel);
+
+/// Gives the machine code (SASS) of a cubin as text. Throws UserError if nvdisasm is missing or refuses the file.
+std::string disassemble(support::Options const& options, std::string_view cubin);
 
 }  // namespace tegula::runtime::cuda

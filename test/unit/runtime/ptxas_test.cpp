@@ -32,6 +32,13 @@ class NoPath {
 
 }  // namespace
 
+TEST_CASE("nvdisasm prints the code of a cubin, and what it refuses is reported") {
+  support::Options const options;
+  if (find_ptxas(options).empty() || find_nvdisasm(options).empty()) TEGULA_SKIP("no ptxas and nvdisasm in PATH");
+  CHECK_THAT(disassemble(options, assemble(options, empty_kernel, "sm_90a", "empty").cubin), ContainsSubstring("EXIT"));
+  CHECK_THROWS_WITH(disassemble(options, "no cubin"), ContainsSubstring("refused the code"));
+}
+
 TEST_CASE("a requested ptxas that is missing is one clear message", "[F46]") {
   NoPath const none;
   support::Options options;
@@ -41,6 +48,13 @@ TEST_CASE("a requested ptxas that is missing is one clear message", "[F46]") {
                     ContainsSubstring("TEGULA_PTXAS") && !ContainsSubstring("\n"));
   options.ptxas = "/nonexistent/ptxas";
   CHECK_THROWS_WITH(find_ptxas(options), ContainsSubstring("TEGULA_PTXAS=/nonexistent/ptxas"));
+}
+
+TEST_CASE("nvdisasm that is missing is one clear message", "[F46]") {
+  NoPath const none;
+  CHECK(find_nvdisasm({}).empty());
+  CHECK_THROWS_AS(disassemble({}, "cubin"), UserError);
+  CHECK_THROWS_WITH(disassemble({}, "cubin"), ContainsSubstring("install it from the CUDA toolkit"));
 }
 
 TEST_CASE("ptxas makes a cubin and its refusal is reported with its log") {

@@ -80,6 +80,19 @@ TEST_CASE("pipeline: every pass of the table is a verb in kebab case with a summ
   }
 }
 
+TEST_CASE("pipeline: an observer is told the module after each pass, and whether it changed") {
+  ir::Module module = module_of(text);
+  std::string seen, last;
+  run_pipeline(module, "canonicalize,canonicalize,eliminate-dead-code", {}, {},
+               [&](PassInfo const& pass, ir::Module const& now, bool changed) {
+                 seen += std::string(pass.name) + (changed ? " changed\n" : " kept\n");
+                 CHECK((ir::print(now) != last) == changed);
+                 last = ir::print(now);
+               });
+  CHECK(seen == "canonicalize changed\ncanonicalize kept\neliminate-dead-code kept\n");
+  CHECK(last == ir::print(module));
+}
+
 TEST_CASE("pipeline: text is read and unknown names are refused with the known ones") {
   support::Diagnostics diagnostics;
   CHECK(parse_pipeline("", diagnostics).empty());
