@@ -82,10 +82,12 @@ class TegulaConan(ConanFile):
     def package_info(self):
         # The package's own CMake files name targets and what they need; CMakeDeps must not write others.
         self.cpp_info.set_property("cmake_find_mode", "none")
-        self.cpp_info.builddirs = ["lib/cmake/tegula"]
-        self.cpp_info.components["runtime"].libs = ["tegula_runtime"]
-        self.cpp_info.components["runtime"].system_libs = ["pthread", "dl"]
-        self.cpp_info.components["runtime"].requires = ["boost::headers", "fmt::fmt", "nlohmann_json::nlohmann_json", "xxhash::xxhash"]
+        runtime = self.cpp_info.components["runtime"]
+        runtime.builddirs = ["lib/cmake/tegula"]
+        runtime.libs = ["tegula_runtime"]
+        runtime.system_libs = ["pthread", "dl"]
+        runtime.requires = ["boost::headers", "fmt::fmt", "nlohmann_json::nlohmann_json", "xxhash::xxhash"]
         if self.options.compiler:
-            self.cpp_info.components["tegula"].libs = ["tegula"]
-            self.cpp_info.components["tegula"].requires = ["runtime", "cli11::cli11", "llvm-core::llvm-core"]
+            compiler = self.cpp_info.components["tegula"]
+            compiler.libs = ["tegula"]
+            compiler.requires = ["runtime", "cli11::cli11", "llvm-core::llvm-core"]

@@ -93,7 +93,7 @@ function(tegula_join target type)
     target_link_libraries(${target} PRIVATE ${private})
     target_link_options(${target} PRIVATE "LINKER:--version-script=${names}" "LINKER:--no-undefined")
     set_target_properties(${target} PROPERTIES LINK_DEPENDS "${names}" VERSION ${PROJECT_VERSION}
-      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN" POSITION_INDEPENDENT_CODE ON)
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   endif()
 endfunction()
 
