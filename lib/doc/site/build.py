@@ -24,9 +24,9 @@ GROUPS = {
     "Launches and options": ("jit", "runtime", "call", "abi", "support"),
     "Profiles, tuning, kernels at build time": ("profile", "tune", "exporter", "aot"),
 }
-LEARN = ["overview", "tutorial", "coming_from", "patterns", "existing_programs", "one_file", "packages", "build_time"]
+LEARN = ["overview", "tutorial", "coming_from", "patterns", "existing_programs", "one_file", "build_time"]
 USE = ["language", "glossary", "errors", "debugging", "profiling", "tuning", "advice", "fallbacks", "limits", "cache",
-       "numerics"]
+       "numerics", "packages"]
 INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
 
 
