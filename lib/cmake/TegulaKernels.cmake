@@ -1,4 +1,5 @@
 # tegula_kernels(<target> KERNELS <source>... [NAME <name>] [ARCH <architecture>...] [CPU <level>])
+# tegula_kernels(<target> FROM <folder> NAME <name>)
 #
 # Compiles kernels while <target> is built, and embeds them. The sources define objects `tegula::exported` (see
 # tegula/exporter/exporter.hpp). <target> can include "<name>.hpp", whose objects <name>::<kernel> it launches, and links
@@ -8,12 +9,15 @@
 #   ARCH  targets: host and names of GPU architectures; if not given, host and sm_90a
 #   CPU   the level of the host's CPU: x86-64-v2, x86-64-v3 (if not given) or x86-64-v4
 #
+#   FROM  a folder with the files <name>.hpp, <name>.cpp and lib<name>_host.a that another build made: for programs of
+#         a system on which the compiler does not run
+#
 # Needs no GPU. Where ptxas is installed the program holds machine code, else PTX that the driver assembles.
 function(tegula_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;CPU" "KERNELS;ARCH")
-  if(arg_UNPARSED_ARGUMENTS OR NOT arg_KERNELS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;CPU;FROM" "KERNELS;ARCH")
+  if(arg_UNPARSED_ARGUMENTS OR (NOT arg_KERNELS AND NOT arg_FROM) OR (arg_KERNELS AND arg_FROM))
     message(FATAL_ERROR
-      "tegula_kernels(${target}): KERNELS <source>... is expected, found '${arg_UNPARSED_ARGUMENTS}'")
+      "tegula_kernels(${target}): KERNELS <source>... or FROM <folder> is expected, found '${ARGN}'")
   endif()
   if(NOT TARGET ${target})
     message(FATAL_ERROR "tegula_kernels(${target}): there is no target '${target}'; add it before")
@@ -30,6 +34,14 @@ function(tegula_kernels target)
       set(arg_CPU generic)
     endif()
   endif()
+  if(arg_FROM)
+    _tegula_embed(${target} ${arg_NAME} "${arg_FROM}")
+    return()
+  endif()
+  if(NOT TARGET tegula::exporter)
+    message(FATAL_ERROR "tegula_kernels(${target}): this tegula has no compiler, or the package was asked for without "
+      "it; find_package(tegula) without COMPONENTS finds both, FROM takes kernels that another build compiled")
+  endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}")
   file(MAKE_DIRECTORY "${folder}")
   set(exporter ${arg_NAME}_exporter)
@@ -41,8 +53,14 @@ function(tegula_kernels target)
     COMMAND ${exporter} --name ${arg_NAME} --arch ${arg_ARCH} --cpu ${arg_CPU}
       --header "${folder}/${arg_NAME}.hpp" --source "${folder}/${arg_NAME}.cpp" --archive "${archive}"
     DEPENDS ${exporter} VERBATIM COMMENT "Compiling the kernels of ${arg_NAME} for ${arg_ARCH}")
-  add_library(${arg_NAME} STATIC "${folder}/${arg_NAME}.cpp" "${folder}/${arg_NAME}.hpp")
-  target_include_directories(${arg_NAME} PUBLIC "${folder}")
-  target_link_libraries(${arg_NAME} PUBLIC tegula::aot PRIVATE "${archive}")
-  target_link_libraries(${target} PRIVATE ${arg_NAME})
+  _tegula_embed(${target} ${arg_NAME} "${folder}")
+endfunction()
+
+# Links the compiled kernels in <folder> into <target>.
+function(_tegula_embed target name folder)
+  get_filename_component(folder "${folder}" ABSOLUTE)
+  add_library(${name} STATIC "${folder}/${name}.cpp" "${folder}/${name}.hpp")
+  target_include_directories(${name} PUBLIC "${folder}")
+  target_link_libraries(${name} PUBLIC tegula::runtime PRIVATE "${folder}/lib${name}_host.a")
+  target_link_libraries(${target} PRIVATE ${name})
 endfunction()

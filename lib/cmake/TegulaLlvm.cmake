@@ -3,7 +3,7 @@
 set(TEGULA_LLVM_LEAST 19)
 
 if(NOT LLVM_DIR)
-  file(GLOB _tegula_llvm_dirs "/usr/lib/llvm-*/lib/cmake/llvm" "/usr/lib64/llvm*/lib*/cmake/llvm"
+  file(GLOB _tegula_llvm_dirs "${CMAKE_SYSROOT}/usr/lib/llvm-*/lib/cmake/llvm" "${CMAKE_SYSROOT}/usr/lib64/llvm*/lib*/cmake/llvm"
        "/usr/local/opt/llvm*/lib/cmake/llvm" "/opt/homebrew/opt/llvm*/lib/cmake/llvm")
   list(SORT _tegula_llvm_dirs COMPARE NATURAL ORDER DESCENDING)
   if(TEGULA_LLVM_VERSION)
@@ -42,7 +42,7 @@ endif()
 message(STATUS "tegula: LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
 
 add_library(tegula_llvm INTERFACE)
-target_include_directories(tegula_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_include_directories(tegula_llvm SYSTEM INTERFACE "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>")
 separate_arguments(_tegula_llvm_definitions UNIX_COMMAND "${LLVM_DEFINITIONS}")
 list(FILTER _tegula_llvm_definitions EXCLUDE REGEX "_FILE_OFFSET_BITS|_GNU_SOURCE")
 target_compile_options(tegula_llvm INTERFACE ${_tegula_llvm_definitions})

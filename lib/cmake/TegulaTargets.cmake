@@ -32,12 +32,18 @@ function(tegula_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PRIVATE;PRECOMPILE")
   set(target tegula_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/${folder}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/main[.]cpp$")  # it makes a program of what links it, and is a library of its own
   if(sources)
     add_library(${target} STATIC ${sources})
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PUBLIC ${TEGULA_PUBLIC_${folder}}
       PRIVATE ${TEGULA_PRIVATE_${folder}} $<BUILD_INTERFACE:tegula_warnings> ${TEGULA_FMT} ${arg_PRIVATE})
     target_include_directories(${target} SYSTEM PRIVATE "${TEGULA_XXHASH_INCLUDE_DIR}")
+    # Shared libraries show what users and the other library call (tegula_join).
+    if(TEGULA_SHARED AND (folder IN_LIST TEGULA_RUNTIME_FOLDERS OR EXISTS "${PROJECT_SOURCE_DIR}/include/tegula/${folder}"))
+      set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)
+      target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    endif()
     foreach(header IN LISTS arg_PRECOMPILE)  # looked for in every build, since few precompile them
       string(REGEX REPLACE "[<>]" "" header "${header}")
       string(REGEX REPLACE "/.*" "" owner "${header}")
@@ -53,14 +59,47 @@ function(tegula_library folder)
     target_compile_features(${target} INTERFACE cxx_std_20)
     target_link_libraries(${target} INTERFACE ${TEGULA_PUBLIC_${folder}})
   endif()
-  add_library(tegula::${folder} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${folder} TEGULA_SEES "${target};${TEGULA_PRIVATE_${folder}}")
+  set_target_properties(${target} PROPERTIES TEGULA_SEES "${target};${TEGULA_PRIVATE_${folder}}")
   tegula_include_view(${target} ${folder})
-  set_property(GLOBAL APPEND PROPERTY TEGULA_LIBRARIES ${target})
 endfunction()
 
-# The archive of fmt is not linked into the single static binary, whose only shared libraries are the system's.
-if(TEGULA_STATIC_LLVM)
+# tegula_join(<target> STATIC|SHARED NAME <file> FOLDERS <folder>... [PUBLIC <target>...] [PRIVATE <target>...]): one
+# library of the objects of folders, as users link it.
+#
+# A shared one shows names of namespace tegula alone, those of folders that tegula_library compiles with default
+# visibility: nothing of LLVM, fmt or Boost. Archives show nothing at all.
+function(tegula_join target type)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "FOLDERS;PUBLIC;PRIVATE")
+  set(objects "")
+  foreach(folder IN LISTS arg_FOLDERS)
+    get_target_property(kind tegula_${folder} TYPE)
+    if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND objects $<TARGET_OBJECTS:tegula_${folder}>)
+    endif()
+  endforeach()
+  add_library(${target} ${type} ${objects})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} LINKER_LANGUAGE CXX)
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_include_directories(${target} INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} INTERFACE $<TARGET_NAME_IF_EXISTS:Boost::headers>)
+  if(type STREQUAL "STATIC")
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
+  else()
+    set(names "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/shared_names.map")
+    foreach(library IN LISTS arg_PRIVATE)  # those that link this one need not find them
+      list(APPEND private $<BUILD_INTERFACE:${library}>)
+    endforeach()
+    target_link_libraries(${target} PRIVATE ${private})
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${names}" "LINKER:--no-undefined")
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${names}" VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
+endfunction()
+
+# The archive of fmt is not linked into the single static binary, whose only shared libraries are the system's, and not
+# needed by a runtime without compiler.
+if(TEGULA_STATIC_LLVM OR NOT TEGULA_COMPILER)
   set(TEGULA_FMT $<BUILD_INTERFACE:fmt::fmt-header-only>)
 else()
   set(TEGULA_FMT fmt::fmt)

@@ -11,8 +11,12 @@ function(tegula_test target)
 
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")
   set(include "${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake")
+  list(JOIN CMAKE_CROSSCOMPILING_EMULATOR "]==] [==[" emulator)  # as the list quotes the arguments of a command
+  if(emulator)
+    string(APPEND emulator "]==] [==[")
+  endif()
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS "${cases}" VERBATIM
-    COMMAND ${target} --list-for-ctest "${cases}" "$<TARGET_FILE:${target}>" "${arg_SUITE}" "${arg_LABEL}")
+    COMMAND ${target} --list-for-ctest "${cases}" "${emulator}$<TARGET_FILE:${target}>" "${arg_SUITE}" "${arg_LABEL}")
   file(WRITE "${include}"
     "if(EXISTS [==[${cases}]==])\n  include([==[${cases}]==])\n"
     "else()\n  add_test([==[${arg_SUITE}: not built]==] [==[${target}]==])\n"

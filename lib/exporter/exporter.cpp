@@ -223,4 +223,4 @@ void jit::export_variants(char const* name, KernelRef const& kernels) {
 
 }  // namespace tegula
 
-int main(int count, char** values) { return tegula::exporter::main_of(count, values); }
+int tegula::jit::exporter_main(int count, char** values) { return exporter::main_of(count, values); }

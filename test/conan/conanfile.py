@@ -6,7 +6,7 @@ from conan.tools.cmake import CMake, cmake_layout
 
 
 class TegulaTestConan(ConanFile):
-    """Builds and runs the client of test/install against the package."""
+    """Builds and runs the clients of test/install against the package."""
 
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeToolchain", "CMakeDeps"
@@ -24,4 +24,10 @@ class TegulaTestConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "client"), env="conanrun")
+            for client in ("client", "embedded"):
+                self.run(os.path.join(self.cpp.build.bindir, client), env="conanrun")
+        package = self.dependencies["tegula"]
+        if package.options.shared:
+            files = (os.path.join(package.package_folder, "lib", f"lib{name}.so") for name in ("tegula", "tegula_runtime"))
+            script = os.path.join(self.source_folder, os.pardir, "coexist", "shown_names.cmake")
+            self.run(f'cmake -DNM=nm "-DLIBRARIES={";".join(files)}" -P "{script}"')

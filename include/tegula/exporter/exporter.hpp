@@ -36,6 +36,9 @@ void export_kernel(char const* name, std::vector<ExportedForm> forms);
 /// Adds variants under one name, with their tables.
 void export_variants(char const* name, KernelRef const& kernels);
 
+/// Is the main function of the program that compiles the exported kernels: gives its exit status.
+int exporter_main(int count, char** values);
+
 }  // namespace jit
 
 /// Holds a kernel with the options to compile it with, and the extents up to which it is chosen.

@@ -1,6 +1,7 @@
 #include "codegen/host/target.hpp"
 
 #include <map>
+#include <span>
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
@@ -53,11 +54,20 @@ std::string host_features() {
   return text;
 }
 
-/// Lists the features whose absence makes an object unusable here.
-constexpr char const* checked_features[] = {
-    "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",        "f16c",       "bmi",        "bmi2",
-    "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile",
-    "avxvnni", "popcnt",   "lzcnt",    "movbe",    "fma4",       "xop",        "tbm"};
+/// Lists the features of x86 whose absence makes an object unusable here.
+constexpr char const* x86_features[] = {"sse4.1",     "sse4.2",     "avx",        "avx2",     "fma",      "f16c",
+                                        "bmi",        "bmi2",       "avx512f",    "avx512bw", "avx512dq", "avx512vl",
+                                        "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile", "avxvnni",  "popcnt",
+                                        "lzcnt",      "movbe",      "fma4",       "xop",      "tbm"};
+constexpr char const* aarch64_features[] = {"fp-armv8", "neon", "fullfp16", "fp16fml", "dotprod",
+                                            "bf16",     "i8mm", "lse",      "sve",     "sve2"};
+
+/// Gives those of a processor: LLVM ends the process when it is asked for a feature of another one.
+std::span<char const* const> checked_features(llvm::Triple const& triple) {
+  if (triple.isX86()) return x86_features;
+  if (triple.isAArch64()) return aarch64_features;
+  return {};
+}
 
 using Targets = std::map<std::string, std::unique_ptr<HostTarget>>;
 
@@ -151,7 +161,7 @@ std::string HostTarget::missing_here(std::string const& architecture) {
   std::string const this_machine;  // named, or GCC 13 takes the result for a reference to the argument
   HostTarget const& here = get(this_machine);
   HostTarget const& there = get(architecture);
-  for (char const* feature : checked_features) {
+  for (char const* feature : checked_features(here.machine_->getTargetTriple())) {
     std::string const flag = std::string("+") + feature;
     if (there.machine_->getMCSubtargetInfo()->checkFeatures(flag) &&
         !here.machine_->getMCSubtargetInfo()->checkFeatures(flag))

@@ -26,8 +26,8 @@ GROUPS = {
 }
 LEARN = ["overview", "tutorial", "coming_from", "coming_from_kernels", "patterns", "existing_programs", "one_file",
          "build_time"]
-USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks", "limits", "cache",
-       "numerics"]
+USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks",
+       "limits", "cache", "numerics", "packages"]
 INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
 
 
