@@ -128,17 +128,18 @@ inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<float, 4> 
   auto g = grid(q.extent(0), q.extent(1));
   auto sequence = load(sequences, g[0]);
   auto count = load(positions, g[0]) + 1;
-  auto group = g[1] / (q.extent(1) / keys.extent(1));
+  auto key_head = g[1] / (q.extent(1) / keys.extent(1));
   tile query = reshape(load(q, shape<1, 1, head>, g[0], g[1], 0), shape<1, head>) * score_scale;
   auto [sums, top, total] =
       loop((count + (BN - 1)) / BN,
            carry(zeros<float>(shape<1, head>), full<float>(shape<1, 1>, -inf), zeros<float>(shape<1, 1>)),
            [&](auto j, auto o0, auto top0, auto total0) {
-             tile scores = sum(load(keys, shape<BN, head>, sequence, group, j, 0) * query, axis<1>);
+             tile scores = sum(load(keys, shape<BN, head>, sequence, key_head, j, 0) * query, axis<1>);
              tile kept = mask_outside(scores, axis<0>, j, count, -inf);
              tile higher = max(top0, max(kept, axis<0>));
-             tile p = exp2(kept - higher), old = exp2(top0 - higher);
-             tile more = sum(p * load(values, shape<BN, head>, sequence, group, j, 0), axis<0>);
+             tile p = exp2(kept - higher);
+             tile old = exp2(top0 - higher);
+             tile more = sum(p * load(values, shape<BN, head>, sequence, key_head, j, 0), axis<0>);
              return carry(o0 * old + more, higher, total0 * old + sum(p, axis<0>));
            });
   store(o, shape<1, 1, head>, reshape(sums / total, shape<1, 1, head>), g[0], g[1], 0);
@@ -169,18 +170,26 @@ inline constexpr auto gated = kernel("gated", [](Rows<Width, in> x, Gains<Width>
   store(h, shape<1, N>, reshape(silu(a) * b, shape<1, N>), g[0], g[1]);
 });
 
-/// Normalizes x and multiplies it by the table of embeddings, `N` tokens a block.
+inline constexpr int group = 32;  // logits that share a maximum
+
+/// Normalizes x and multiplies it by the table of embeddings, `N` tokens a block. `best` gets the maximum of each
+/// group, so that the next kernel looks at few logits.
 template <int N, int Width>
 inline constexpr auto logits = kernel("logits", [](Rows<Width, in> x, Gains<Width> gains, Q8<Width> table,
-                                                   out<float, 2> y, arg<float> epsilon) {
+                                                   out<float, 2> y, out<float, 2> best, arg<float> epsilon) {
   constexpr int blocks = Width / block;
   require(table.bits.extent(0) == y.extent(1), "logits: the table has a row for each token");
+  require(ceil_div(y.extent(1), group) == best.extent(1), "logits: each group of 32 has a maximum");
   auto g = grid_over(y, shape<1, N>);
   auto [low, high] = normalized<Width>(x, gains, g[0], epsilon);
   tile scale = cast<float>(load(table.scales, shape<N, blocks, 1>, g[1], 0, 0));
   tile products = cast<float>(load(table.bits, shape<N, blocks, block / 2>, g[1], 0, 0)) * low +
                   cast<float>(load(table.bits, shape<N, blocks, block / 2>, g[1], 0, 1)) * high;
-  store(y, shape<1, N>, reshape(sum(scale * products, axis<1, 2>), shape<1, N>), g[0], g[1]);
+  tile all = reshape(sum(scale * products, axis<1, 2>), shape<1, N>);
+  store(y, shape<1, N>, all, g[0], g[1]);
+  tile inside = mask_outside(all, axis<1>, g[1], y.extent(1), -inf);
+  tile maxima = max(reshape(inside, shape<N / group, group>), axis<1>);
+  store(best, shape<1, N / group>, reshape(maxima, shape<1, N / group>), g[0], g[1]);
 });
 
 // --- many rows ---
@@ -248,19 +257,20 @@ template <class T, int BM, int BN>
 inline constexpr auto attend_rows = kernel("attend_rows", [](in<float, 3> q, in<float, 4> keys, in<float, 4> values,
                                                              in<int, 1> positions, out<float, 3> o, arg<int> sequence) {
   auto g = grid(ceil_div(q.extent(0), BM), q.extent(1));
-  auto group = g[1] / (q.extent(1) / keys.extent(1));
+  auto key_head = g[1] / (q.extent(1) / keys.extent(1));
   tile position = expand_dims(load(positions, shape<BM>, g[0], pad(0)), axis<1>);
   tile query = cast<T>(squeeze(load(q, shape<BM, 1, head>, g[0], g[1], 0), axis<1>) * score_scale);
   auto [sums, top, total] =
       loop((max(position) + BN) / BN,
            carry(zeros<float>(shape<BM, head>), full<float>(shape<BM, 1>, -inf), zeros<float>(shape<BM, 1>)),
            [&](auto j, auto o0, auto top0, auto total0) {
-             tile key = cast<T>(load(keys, shape<BN, head>, sequence, group, j, 0));
+             tile key = cast<T>(load(keys, shape<BN, head>, sequence, key_head, j, 0));
              tile place = iota<int>(shape<1, BN>, axis<1>) + cast<int>(j * BN);
              tile scores = select(place <= position, dot(query, trans(key)), -inf);
              tile higher = max(top0, max(scores, axis<1>));
-             tile p = exp2(scores - higher), old = exp2(top0 - higher);
-             tile value = cast<T>(load(values, shape<BN, head>, sequence, group, j, 0));
+             tile p = exp2(scores - higher);
+             tile old = exp2(top0 - higher);
+             tile value = cast<T>(load(values, shape<BN, head>, sequence, key_head, j, 0));
              return carry(dot(cast<T>(p), value, o0 * old), higher, total0 * old + sum(p, axis<1>));
            });
   store(o, shape<BM, 1, head>, expand_dims(sums / total, axis<1>), g[0], g[1], 0);
@@ -276,47 +286,41 @@ inline constexpr auto gate = kernel("gate", [](in<float, 2> gates, in<float, 2> 
 // --- the next token ---
 
 inline constexpr int candidates = 64;  // tokens among which `sample` chooses
+inline constexpr int groups = 1536;    // at most: 49152 tokens
 
 /// Takes the token with the highest logit, and moves each row to its next position.
-template <int N>
-inline constexpr auto take_best = kernel("take_best", [](in<float, 2> y, out<int, 1> tokens, inout<int, 1> positions) {
-  auto g = grid(y.extent(0));
-  auto [best, place] = loop(ceil_div(y.extent(1), N), carry(full<float>(shape<1, 1>, -inf), zeros<int>(shape<1, 1>)),
-                            [&](auto k, auto best0, auto place0) {
-                              tile v = load(y, shape<1, N>, g[0], k, pad(-inf));
-                              tile higher = max(v, axis<1>);
-                              tile at = argmax(v, axis<1>) + cast<int>(k * N);
-                              return carry(max(best0, higher), select(higher > best0, at, place0));
-                            });
-  store(tokens, shape<1>, reshape(place, shape<1>), g[0]);
-  store(positions, shape<1>, load(positions, shape<1>, g[0]) + 1, g[0]);
-});
+inline constexpr auto take_best =
+    kernel("take_best", [](in<float, 2> y, in<float, 2> best, out<int, 1> tokens, inout<int, 1> positions) {
+      require(best.extent(1) <= groups, "take_best: at most 49152 tokens");
+      auto g = grid(y.extent(0));
+      auto highest = argmax(load(best, shape<1, groups>, g[0], 0, pad(-inf)));
+      auto place = argmax(load(y, shape<1, group>, g[0], highest, pad(-inf)));
+      store(tokens, shape<1>, highest * group + place, g[0]);
+      store(positions, shape<1>, load(positions, shape<1>, g[0]) + 1, g[0]);
+    });
 
-/// Draws a token: of the `top_k` highest logits, those that make up `top_p` of the probability at this temperature.
-template <int N>
-inline constexpr auto sample = kernel("sample", [](in<float, 2> y, out<int, 1> tokens, inout<int, 1> positions,
-                                                   arg<float> temperature, arg<int> top_k_, arg<float> top_p,
-                                                   arg<std::int64_t> seed) {
+/// Draws a token: of the `count` highest logits, those that make up `share` of the probability at this temperature. The
+/// 64 highest logits lie in the 64 groups with the highest maxima.
+inline constexpr auto sample = kernel("sample", [](in<float, 2> y, in<float, 2> best, out<int, 1> tokens,
+                                                   inout<int, 1> positions, arg<float> temperature, arg<int> count,
+                                                   arg<float> share, arg<std::int64_t> seed) {
+  require(best.extent(1) <= groups, "sample: at most 49152 tokens");
   auto g = grid(y.extent(0));
-  auto [best, ids] =
-      loop(ceil_div(y.extent(1), N), carry(full<float>(shape<1, candidates>, -inf), zeros<int>(shape<1, candidates>)),
-           [&](auto k, auto best0, auto ids0) {
-             auto [value, place] = top_k<candidates>(load(y, shape<1, N>, g[0], k, pad(-inf)), axis<1>);
-             auto [sorted, tokens_] =
-                 sort(carry(concatenate(best0, value, axis<1>), concatenate(ids0, place + cast<int>(k * N), axis<1>)),
-                      axis<1>, descending);
-             return carry(slice(sorted, shape<1, candidates>, offset<0, 0>),
-                          slice(tokens_, shape<1, candidates>, offset<0, 0>));
-           });
+  auto [maxima, where] = top_k<candidates>(load(best, shape<1, groups>, g[0], 0, pad(-inf)), axis<1>);
+  tile ids = trans(where) * group + iota<int>(shape<1, group>, axis<1>);  // (64, 32)
+  tile all = reshape(gather(y, g[0], ids, pad(-inf)), shape<1, candidates * group>);
+  auto [logit, place] = top_k<candidates>(all, axis<1>);
   tile rank = iota<int>(shape<1, candidates>, axis<1>);
-  tile p = select(rank < top_k_, exp((best - max(best, axis<1>)) / temperature), 0);
+  tile p = select(rank < count, exp((logit - max(logit, axis<1>)) / temperature), 0);
   tile before = cumsum(p, axis<1>, exclusive);
-  tile kept = select((before < top_p * sum(p, axis<1>)) | (rank == 0), p, 0);
+  tile kept = select((before < share * sum(p, axis<1>)) | (rank == 0), p, 0);
   tile position = load(positions, shape<1>, g[0]);
   tile draw = random_uniform(seed, reshape(position, shape<1, 1>) + cast<int>(g[0]) * (1 << 20)) * sum(kept, axis<1>);
   // Rounding may leave the draw at the very end: the last kept token is taken then.
   tile chosen = min(sum(cast<int>(cumsum(kept, axis<1>) <= draw), axis<1>), sum(cast<int>(kept > 0), axis<1>) - 1);
-  store(tokens, shape<1>, reshape(sum(select(rank == chosen, ids, 0), axis<1>), shape<1>), g[0]);
+  tile at = sum(select(rank == chosen, place, 0), axis<1>);  // among the 64 x 32
+  tile first = sum(select(rank == at / group, where, 0), axis<1>) * group;
+  store(tokens, shape<1>, reshape(first + at % group, shape<1>), g[0]);
   store(positions, shape<1>, position + 1, g[0]);
 });
 

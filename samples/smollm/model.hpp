@@ -147,7 +147,8 @@ class Generator {
         gates_(model.where(), rows() * Hidden),
         ups_(model.where(), rows() * Hidden),
         hidden_(model.where(), rows() * Hidden),
-        logits_(model.where(), sequences, model.sizes.vocabulary) {
+        logits_(model.where(), sequences, model.sizes.vocabulary),
+        best_(model.where(), sequences, (model.sizes.vocabulary + group - 1) / group) {
     if (places < 1 || places > model.sizes.context)
       throw std::runtime_error("places: " + std::to_string(places) + "; the model has 1 to " +
                                std::to_string(model.sizes.context));
@@ -192,9 +193,9 @@ class Generator {
   /// Chooses each sequence's next token from its logits.
   void choose(Sampling const& how) {
     if (how.temperature == 0)
-      tegula::launch(order_, take_best<4096>, logits_, tokens_, positions_);
+      tegula::launch(order_, take_best, logits_, best_, tokens_, positions_);
     else
-      tegula::launch(order_, sample<4096>, logits_, tokens_, positions_, how.temperature, how.top_k, how.top_p,
+      tegula::launch(order_, sample, logits_, best_, tokens_, positions_, how.temperature, how.top_k, how.top_p,
                      how.seed);
   }
   /// Replaces the chosen tokens.
@@ -278,10 +279,10 @@ class Generator {
                      where, by_heads(o_, count, model_.sizes.heads), static_cast<int>(sequence));
     });
     if (!last) return;
-    tegula::tensor_view<float, 2> const y(logits_);
+    tegula::tensor_view<float, 2> const y(logits_), best(best_);
     tegula::launch(order_, logits_kernel, blocks(x_, count, Width).slice(0, count - 1, count), model_.last_gain(),
                    model_.table_bits(), model_.table_scales(), y.slice(0, sequence, sequence + 1),
-                   model_.sizes.epsilon);
+                   best.slice(0, sequence, sequence + 1), model_.sizes.epsilon);
   }
 
   /// Prepares the launches of a step: five for each layer, and the table's at both ends.
@@ -302,7 +303,7 @@ class Generator {
       add(add_product<rows_of_a_block, Hidden>, down.bits, down.scales, blocks(hidden_, sequences_, Hidden),
           matrix(x_, sequences_, Width));
     }
-    add(logits_kernel, x, model_.last_gain(), model_.table_bits(), model_.table_scales(), logits_,
+    add(logits_kernel, x, model_.last_gain(), model_.table_bits(), model_.table_scales(), logits_, best_,
         model_.sizes.epsilon);
   }
 
@@ -315,7 +316,7 @@ class Generator {
   tegula::buffer<int> tokens_, positions_, own_, read_tokens_, read_positions_, read_sequences_;
   tegula::buffer<float, 3> rotation_;
   tegula::buffer<float> x_, normal_, q_, qkv_, o_, gates_, ups_, hidden_;
-  tegula::buffer<float, 2> logits_;
+  tegula::buffer<float, 2> logits_, best_;
   std::vector<tegula::buffer<float, 4>> keys_, values_;
   std::vector<tegula::prepared> step_;
 };

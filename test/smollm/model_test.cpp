@@ -116,17 +116,27 @@ TEST_CASE("smollm: one layer gives the reference's logits", "[N20]") {  // also 
 }
 
 TEST_CASE("smollm: tokens are drawn by their probability within top-k and top-p", "[N20]") {
-  constexpr std::int64_t draws = 300, vocabulary = 5000;
-  // The best tokens lie in both chunks that the kernel reads; the last is no candidate of the first five.
+  constexpr std::int64_t draws = 1000, vocabulary = 5000;
+  constexpr std::int64_t groups = (vocabulary + smollm::group - 1) / smollm::group;
+  // Two of the best tokens share a group; the last is no candidate of the first five.
   std::vector<std::pair<int, float>> const best = {{4321, 5.0F}, {17, 4.6F},  {4095, 4.5F},
                                                    {4096, 4.0F}, {999, 3.0F}, {1000, 2.9F}};
   std::vector<float> row(vocabulary, 0.0F), logits;
   for (auto const& [token, value] : best) row[static_cast<std::size_t>(token)] = value;
-  for (std::int64_t i = 0; i < draws; ++i) logits.insert(logits.end(), row.begin(), row.end());
+  std::vector<float> of_groups(groups, 0.0F), maxima;
+  for (auto const& [token, value] : best) {
+    float& maximum = of_groups[static_cast<std::size_t>(token / smollm::group)];
+    maximum = std::max(maximum, value);
+  }
+  for (std::int64_t i = 0; i < draws; ++i) {
+    logits.insert(logits.end(), row.begin(), row.end());
+    maxima.insert(maxima.end(), of_groups.begin(), of_groups.end());
+  }
   auto const drawn = [&](smollm::Sampling const& how) {
     std::vector<int> tokens(draws, -1), positions(draws, 41);
-    launch(host_stream(), smollm::sample<4096>, view<float, 2>(logits.data(), draws, vocabulary), tokens, positions,
-           how.temperature, how.top_k, how.top_p, how.seed);
+    launch(host_stream(), smollm::sample, view<float, 2>(logits.data(), draws, vocabulary),
+           view<float, 2>(maxima.data(), draws, groups), tokens, positions, how.temperature, how.top_k, how.top_p,
+           how.seed);
     CHECK(positions == std::vector<int>(draws, 42));
     return tokens;
   };
