@@ -1,5 +1,7 @@
 // Answers a prompt with SmolLM2-135M-Instruct, and writes the text as it is made. lib/doc/smollm.md walks through it.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -9,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "model.hpp"
 #include "tokenizer.hpp"
@@ -20,7 +23,7 @@ using Model = smollm::Model<width, hidden>;
 using Generator = smollm::Generator<width, hidden>;
 
 struct Options {
-  std::string file, prompt, device = "best";
+  std::string file, prompt, device = "best", check;
   std::vector<std::string> tokens_of;
   smollm::Sampling sampling;
   int tokens = 256, batch = 1, places = 2048;
@@ -107,6 +110,43 @@ void measure(Options const& options, Model const& model, Generator& generator) {
               1e3 * decode / count);
 }
 
+/// Compares with answers that test/smollm/record_reference.py recorded, forced along their text. If each choice is the
+/// reference's, so is the text without force. Gives the exit status.
+int check(Options const& options, Generator& generator) {
+  std::ifstream input(options.check);
+  nlohmann::json const records = nlohmann::json::parse(input, nullptr, false);
+  if (!records.is_array() || records.empty())
+    throw smollm::FileError(options.check + ": is not a record of test/smollm/record_reference.py");
+  int tokens = 0, agreed = 0, clear = 0, clear_agreed = 0, equal_texts = 0;
+  double error = 0;
+  for (nlohmann::json const& record : records) {
+    auto const answer = record.at("answer").get<std::vector<int>>();
+    auto const logits = record.at("logits").get<std::vector<double>>(),
+               margins = record.at("margins").get<std::vector<double>>();
+    generator.read(0, record.at("prompt").get<std::vector<int>>());
+    bool equal = true;
+    for (std::size_t i = 0; i < answer.size(); ++i) {
+      if (i != 0) generator.step();
+      error = std::max(error, std::abs(static_cast<double>(generator.logits().at(static_cast<std::size_t>(answer[i]))) -
+                                       logits.at(i)));
+      generator.choose({});
+      bool const same = generator.tokens().front() == answer[i];
+      ++tokens;
+      agreed += static_cast<int>(same);
+      clear += static_cast<int>(margins.at(i) > 0.05);
+      clear_agreed += static_cast<int>(same && margins.at(i) > 0.05);
+      equal = equal && same;
+      generator.force({answer[i]});
+    }
+    equal_texts += static_cast<int>(equal);
+  }
+  std::printf(
+      "%d of %d tokens are the reference's, %d of %d where its margin is over 0.05; %d of %zu texts are equal; "
+      "largest error of the best logit %.1e\n",
+      agreed, tokens, clear_agreed, clear, equal_texts, records.size(), error);
+  return clear_agreed == clear ? 0 : 1;
+}
+
 int run(Options const& options) {
   smollm::Gguf const file(options.file);
   if (!options.tokens_of.empty()) {  // for comparisons with another tokenizer
@@ -121,7 +161,9 @@ int run(Options const& options) {
   }
   Model const model(file, device_of(options.device));
   tegula::stream const order(model.where());
+  if (!options.check.empty() && options.batch != 1) throw std::runtime_error("--check takes one answer at a time");
   Generator generator(model, order, options.batch, std::min<std::int64_t>(options.places, model.sizes.context));
+  if (!options.check.empty()) return check(options, generator);
   if (options.bench)
     measure(options, model, generator);
   else
@@ -150,9 +192,10 @@ int main(int count, char** arguments) {
   app.add_flag("--raw", options.raw, "continues the prompt as a text");
   app.add_flag("--bench", options.bench, "prints rates");
   app.add_option("--tokens-of", options.tokens_of, "prints the tokens of files, a line each");
+  app.add_option("--check", options.check, "compares with answers that were recorded");
   CLI11_PARSE(app, count, arguments);
-  if (options.prompt.empty() && !options.bench && options.tokens_of.empty()) {
-    std::fprintf(stderr, "smollm: no prompt; give a question, --bench or --tokens-of\n");
+  if (options.prompt.empty() && !options.bench && options.tokens_of.empty() && options.check.empty()) {
+    std::fprintf(stderr, "smollm: no prompt; give a question, --bench, --check or --tokens-of\n");
     return 2;
   }
   try {
