@@ -13,3 +13,13 @@ if(python)
     COMMAND "${python}" "${PROJECT_SOURCE_DIR}/samples/python/check.py" "$<TARGET_FILE_DIR:tegula_sample>")
 endif()
 
+if(TARGET smollm_parts)
+  tegula_test_folder(smollm LABEL host LINKS smollm_parts)
+  foreach(simulator IN ITEMS "tiles;1" "warps;seed:7")
+    list(GET simulator 0 what)
+    list(GET simulator 1 value)
+    tegula_command_test("smollm: one layer gives the reference's logits in the simulator of ${what}" LABELS host
+      COMMAND tegula_test_smollm "smollm: one layer gives the reference's logits"
+      ENVIRONMENT "TEGULA_SIMULATE=${value}")
+  endforeach()
+endif()

@@ -1,0 +1,88 @@
+// Reads a gguf file: metadata and the places of its tensors. The file is mapped; tensors are read where they lie.
+//
+// Each field is checked before it is used: a damaged file gives a FileError with the place in it, never a wrong read.
+#pragma once
+
+#include <boost/interprocess/file_mapping.hpp>
+#include <boost/interprocess/mapped_region.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace smollm {
+
+/// Reports a file that cannot be read, is damaged, or holds another kind of model.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Names the formats of elements that this reader knows, with their numbers in the file.
+enum class Format : std::uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_1 = 3,  ///< 32 weights: f16 scale d, f16 minimum m, 16 bytes; weight = d * (4 bits) + m
+  q8_0 = 8,  ///< 32 weights: f16 scale d, 32 bytes; weight = d * (8 bits with sign)
+};
+char const* name(Format format);
+
+inline constexpr std::int64_t block_weights = 32;  ///< weights of one block of q4_1 or q8_0
+/// Gives the bytes of a block of 32 weights, or of one element of f32 and f16.
+std::int64_t block_bytes(Format format);
+
+/// Describes a tensor inside the mapped file.
+struct Tensor {
+  Format format = Format::f32;
+  std::vector<std::int64_t> extents;  ///< outermost first
+  std::span<std::byte const> bytes;
+};
+
+class Gguf {
+ public:
+  /// Maps the file and checks all of its fields. Throws FileError.
+  explicit Gguf(std::string const& path);
+
+  // Each gives the value of a key. Throws FileError if it is missing or of another type.
+  [[nodiscard]] std::int64_t integer(std::string const& key, std::int64_t lowest, std::int64_t highest) const;
+  [[nodiscard]] double real(std::string const& key) const;
+  [[nodiscard]] std::string_view text(std::string const& key) const;
+  [[nodiscard]] std::vector<std::string_view> const& texts(std::string const& key) const;
+
+  /// Gives a tensor of these extents and one of these formats. Throws FileError.
+  [[nodiscard]] Tensor const& tensor(std::string const& name, std::vector<std::int64_t> const& extents,
+                                     std::initializer_list<Format> formats) const;
+  [[nodiscard]] std::map<std::string, Tensor, std::less<>> const& tensors() const { return tensors_; }
+  [[nodiscard]] std::string const& path() const { return path_; }
+  [[nodiscard]] std::span<std::byte const> bytes() const { return bytes_as<std::byte>(); }
+  template <class Byte>
+  [[nodiscard]] std::span<Byte const> bytes_as() const {
+    return {static_cast<Byte const*>(region_.get_address()), region_.get_size()};
+  }
+
+ private:
+  struct Numbers {  // an array of numbers, which nothing here reads
+    std::uint64_t count = 0;
+  };
+  using Value =
+      std::variant<bool, std::uint64_t, std::int64_t, double, std::string_view, Numbers, std::vector<std::string_view>>;
+  class Cursor;
+
+  [[nodiscard]] static Value read_value(Cursor& cursor, std::uint32_t type, std::string_view key);
+  void read_tensors(Cursor& cursor, std::uint64_t count);
+  void check_overlaps() const;
+  template <class T>
+  [[nodiscard]] T const& value(std::string const& key, char const* type) const;
+
+  std::string path_;
+  boost::interprocess::mapped_region region_;
+  std::map<std::string, Value, std::less<>> values_;
+  std::map<std::string, Tensor, std::less<>> tensors_;
+};
+
+}  // namespace smollm
