@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/launch_cost.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/advice.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/kernel_paths.hpp"

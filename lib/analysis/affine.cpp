@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/match.hpp"
-#include "ir/predicate.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/match.hpp"
+#include "ir/values/predicate.hpp"
 #include "support/checked_integer.hpp"
 
 namespace tegula::analysis {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -7,10 +7,10 @@
 #include "analysis/axis_transfer.hpp"
 #include "analysis/call_graph.hpp"
 #include "analysis/value_facts_text.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/text.hpp"
-#include "ir/predicate.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/text/text.hpp"
+#include "ir/values/predicate.hpp"
 
 namespace tegula::analysis {
 namespace {

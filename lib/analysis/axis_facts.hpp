@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/axis_facts.hpp"
-#include "ir/integer_range.hpp"
+#include "ir/values/integer_range.hpp"
 
 namespace tegula::analysis {
 

@@ -4,11 +4,11 @@
 #include <numeric>
 #include <optional>
 
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/match.hpp"
-#include "ir/source.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/match.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/memory/source.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/target/tma_rules.hpp"
 

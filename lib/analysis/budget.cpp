@@ -8,10 +8,10 @@
 #include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
 #include "layout/element_offsets.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/text.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/text/text.hpp"
 #include "target/finding.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
 

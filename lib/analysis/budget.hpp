@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::analysis {
 namespace {

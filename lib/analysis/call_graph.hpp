@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "analysis/shared_accesses.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 
 namespace tegula::analysis {
 

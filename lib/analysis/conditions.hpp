@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/affine.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/builder.hpp"
-#include "ir/integer_range.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/values/integer_range.hpp"
 #include "support/checked_integer.hpp"
 #include "support/wide_integer.hpp"
 

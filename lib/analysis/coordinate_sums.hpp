@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/axis_facts.hpp"
-#include "ir/value_memo.hpp"
+#include "ir/core/value_memo.hpp"
 
 namespace tegula::analysis {
 

@@ -1,6 +1,6 @@
 #include "analysis/effects.hpp"
 
-#include "ir/accesses.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // Collects the memory effects of ops, seen through nested blocks and calls.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

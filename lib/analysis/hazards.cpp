@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/other_operand.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/other_operand.hpp"
+#include "ir/memory/accesses.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {

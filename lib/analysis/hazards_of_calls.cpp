@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "analysis/call_graph.hpp"
-#include "ir/call.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/call.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/shared_frame.hpp"
 
 namespace tegula::analysis {
 

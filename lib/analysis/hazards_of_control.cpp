@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "analysis/conditions.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/trip_count.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/values/trip_count.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {

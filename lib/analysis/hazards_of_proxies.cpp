@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "analysis/hazards.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::analysis {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "analysis/axis_lattice.hpp"
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::analysis {
 namespace {

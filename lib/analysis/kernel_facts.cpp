@@ -9,11 +9,11 @@
 #include "analysis/shared_buffers.hpp"
 #include "layout/layout.hpp"
 #include "target/matrix_access.hpp"
-#include "ir/accesses.hpp"
-#include "ir/exchange.hpp"
-#include "ir/families.hpp"
-#include "ir/source.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::analysis {
 namespace {

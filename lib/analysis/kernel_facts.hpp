@@ -1,7 +1,7 @@
 // Extracts performance facts (accesses, conflicts, registers) from lowered IR.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/kernel_facts.hpp"
 
 namespace tegula::analysis {

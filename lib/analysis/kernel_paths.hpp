@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "target/finding.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 #include "tegula/target/target_info.hpp"

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "ir/accesses.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/elementary.hpp"
-#include "ir/loop.hpp"
-#include "ir/trip_count.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/values/constant_of.hpp"
+#include "ir/values/elementary.hpp"
+#include "ir/values/trip_count.hpp"
 #include "tegula/support/element.hpp"
 
 namespace tegula::analysis {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/support/extents.hpp"
 #include "tegula/target/target_info.hpp"

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <type_traits>
 
-#include "ir/builder.hpp"
-#include "ir/infer.hpp"
-#include "ir/visit_op.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/visit_op.hpp"
+#include "ir/infer/infer.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {

@@ -2,7 +2,7 @@
 // extents and scalars.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::analysis {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "analysis/shared_buffers.hpp"
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::analysis {
 

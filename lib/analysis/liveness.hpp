@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/uniformity.hpp"
-#include "ir/shared_frame.hpp"
+#include "ir/memory/shared_frame.hpp"
 
 namespace tegula::analysis {
 

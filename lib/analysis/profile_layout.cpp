@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "ir/exchange.hpp"
-#include "ir/log_layout.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/log_layout.hpp"
 
 namespace tegula::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // Describes the log of a kernel for the parts that read it.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/profile_format.hpp"
 
 namespace tegula::analysis {

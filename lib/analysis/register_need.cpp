@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "analysis/register_pressure.hpp"
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/conversion.hpp"
 #include "target/matrix_access.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {

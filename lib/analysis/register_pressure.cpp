@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "ir/element_chains.hpp"
-#include "ir/families.hpp"
+#include "ir/core/families.hpp"
+#include "ir/memory/element_chains.hpp"
 #include "layout/layout.hpp"
-#include "ir/loop.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::analysis {
 namespace {

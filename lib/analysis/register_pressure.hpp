@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "ir/registers.hpp"
+#include "ir/memory/registers.hpp"
 
 namespace tegula::analysis {
 

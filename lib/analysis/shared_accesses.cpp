@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "layout/element_offsets.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/text/text.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {

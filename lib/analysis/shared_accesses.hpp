@@ -10,7 +10,7 @@
 #include "analysis/affine.hpp"
 #include "analysis/shared_buffers.hpp"
 #include "analysis/uniformity.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -3,9 +3,9 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
-#include "ir/accesses.hpp"
-#include "ir/exchange.hpp"
-#include "ir/shared_frame.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/shared_frame.hpp"
 
 namespace tegula::analysis {
 

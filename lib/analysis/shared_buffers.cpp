@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::analysis {
 

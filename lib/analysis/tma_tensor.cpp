@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/accesses.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::analysis {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::analysis {
 

@@ -7,7 +7,7 @@
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugLoc.h>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen {
 

@@ -3,7 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "ir/visit_op.hpp"
+#include "ir/core/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {

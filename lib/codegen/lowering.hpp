@@ -5,7 +5,7 @@
 #include <span>
 
 #include "codegen/llvm_fwd.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 #include "transform/pipeline.hpp"

@@ -14,7 +14,7 @@
 #include "codegen/host/archive.hpp"
 #include "compiler/compile.hpp"
 #include "exporter/generated_text.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "jit/choose.hpp"
 #include "jit/kernel_memo.hpp"
 #include "jit/launch_options.hpp"

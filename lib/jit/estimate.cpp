@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/target/target_info.hpp"
 #include "trace/traced_kernel.hpp"
 #include "transform/check_options.hpp"

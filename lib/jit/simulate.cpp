@@ -6,7 +6,7 @@
 
 #include "analysis/profile_layout.hpp"
 #include "compiler/compile.hpp"
-#include "ir/verify_block.hpp"
+#include "ir/verify/verify_block.hpp"
 #include "jit/build.hpp"
 #include "jit/kernel_memo.hpp"
 #include "jit/launch_options.hpp"

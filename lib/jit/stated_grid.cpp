@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"

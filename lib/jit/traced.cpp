@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/launch_program.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "jit/stated_grid.hpp"
 #include "support/key_text.hpp"
 #include "tegula/support/error.hpp"

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <limits>
 
-#include "ir/visit_op.hpp"
+#include "ir/core/visit_op.hpp"
 #include "sim/meaning.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/math/functions.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::sim {
 

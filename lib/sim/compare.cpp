@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/elements.hpp"
 #include "tegula/support/error.hpp"
 

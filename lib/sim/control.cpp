@@ -1,7 +1,7 @@
 // Implements control flow, calls and the ops that tie a kernel to its launch.
 #include <fmt/format.h>
 
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 #include "sim/meaning.hpp"
 #include "support/checked_integer.hpp"
 #include "tegula/support/error.hpp"

@@ -1,7 +1,7 @@
 // Implements asserts and prints.
 #include <algorithm>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/debug.hpp"
 #include "sim/meaning.hpp"
 

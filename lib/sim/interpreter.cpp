@@ -7,12 +7,12 @@
 #include <memory>
 #include <numeric>
 
-#include "ir/visit_op.hpp"
+#include "ir/core/visit_op.hpp"
 #include "layout/layout.hpp"
-#include "ir/exchange.hpp"
-#include "ir/index_values.hpp"
-#include "ir/text.hpp"
-#include "ir/value_memo.hpp"
+#include "ir/core/value_memo.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/text/text.hpp"
+#include "ir/values/index_values.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"
 #include "sim/meaning.hpp"

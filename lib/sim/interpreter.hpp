@@ -1,7 +1,8 @@
 // Runs a kernel's IR on the CPU, one element at a time: the reference meaning of every op. Slow, exact, suspicious:
 // errors that no order of blocks makes right are reported with source lines.
 //
-// Works on tile-level IR before or after any pass that leaves tile ops. The kernel must be verified (ir/verifier.hpp).
+// Works on tile-level IR before or after any pass that leaves tile ops. The kernel must be verified
+// (ir/verify/verifier.hpp).
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/op.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/op.hpp"
 #include "sim/value.hpp"
 
 namespace tegula::sim {

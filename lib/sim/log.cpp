@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "ir/log_layout.hpp"
+#include "ir/memory/log_layout.hpp"
 #include "sim/meaning.hpp"
 #include "tegula/abi/profile_format.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ir/combine.hpp"
+#include "ir/values/combine.hpp"
 #include "sim/combine.hpp"
 #include "sim/indices.hpp"
 #include "sim/meaning.hpp"

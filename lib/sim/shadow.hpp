@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::sim {
 

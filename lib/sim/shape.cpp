@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "ir/row_major.hpp"
-#include "ir/source.hpp"
-#include "ir/table.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/memory/source.hpp"
+#include "ir/values/table.hpp"
 #include "sim/combine.hpp"
 #include "sim/scan.hpp"
 #include "sim/meaning.hpp"

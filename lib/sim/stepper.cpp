@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/agent.hpp"
 #include "sim/debug.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/integer_range.hpp"
-#include "ir/op.hpp"
+#include "ir/values/integer_range.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/trace/recorder.hpp"
 
 namespace tegula::trace {

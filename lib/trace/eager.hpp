@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/trace/recorder.hpp"
 
 namespace tegula::trace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "trace/draft.hpp"
 
 namespace tegula::trace {

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/text/text.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/draft.hpp"

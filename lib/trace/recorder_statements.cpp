@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "abi/tensor_facts.hpp"
-#include "ir/builder.hpp"
-#include "ir/equal.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/verify/verifier.hpp"
 #include "trace/recorder_impl.hpp"
 #include "trace/traced_kernel.hpp"
 

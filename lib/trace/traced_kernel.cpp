@@ -1,6 +1,6 @@
 #include "trace/traced_kernel.hpp"
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::trace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
 namespace tegula::trace {

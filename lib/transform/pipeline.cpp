@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/call_graph.hpp"
-#include "ir/verifier.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/dump.hpp"
 #include "target/gpu_target.hpp"
 #include "support/string_buffer.hpp"

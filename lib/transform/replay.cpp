@@ -4,7 +4,7 @@
 #include <charconv>
 #include <type_traits>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "abi/pass_options.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"

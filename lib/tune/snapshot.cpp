@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "tegula/support/element.hpp"

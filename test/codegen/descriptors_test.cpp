@@ -6,7 +6,7 @@
 
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
-#include "ir/verifier.hpp"
+#include "ir/verify/verifier.hpp"
 #include "kernels/box_kernels.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"

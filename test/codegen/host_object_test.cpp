@@ -7,7 +7,7 @@
 
 #include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/elementary.hpp"
 #include "tegula/support/error.hpp"

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "compiler/compile.hpp"
-#include "ir/equal.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "tegula/support/error.hpp"

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "../../samples/support/compare.hpp"
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/interpreter.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/async_machine.hpp"
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "sim/interpreter.hpp"
 #include "kernels/targets.hpp"
 #include "tegula/abi/compiled_kernel.hpp"

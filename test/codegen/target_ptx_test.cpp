@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/catch.hpp"

@@ -4,7 +4,7 @@
 
 #include "codegen/run_target.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "kernels/targets.hpp"

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/machine.hpp"
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "kernels/gemm_kernel.hpp"
 #include "support/module.hpp"

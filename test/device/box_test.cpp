@@ -5,7 +5,7 @@
 
 #include "compiler/compile.hpp"
 #include "device/hand_written_ptx.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "support/catch.hpp"

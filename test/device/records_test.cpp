@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "kernels/buffer_kernel.hpp"

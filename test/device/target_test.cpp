@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "support/catch.hpp"

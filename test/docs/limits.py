@@ -60,7 +60,7 @@ ROWS = {
     "strides of a tensor that is written": [],
     "blocks of a grid, all axes together": [BLOCKS],
     "axes of a grid": [("include/tegula/dsl/grid.hpp", r"grid: 1 to (\d+) numbers of blocks")],
-    "iterations of a loop": [("lib/ir/integer_range.hpp", r"max_iterations = (.*?);")],
+    "iterations of a loop": [("lib/ir/values/integer_range.hpp", r"max_iterations = (.*?);")],
     "builds of one kernel by facts of its tensors": [("lib/jit/fact_sets.hpp", r"max_builds = (.*?);")],
     "`warps`": WARPS[1:] + WARPS[:1],
     "`stages`, `unroll`": [1, STAGES, 0],  # 0 is the default of both
@@ -142,7 +142,7 @@ def main():
     root = Path(sys.argv[1])
     page = root / "lib" / "doc" / "limits.md"
     names = {name: value(only(root, file, rf"{name} = (.*?);"), {})
-             for name, file in (("max_stages", CONTROL), ("max_nesting", "lib/ir/text.hpp"))}
+             for name, file in (("max_stages", CONTROL), ("max_nesting", "lib/ir/text/text.hpp"))}
     wrong, seen, count = [], set(), 0
     heading = False
     for line_number, line in enumerate(page.read_text().splitlines(), 1):

@@ -61,7 +61,7 @@ def defaults_on_ops(name, text):
         if "default:" in own and len(set(own)) > 1:
             line = code.count("\n", 0, start.start()) + 1
             yield (f"{name}:{line}: a switch over op kinds has a default; switch over families, ask a statement of the op's struct, "
-                   "or list rules with match of ir/match.hpp")
+                   "or list rules with match of ir/core/match.hpp")
 
 
 def main(root):

@@ -2,9 +2,9 @@
 
     pages.py <root>
 
-A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `printer.cpp` after
-`lib/ir/builder.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for any
-part, and `analysis/liveness` for its header. In the sections "Add ..." of CONTRIBUTING.md
+A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `parser.cpp` after
+`lib/ir/text/lexer.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for
+any part, and `analysis/liveness` for its header. In the sections "Add ..." of CONTRIBUTING.md
 the other words in backticks are names that the sources hold. Blocks of Python are Python.
 """
 import ast

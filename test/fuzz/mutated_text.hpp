@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/golden.hpp"
 #include "support/random.hpp"
 #include "tegula/support/error.hpp"

@@ -7,9 +7,9 @@
 
 #include "fuzz/random_attention.hpp"
 #include "fuzz/random_tile_kernel.hpp"
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 #include "kernels/random_kernel.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "support/host_tensor.hpp"
 #include "kernels/kernel_writer.hpp"
 #include "tegula/abi/compile_options.hpp"

@@ -7,9 +7,9 @@
 
 #include "fuzz/generators.hpp"
 #include "fuzz/pipeline_case.hpp"
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "abi/pass_options.hpp"

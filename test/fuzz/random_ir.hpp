@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/infer.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/infer/infer.hpp"
 #include "sim/interpreter.hpp"
 #include "support/random.hpp"
 

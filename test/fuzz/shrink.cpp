@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "fuzz/pipeline_case.hpp"
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "abi/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"

@@ -10,9 +10,9 @@
 
 #include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/interpreter.hpp"
 #include "../../samples/support/compare.hpp"
 #include "support/catch.hpp"

@@ -5,7 +5,7 @@
 
 #include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "jit/kernel_cache.hpp"
 #include "launch_support.hpp"
 #include "runtime/prepared_launch.hpp"

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "compiler/compile.hpp"
-#include "ir/link.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/module/link.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"

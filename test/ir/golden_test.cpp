@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/file_check.hpp"
 #include "support/golden.hpp"

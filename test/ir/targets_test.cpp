@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/builder.hpp"
-#include "ir/equal.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 

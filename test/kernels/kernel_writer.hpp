@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::test {
 

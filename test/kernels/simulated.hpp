@@ -1,7 +1,7 @@
 // Gives a target's arguments as the simulator takes them.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "sim/interpreter.hpp"
 #include "kernels/targets.hpp"
 

@@ -11,7 +11,7 @@
 #include "fuzz/generators.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "support/mutate.hpp"
 
 using namespace tegula;

@@ -1,6 +1,6 @@
 // Proves by deletion the synchronising ops of the hand-written kernels of test/ir/target, as they are and with their
 // barriers and fences erased and inserted anew.
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/deletion.hpp"
 #include "support/golden.hpp"
 #include "transform/pipeline.hpp"

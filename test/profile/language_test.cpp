@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "host/driver.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/log_rows.hpp"

@@ -9,7 +9,7 @@
 
 #include "fuzz/pipeline_case.hpp"
 #include "fuzz/product_extents.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "kernels/gemm_kernel.hpp"
 #include "support/files.hpp"
 #include "support/key_text.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 
 namespace tegula::registers {

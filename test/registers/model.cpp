@@ -1,7 +1,7 @@
 #include "registers/model.hpp"
 
 #include "analysis/register_need.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::registers {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "compiler/compile.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "kernels/gemm_kernel.hpp"
 #include "support/golden.hpp"

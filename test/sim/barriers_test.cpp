@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

@@ -1,8 +1,8 @@
 // Boxes of a tensor by TMA from blocks of any number of warps, in the simulator.
 #include "kernels/box_kernels.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "kernels/simulated.hpp"

@@ -1,6 +1,6 @@
 // Counters carried as remainder and quotient divide as they did before, at every trip count.
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/core/walk.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"
 #include "transform/pipeline.hpp"

@@ -1,7 +1,7 @@
 // One copied tile read by two products, as k and as trans(k): copied once, by wgmma where it can, right at every trip.
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "kernels/chained_products.hpp"
 

@@ -1,6 +1,6 @@
 // Tests that the pass expand-math changes no bit: the simulator gives the same before and after it.
 #include "../unit/sim/sim_support.hpp"
-#include "ir/elementary.hpp"
+#include "ir/values/elementary.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"
 #include "transform/pipeline.hpp"

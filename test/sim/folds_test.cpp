@@ -1,9 +1,9 @@
 // Compares constant folding with the simulator: every integer op, all elements, all pairs of edge values.
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/op.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/op.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/interpreter.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"

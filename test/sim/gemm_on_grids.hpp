@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "kernels/gemm_kernel.hpp"

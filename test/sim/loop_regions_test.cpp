@@ -3,9 +3,9 @@
 #include "support/module.hpp"
 #include "transform/common/loop_regions.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compiler/compile.hpp"
-#include "ir/exchange.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

@@ -2,8 +2,8 @@
 // of products, and reductions of products and loads in any layout.
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"

@@ -8,7 +8,7 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
-#include "ir/op_info.hpp"
+#include "ir/core/op_info.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/simulate.hpp"
 #include "kernels/gemm_kernel.hpp"
 #include "support/host_tensor.hpp"

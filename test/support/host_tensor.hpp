@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../../samples/support/compare.hpp"
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "sim/interpreter.hpp"
 
 namespace tegula::test {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 
 namespace tegula::test {

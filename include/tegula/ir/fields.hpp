@@ -1,5 +1,6 @@
 // Describes an op struct: family, executors, names of operands, attribute fields, effects and traits. Plain constexpr
-// tables; lib/ir/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and effects.
+// tables; lib/ir/core/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and
+// effects.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace tegula::ir {
 
-class Op;    // lib/ir/op.hpp
+class Op;    // lib/ir/core/op.hpp
 class Type;  // include/tegula/ir/type.hpp
 
 /// Holds a scalar constant: its element and its bits (floats in their own format, integers sign-extended, booleans 0 or

@@ -6,7 +6,7 @@
 
 namespace tegula::ir {
 
-class Module;  // lib/ir/op.hpp
+class Module;  // lib/ir/core/op.hpp
 
 /// Owns one module. Movable, not copyable (clone copies explicitly); a moved-from handle may only be assigned to.
 class ModuleHandle {

@@ -1,7 +1,8 @@
 // Defines sources: a shape op states once which element of which operand each element of its result is.
 //
 // An op struct has `constexpr Source source(SourceShapes const& of) const` beside its effects. Simulators, layouts,
-// exchanges between threads, axis classes, loops of the host and facts of integers follow from it (lib/ir/source.hpp).
+// exchanges between threads, axis classes, loops of the host and facts of integers follow from it
+// (lib/ir/memory/source.hpp).
 #pragma once
 
 #include "tegula/support/extents.hpp"

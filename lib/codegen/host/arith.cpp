@@ -5,7 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {

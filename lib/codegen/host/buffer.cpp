@@ -4,9 +4,9 @@
 
 #include "codegen/host/emitter.hpp"
 #include "codegen/host/host.hpp"
-#include "ir/exchange.hpp"
-#include "ir/row_major.hpp"
-#include "ir/table.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/values/table.hpp"
 
 namespace tegula::codegen::host {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::codegen::host {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/loop_step.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/values/loop_step.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {

@@ -1,6 +1,6 @@
 // Emits asserts and prints as calls of functions that the loader provides (orc.cpp).
 #include "codegen/host/emitter.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::codegen::host {
 

@@ -7,7 +7,7 @@
 
 #include "codegen/host/packing.hpp"
 #include "codegen/host/paths.hpp"
-#include "ir/constant_of.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::codegen::host {
 

@@ -12,7 +12,7 @@
 #include "codegen/host/inline_calls.hpp"
 #include "codegen/host/outline_chains.hpp"
 #include "codegen/line_table.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "support/locks.hpp"
 #include "tegula/support/error.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "codegen/host/plan.hpp"
 #include "codegen/host/target.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 
 namespace tegula::codegen {

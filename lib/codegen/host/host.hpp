@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/abi/kernel_paths.hpp"

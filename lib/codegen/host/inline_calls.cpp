@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/inline_call.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/module/inline_call.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {

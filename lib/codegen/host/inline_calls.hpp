@@ -1,7 +1,7 @@
 // Replaces calls by the bodies of callees that host code cannot call.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen::host {
 

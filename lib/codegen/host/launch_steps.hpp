@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::codegen::host {

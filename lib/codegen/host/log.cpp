@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "codegen/host/emitter.hpp"
-#include "ir/families.hpp"
-#include "ir/log_layout.hpp"
+#include "ir/core/families.hpp"
+#include "ir/memory/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 
 namespace tegula::codegen::host {

@@ -8,9 +8,9 @@
 
 #include "codegen/host/packing.hpp"
 #include "codegen/host/scaling.hpp"
-#include "ir/combine.hpp"
-#include "ir/match.hpp"
-#include "ir/row_major.hpp"
+#include "ir/core/match.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/values/combine.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {

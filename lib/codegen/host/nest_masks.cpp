@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
-#include "ir/predicate.hpp"
+#include "ir/values/predicate.hpp"
 
 namespace tegula::codegen::host {
 

@@ -1,7 +1,7 @@
 #include "codegen/host/paths.hpp"
 
 #include "abi/path_rows.hpp"
-#include "ir/accesses.hpp"
+#include "ir/memory/accesses.hpp"
 #include "layout/element_offsets.hpp"
 
 namespace tegula::codegen::host {

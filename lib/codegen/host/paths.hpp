@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 
 namespace tegula::codegen::host {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/match.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/match.hpp"
+#include "ir/memory/accesses.hpp"
 #include "support/locks.hpp"
 
 namespace tegula::codegen::host {

@@ -14,8 +14,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/op.hpp"
-#include "ir/source.hpp"
+#include "ir/core/op.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::codegen::host {
 

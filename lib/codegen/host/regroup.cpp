@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "codegen/host/emitter.hpp"
-#include "ir/row_major.hpp"
-#include "ir/source.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::codegen::host {
 namespace {

@@ -1,7 +1,7 @@
 #include "codegen/host/scaling.hpp"
 
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/values/constant_of.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen::host {
 

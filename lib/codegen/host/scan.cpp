@@ -1,6 +1,6 @@
 // Emits scans: a sequential loop along the axis, in vectors where another axis has adjacent elements.
 #include "codegen/host/emitter.hpp"
-#include "ir/combine.hpp"
+#include "ir/values/combine.hpp"
 
 namespace tegula::codegen::host {
 

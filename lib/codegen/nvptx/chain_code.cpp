@@ -8,7 +8,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/registers.hpp"
+#include "ir/memory/registers.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm_fwd.hpp"
-#include "ir/element_chains.hpp"
+#include "ir/memory/element_chains.hpp"
 
 namespace tegula::codegen::nvptx {
 

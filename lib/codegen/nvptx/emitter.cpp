@@ -19,10 +19,10 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/text.hpp"
-#include "ir/visit_op.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/visit_op.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/text/text.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -21,7 +21,7 @@
 #include "codegen/nvptx/tensor_parts.hpp"
 #include "codegen/nvptx/thread_coordinates.hpp"
 #include "codegen/nvptx/value_registers.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen {

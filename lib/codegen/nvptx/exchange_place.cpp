@@ -1,5 +1,5 @@
 #include "codegen/nvptx/exchange_place.hpp"
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
 
 namespace tegula::codegen::nvptx {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "codegen/nvptx/emitter.hpp"
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
 
 namespace tegula::codegen::nvptx {
 

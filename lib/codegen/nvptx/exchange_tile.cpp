@@ -8,8 +8,8 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/shared_address.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/exchange.hpp"
-#include "ir/source.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/source.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -1,7 +1,7 @@
 #include "codegen/nvptx/global_address.hpp"
 
-#include "ir/accesses.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {

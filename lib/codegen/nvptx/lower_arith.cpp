@@ -9,9 +9,9 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
-#include "ir/builder.hpp"
-#include "ir/value_memo.hpp"
-#include "ir/visit_op.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/value_memo.hpp"
+#include "ir/core/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

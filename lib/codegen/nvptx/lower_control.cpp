@@ -9,10 +9,10 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/exchange.hpp"
-#include "ir/loop.hpp"
-#include "ir/loop_step.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/values/loop_step.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -4,7 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/console.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -12,8 +12,8 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/module_memory.hpp"
 #include "codegen/nvptx/ptx/tensor_map.hpp"
-#include "ir/accesses.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {

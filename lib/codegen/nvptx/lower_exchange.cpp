@@ -12,7 +12,7 @@
 #include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
 

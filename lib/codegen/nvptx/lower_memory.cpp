@@ -10,8 +10,8 @@
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -9,7 +9,7 @@
 #include "codegen/nvptx/profile_logs.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/source.hpp"
+#include "ir/memory/source.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"

@@ -13,7 +13,7 @@
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/log_layout.hpp"
+#include "ir/memory/log_layout.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
 

@@ -6,8 +6,8 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "ir/combine.hpp"
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/values/combine.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

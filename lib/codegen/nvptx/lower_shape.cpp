@@ -6,10 +6,10 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/module_memory.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/exchange.hpp"
-#include "ir/source.hpp"
-#include "ir/row_major.hpp"
-#include "ir/table.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/source.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/values/table.hpp"
 #include "layout/parts.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -9,7 +9,7 @@
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/shared_address.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

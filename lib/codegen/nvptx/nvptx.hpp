@@ -1,7 +1,7 @@
 // Compiles IR with layouts to PTX for Hopper.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tegula/abi/profile_format.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen::nvptx {
 

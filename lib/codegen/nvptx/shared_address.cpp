@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen::nvptx {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/nvptx/tensor_parts.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::codegen::nvptx {
 

@@ -1,7 +1,7 @@
 // Implements control flow: loops, branches, calls, partitions of warps and elected lanes.
 #include <fmt/format.h>
 
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 #include "sim/block/meaning.hpp"
 #include "support/checked_integer.hpp"
 #include "tegula/support/error.hpp"

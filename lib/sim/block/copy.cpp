@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstring>
 
-#include "ir/accesses.hpp"
-#include "ir/text.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/text/text.hpp"
 #include "layout/shared_layouts.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/combine.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"

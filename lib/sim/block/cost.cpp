@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/elementary.hpp"
-#include "ir/families.hpp"
+#include "ir/core/families.hpp"
+#include "ir/values/elementary.hpp"
 #include "layout/layout.hpp"
 
 namespace tegula::sim::block {

@@ -1,7 +1,7 @@
 // Gives the cost of ops in virtual time. A warp starts an op when its operands are ready; the result is ready later.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::block {

@@ -2,7 +2,7 @@
 // tiles their types. Then each warp writes a line for each element that it owns.
 #include <fmt/format.h>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/debug.hpp"
 

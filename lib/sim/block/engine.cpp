@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/exchange.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/warp_program.hpp"
 #include "tegula/support/error.hpp"
 

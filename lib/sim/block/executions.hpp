@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::sim::block {
 

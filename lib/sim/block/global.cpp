@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "tegula/math/functions.hpp"
 
 namespace tegula::sim::block {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "layout/shared_layouts.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "target/wgmma_operand.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"

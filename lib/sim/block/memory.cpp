@@ -6,7 +6,7 @@
 #include <bit>
 #include <map>
 
-#include "ir/accesses.hpp"
+#include "ir/memory/accesses.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"

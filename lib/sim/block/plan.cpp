@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "layout/layout.hpp"
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/text.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/text/text.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "sim/block/cost.hpp"
 #include "sim/machine/types.hpp"
 #include "tegula/target/target_info.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/exchange.hpp"
+#include "ir/memory/exchange.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/combine.hpp"

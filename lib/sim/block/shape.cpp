@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "ir/exchange.hpp"
-#include "ir/row_major.hpp"
-#include "ir/source.hpp"
-#include "ir/table.hpp"
-#include "ir/text.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/memory/source.hpp"
+#include "ir/text/text.hpp"
+#include "ir/values/table.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/memory_element.hpp"

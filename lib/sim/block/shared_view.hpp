@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "layout/layout.hpp"
 #include "sim/machine/types.hpp"
 

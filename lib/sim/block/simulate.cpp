@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/engine.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"

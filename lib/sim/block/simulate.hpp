@@ -2,8 +2,8 @@
 // byte counts, misused barriers (lib/doc/memory_model.md). The driver of sim/machine from IR: it gives each op its
 // bytes and its values; the machine knows the rules. Kernels of tile ops with layouts run here too.
 //
-// The kernel must be verified (ir/verifier.hpp). Tiles are fragments: each warp holds the elements that the layout
-// gives its lanes.
+// The kernel must be verified (ir/verify/verifier.hpp). Tiles are fragments: each warp holds the elements that the
+// layout gives its lanes.
 #pragma once
 
 #include <memory>

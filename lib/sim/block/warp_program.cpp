@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ir/visit_op.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/text.hpp"
+#include "ir/core/visit_op.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/text/text.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/loop.hpp"
-#include "ir/match.hpp"
-#include "ir/source.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/match.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::transform {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 
 namespace tegula::transform {
 

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "analysis/effects.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/carried.hpp"
 
 namespace tegula::transform {

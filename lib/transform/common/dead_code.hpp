@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "transform/common/carried.hpp"
 
 namespace tegula::transform {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "transform/common/tf32_bits.hpp"

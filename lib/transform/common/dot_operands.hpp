@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/builder.hpp"
-#include "ir/op.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/op.hpp"
 #include "layout/layout.hpp"
 #include "transform/common/fetches.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/finding.hpp"
 #include "tegula/target/target_info.hpp"

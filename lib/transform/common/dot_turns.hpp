@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "ir/op.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/op.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 

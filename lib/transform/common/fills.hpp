@@ -1,7 +1,7 @@
 // Recognises the regions that fill stages of rings.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

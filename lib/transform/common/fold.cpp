@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/match.hpp"
+#include "ir/core/match.hpp"
 #include "tegula/math/functions.hpp"
 
 namespace tegula::transform {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::transform {
 

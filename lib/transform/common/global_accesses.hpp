@@ -1,7 +1,7 @@
 // Names what the accesses of tiles to global memory have in common: loads and stores of boxes, and accesses at indices.
 #pragma once
 
-#include "ir/families.hpp"
+#include "ir/core/families.hpp"
 
 namespace tegula::transform::global_accesses {
 

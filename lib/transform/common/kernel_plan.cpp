@@ -11,8 +11,8 @@
 
 #include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
 #include "support/string_buffer.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"

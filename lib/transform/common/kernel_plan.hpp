@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "target/finding.hpp"
 #include "tegula/abi/compile_options.hpp"

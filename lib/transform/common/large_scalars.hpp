@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/coordinate_sums.hpp"
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::transform {
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 
 namespace tegula::transform {
 

@@ -1,6 +1,6 @@
 #include "transform/common/levels.hpp"
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -6,10 +6,10 @@
 #include <span>
 
 #include "analysis/effects.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/text.hpp"
-#include "ir/trip_count.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/values/trip_count.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 

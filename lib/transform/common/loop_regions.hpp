@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
 
 namespace tegula::transform {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "analysis/hazards.hpp"
-#include "ir/builder.hpp"
-#include "ir/other_operand.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/other_operand.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {

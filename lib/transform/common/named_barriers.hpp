@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

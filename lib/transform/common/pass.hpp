@@ -8,7 +8,7 @@
 #pragma once
 
 #include "analysis/analysis_cache.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/target/target_info.hpp"

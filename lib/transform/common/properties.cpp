@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "analysis/hazards.hpp"
-#include "ir/elementary.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/shared_frame.hpp"
+#include "ir/values/elementary.hpp"
 #include "support/string_buffer.hpp"
 #include "transform/common/whole_kernels.hpp"
 

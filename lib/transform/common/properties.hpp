@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

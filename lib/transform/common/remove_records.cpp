@@ -1,6 +1,6 @@
 #include "transform/common/remove_records.hpp"
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/dead_code.hpp"
 
 namespace tegula::transform {

@@ -1,7 +1,7 @@
 // Removes the records of the kernel's author.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

@@ -1,7 +1,7 @@
 // Recognises ops that move elements and compute nothing.
 #pragma once
 
-#include "ir/source.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::transform {
 

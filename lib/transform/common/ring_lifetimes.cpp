@@ -4,10 +4,10 @@
 #include <numeric>
 #include <set>
 
-#include "ir/exchange.hpp"
-#include "ir/text.hpp"
-#include "ir/loop.hpp"
-#include "ir/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/text/text.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/shared_layouts.hpp"
 
 namespace tegula::transform {

@@ -1,7 +1,7 @@
 // Makes tensor maps at the start of a kernel: of parameters, and of slices that are known there.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::transform {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/constant_of.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 // Takes the part of f32 that tensor cores multiply as tf32.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::transform {
 

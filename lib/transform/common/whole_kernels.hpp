@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/abi/compile_options.hpp"
 
 namespace tegula::transform {

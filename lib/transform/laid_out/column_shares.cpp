@@ -8,8 +8,8 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/launch_cost.hpp"
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/parts.hpp"
 
 namespace tegula::transform {

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::transform {
 

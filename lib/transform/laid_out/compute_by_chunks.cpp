@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
-#include "ir/builder.hpp"
-#include "ir/registers.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/source.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/registers.hpp"
+#include "ir/memory/source.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "analysis/register_need.hpp"
 #include "analysis/register_pressure.hpp"
-#include "ir/element_chains.hpp"
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/element_chains.hpp"
 
 namespace tegula::transform {
 namespace {

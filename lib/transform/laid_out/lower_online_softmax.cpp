@@ -7,12 +7,12 @@
 #include <set>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/infer.hpp"
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/other_operand.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/infer/infer.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/other_operand.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
-#include "ir/accesses.hpp"
-#include "ir/families.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
-#include "ir/builder.hpp"
-#include "ir/exchange.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/text.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/text/text.hpp"
 
 namespace tegula::transform {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 #include "layout/layout.hpp"
 
 namespace tegula::transform {

@@ -1,8 +1,8 @@
 #include "transform/laid_out/share_atomic_results.hpp"
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/layout.hpp"
 #include "layout/shared_layouts.hpp"
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "analysis/uniformity.hpp"
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/shared_layouts.hpp"
 
 namespace tegula::transform {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/kept_bits.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/kept_bits.hpp"
 #include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/infer.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/other_operand.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/values/constant_of.hpp"
+#include "ir/infer/infer.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/other_operand.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/sum_range.hpp"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "analysis/coordinate_sums.hpp"
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "layout/layout.hpp"
 #include "transform/common/large_scalars.hpp"
 

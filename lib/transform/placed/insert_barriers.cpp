@@ -5,8 +5,8 @@
 #include <set>
 
 #include "analysis/hazards.hpp"
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/abi/budget.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/named_barriers.hpp"

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "analysis/hazards.hpp"
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::transform {

@@ -5,8 +5,8 @@
 
 #include "analysis/launch_cost.hpp"
 #include "analysis/uniformity.hpp"
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/target/target_info.hpp"
 #include "transform/common/named_barriers.hpp"
 

@@ -7,12 +7,12 @@
 #include <set>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/loop.hpp"
-#include "ir/other_operand.hpp"
-#include "ir/source.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/other_operand.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/source.hpp"
+#include "ir/values/constant_of.hpp"
 #include "transform/common/sum_range.hpp"
 
 namespace tegula::transform {

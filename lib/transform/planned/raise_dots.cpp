@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/dot_turns.hpp"
 
 namespace tegula::transform {

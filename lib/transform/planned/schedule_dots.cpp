@@ -7,10 +7,10 @@
 #include <set>
 
 #include "analysis/shared_accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/support/error.hpp"

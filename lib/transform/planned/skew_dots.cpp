@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/late_stage.hpp"
 #include "transform/common/ring_lifetimes.hpp"

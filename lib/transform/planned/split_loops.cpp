@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "analysis/coordinate_sums.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/large_scalars.hpp"
 

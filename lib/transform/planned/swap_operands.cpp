@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/carried.hpp"
 
 namespace tegula::transform {

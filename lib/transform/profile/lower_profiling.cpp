@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/exchange.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/memory/shared_frame.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "transform/common/levels.hpp"

@@ -11,12 +11,12 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/shared_buffers.hpp"
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/exchange.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/memory/exchange.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/abi/profile_format.hpp"
 

@@ -1,7 +1,7 @@
 // Records the phases of a kernel that the passes made.
 #pragma once
 
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

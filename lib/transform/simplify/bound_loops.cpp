@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/integer_range.hpp"
-#include "ir/loop.hpp"
-#include "ir/loop_step.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/integer_range.hpp"
+#include "ir/values/loop_step.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,7 +1,7 @@
 #include "transform/simplify/canonicalize.hpp"
 
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 
 namespace tegula::transform {

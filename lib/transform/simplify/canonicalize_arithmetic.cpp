@@ -2,8 +2,8 @@
 #include <cmath>
 #include <utility>
 
-#include "ir/predicate.hpp"
-#include "ir/match.hpp"
+#include "ir/values/predicate.hpp"
+#include "ir/core/match.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 

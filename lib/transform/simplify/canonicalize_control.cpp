@@ -1,5 +1,5 @@
-#include "ir/rewrite.hpp"
-#include "ir/trip_count.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/values/trip_count.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"

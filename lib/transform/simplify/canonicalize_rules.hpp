@@ -2,7 +2,7 @@
 // replaces it, built before the op, or null. A rule that edits the op in place sets `edited`.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 
 namespace tegula::transform::rules {
 

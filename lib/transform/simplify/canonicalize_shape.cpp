@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "ir/accesses.hpp"
-#include "ir/match.hpp"
-#include "ir/source.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/core/match.hpp"
+#include "ir/memory/source.hpp"
 #include "transform/common/fold.hpp"
 #include "transform/simplify/canonicalize_rules.hpp"
 

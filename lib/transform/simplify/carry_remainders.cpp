@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/carried.hpp"
 #include "transform/common/dead_code.hpp"
 

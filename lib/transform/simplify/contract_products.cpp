@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "analysis/effects.hpp"
-#include "ir/rewrite.hpp"
+#include "ir/core/rewrite.hpp"
 
 namespace tegula::transform {
 namespace {

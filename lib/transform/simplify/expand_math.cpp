@@ -3,12 +3,12 @@
 #include <cmath>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/elementary.hpp"
-#include "ir/visit_op.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/values/constant_of.hpp"
+#include "ir/values/elementary.hpp"
+#include "ir/core/visit_op.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "tegula/math/convert.hpp"
 #include "tegula/math/power.hpp"
 #include "tegula/math/units.hpp"

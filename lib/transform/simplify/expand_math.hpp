@@ -16,7 +16,7 @@ namespace tegula::transform {
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
 /// Needs: tile ops without layouts. Leaves:
-/// - no op that is_expanded (ir/elementary.hpp),
+/// - no op that is_expanded (ir/values/elementary.hpp),
 /// - e4m3 and e5m2 only where their bits move,
 /// - f16 and bf16 only in load, store, select, dot, shape ops, control flow and casts from and to f32.
 ///

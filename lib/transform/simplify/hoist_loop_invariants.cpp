@@ -3,7 +3,7 @@
 #include <set>
 
 #include "analysis/effects.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "analysis/call_graph.hpp"
-#include "ir/inline_call.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/module/inline_call.hpp"
 #include "transform/common/remove_records.hpp"
 #include "transform/common/whole_kernels.hpp"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/families.hpp"
-#include "ir/index_values.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/values/index_values.hpp"
 
 namespace tegula::transform {
 namespace {

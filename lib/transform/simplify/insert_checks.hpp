@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "transform/common/pass.hpp"
 

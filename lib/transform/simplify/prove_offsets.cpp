@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,9 +1,9 @@
 #include "transform/simplify/relax_arithmetic.hpp"
 
-#include "ir/builder.hpp"
-#include "ir/kept_bits.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/kept_bits.hpp"
 
 namespace tegula::transform {
 namespace {

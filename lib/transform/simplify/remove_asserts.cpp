@@ -1,6 +1,6 @@
 #include "transform/simplify/remove_asserts.hpp"
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/dead_code.hpp"
 
 namespace tegula::transform {

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/integer_range.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/integer_range.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "analysis/call_graph.hpp"
 #include "analysis/effects.hpp"
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/loop_step.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/values/loop_step.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "analysis/liveness.hpp"
-#include "ir/builder.hpp"
-#include "ir/exchange.hpp"
-#include "ir/verify_mbarriers.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/exchange.hpp"
+#include "ir/verify/verify_mbarriers.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/shared_memory_packing.hpp"
 

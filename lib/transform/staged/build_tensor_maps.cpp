@@ -3,9 +3,9 @@
 #include <set>
 #include <vector>
 
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/memory/accesses.hpp"
 #include "layout/shared_layouts.hpp"
 #include "transform/common/tensor_maps.hpp"
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 #include "tegula/target/tma_rules.hpp"
 
 namespace tegula::transform {

@@ -1,7 +1,7 @@
 #include "transform/staged/dependent_launch.hpp"
 
-#include "ir/builder.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/whole_kernels.hpp"
 
 namespace tegula::transform {

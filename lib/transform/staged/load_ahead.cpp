@@ -6,11 +6,11 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
-#include "ir/builder.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "analysis/effects.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/viewed.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/viewed.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/fills.hpp"
 #include "transform/common/loop_regions.hpp"
 

@@ -4,8 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/op.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/op.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 
 namespace tegula::transform {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/axis_classes.hpp"
 #include "transform/common/kernel_plan.hpp"
 

@@ -1,7 +1,7 @@
 // Expands products that are made up of others.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "ir/accesses.hpp"
-#include "ir/constant_of.hpp"
-#include "ir/families.hpp"
-#include "ir/value_memo.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/value_memo.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::transform {
 namespace {

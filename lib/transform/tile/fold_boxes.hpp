@@ -1,7 +1,7 @@
 // Makes axes of extent 1 and orders of axes part of the accesses of tiles.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {

@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/elementary.hpp"
-#include "ir/families.hpp"
-#include "ir/match.hpp"
-#include "ir/row_major.hpp"
-#include "ir/source.hpp"
-#include "ir/table.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/match.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/memory/row_major.hpp"
+#include "ir/memory/source.hpp"
+#include "ir/values/elementary.hpp"
+#include "ir/values/table.hpp"
 #include "tegula/math/functions.hpp"
 #include "transform/common/fold.hpp"
 

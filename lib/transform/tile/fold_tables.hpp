@@ -1,7 +1,7 @@
 // Computes tiles that depend on no argument when a kernel is compiled.
 #pragma once
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {

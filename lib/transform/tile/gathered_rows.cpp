@@ -5,10 +5,10 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/index_runs.hpp"
-#include "ir/accesses.hpp"
-#include "ir/builder.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/axis_facts.hpp"
-#include "ir/op.hpp"
+#include "ir/core/op.hpp"
 
 namespace tegula::transform {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/value_memo.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/value_memo.hpp"
+#include "ir/core/walk.hpp"
 #include "support/checked_integer.hpp"
 #include "support/wide_integer.hpp"
 #include "transform/common/reshapes.hpp"

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
-#include "ir/builder.hpp"
-#include "ir/combine.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/values/combine.hpp"
 #include "transform/common/axis_classes.hpp"
 #include "transform/common/dot_paths.hpp"
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
-#include "ir/builder.hpp"
-#include "ir/families.hpp"
-#include "ir/loop.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/value_memo.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/core/value_memo.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/loop_regions.hpp"
 #include "transform/common/tensor_maps.hpp"
 

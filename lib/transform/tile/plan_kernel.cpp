@@ -1,6 +1,6 @@
 #include "transform/tile/plan_kernel.hpp"
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "transform/common/kernel_plan.hpp"
 
 namespace tegula::transform {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/loop.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/loop.hpp"
+#include "ir/core/walk.hpp"
 
 namespace tegula::transform {
 namespace {

@@ -1,6 +1,6 @@
 #include "analysis/affine.hpp"
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -2,7 +2,7 @@
 #include <random>
 
 #include "analysis/value_facts_text.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "abi/tensor_facts.hpp"
 

@@ -1,6 +1,6 @@
 #include "analysis/coordinate_sums.hpp"
 
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 #include "support/catch.hpp"
 #include "support/module.hpp"
 

@@ -1,6 +1,6 @@
 #include "analysis/hazards.hpp"
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/module.hpp"
 

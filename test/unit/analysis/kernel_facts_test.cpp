@@ -2,8 +2,8 @@
 #include "analysis/kernel_facts.hpp"
 
 #include "analysis/register_pressure.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -1,7 +1,7 @@
 #include "analysis/launch_program.hpp"
 
 #include "analysis/effects.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/module.hpp"
 #include "tegula/support/error.hpp"

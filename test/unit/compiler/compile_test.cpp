@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "ir/equal.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/options.hpp"

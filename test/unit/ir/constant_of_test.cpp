@@ -1,7 +1,7 @@
 // Tests finding the constants behind values.
-#include "ir/constant_of.hpp"
+#include "ir/values/constant_of.hpp"
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

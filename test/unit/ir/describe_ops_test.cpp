@@ -1,9 +1,9 @@
 // Tests that the table of ops as JSON has each op with its operands and attributes.
-#include "ir/describe_ops.hpp"
+#include "ir/text/describe_ops.hpp"
 
 #include <algorithm>
 
-#include "ir/op_info.hpp"
+#include "ir/core/op_info.hpp"
 #include "support/catch.hpp"
 #include "support/json.hpp"
 

@@ -1,7 +1,7 @@
 // Tests what ops state about their kind, and rules for a few of them.
-#include "ir/families.hpp"
-#include "ir/builder.hpp"
-#include "ir/match.hpp"
+#include "ir/core/families.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/match.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -1,8 +1,8 @@
 // Tests which integers count as indices.
-#include "ir/index_values.hpp"
+#include "ir/values/index_values.hpp"
 
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/module.hpp"
 

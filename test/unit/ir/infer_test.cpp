@@ -1,6 +1,6 @@
-#include "ir/infer.hpp"
+#include "ir/infer/infer.hpp"
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

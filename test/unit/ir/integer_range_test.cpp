@@ -1,4 +1,4 @@
-#include "ir/integer_range.hpp"
+#include "ir/values/integer_range.hpp"
 
 #include <limits>
 #include <random>

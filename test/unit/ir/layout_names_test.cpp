@@ -4,7 +4,7 @@
 
 #include "layout/fragment_layouts.hpp"
 #include "layout/shared_layouts.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -1,9 +1,9 @@
 // Tests functions that one module declares and another defines.
-#include "ir/link.hpp"
+#include "ir/module/link.hpp"
 
-#include "ir/equal.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/module.hpp"
 

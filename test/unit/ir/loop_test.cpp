@@ -1,9 +1,9 @@
 // Operands by name, and the view of loops.
-#include "ir/loop.hpp"
+#include "ir/core/loop.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "tegula/support/error.hpp"
 

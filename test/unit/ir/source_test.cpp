@@ -1,10 +1,10 @@
 // Tests the sources of shape ops: the element that each names, and the layouts that follow.
-#include "ir/source.hpp"
+#include "ir/memory/source.hpp"
 
 #include <functional>
 
-#include "ir/builder.hpp"
-#include "ir/exchange.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/memory/exchange.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -1,7 +1,7 @@
 // Tests the verifier on wrong IR that no text can express.
-#include "ir/verifier.hpp"
+#include "ir/verify/verifier.hpp"
 
-#include "ir/builder.hpp"
+#include "ir/core/builder.hpp"
 #include "support/catch.hpp"
 #include "tegula/ir/module.hpp"
 #include "tegula/support/error.hpp"

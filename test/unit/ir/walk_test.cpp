@@ -1,12 +1,12 @@
 // Walks and rewrites.
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
 
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/rewrite.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

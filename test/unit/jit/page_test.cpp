@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "jit/course.hpp"
 #include "profile/decode.hpp"
 #include "runtime/cuda/ptxas.hpp"

@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "ir/infer.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
+#include "ir/infer/infer.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
 #include "transform/common/fold.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "abi/pass_options.hpp"
-#include "ir/text.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/check_options.hpp"

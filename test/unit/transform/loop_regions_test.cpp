@@ -1,9 +1,9 @@
 // Tests the five parts of a pipelined loop, each by itself.
 #include "transform/common/loop_regions.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
+#include "ir/core/walk.hpp"
+#include "ir/text/text.hpp"
+#include "ir/verify/verifier.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/builder.hpp"
-#include "ir/equal.hpp"
-#include "ir/text.hpp"
+#include "ir/core/builder.hpp"
+#include "ir/core/equal.hpp"
+#include "ir/text/text.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "tegula/support/error.hpp"

@@ -1,0 +1,103 @@
+#include "ir/values/integer_range.hpp"
+
+#include <algorithm>
+
+#include "ir/core/op_info.hpp"
+#include "support/wide_integer.hpp"
+
+namespace tegula::ir {
+namespace {
+
+using support::Int128;
+
+/// Returns the range of exact results, or the element's whole range if a result may wrap.
+ResultRange exact(Int128 min, Int128 max, Element element) {
+  IntegerRange const full = full_range(element);
+  if (min < full.min || max > full.max) return {full, true};
+  return {{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)}, false};
+}
+
+ResultRange product(IntegerRange a, IntegerRange b, Element element) {
+  auto const [min, max] =
+      std::minmax({Int128(a.min) * b.min, Int128(a.min) * b.max, Int128(a.max) * b.min, Int128(a.max) * b.max});
+  return exact(min, max, element);
+}
+
+IntegerRange quotient(IntegerRange a, IntegerRange b, bool up, IntegerRange full) {
+  if (b.min < 1 || a.min < 0) return full;
+  Int128 const extra = up ? b.min - 1 : 0;
+  Int128 const min = b.min == b.max ? (Int128(a.min) + extra) / b.min : a.min > 0 && up ? 1 : a.min / b.max;
+  return {static_cast<std::int64_t>(min), static_cast<std::int64_t>((Int128(a.max) + extra) / b.min)};
+}
+
+IntegerRange remainder(IntegerRange a, IntegerRange b, IntegerRange full) {
+  bool const constant = b.min == b.max && b.min >= 1;
+  // For any divisor: the sign is that of the dividend.
+  if (a.min >= 0) return {0, b.min < 1 ? a.max : std::min(a.max, b.max - 1)};
+  return constant ? IntegerRange{-(b.min - 1), b.min - 1} : full;
+}
+
+}  // namespace
+
+bool has_known_order(Element element) { return is_integer(element) && element != Element::u64; }
+
+IntegerRange full_range(Element element) {
+  if (element == Element::boolean) return {0, 1};
+  if (has_known_order(element)) return {min_integer(element), max_integer(element)};
+  return {};
+}
+
+std::optional<IntegerRange> source_range(OpKind kind) {
+  std::optional<Bounds> const number = op_info(kind).number;
+  return number ? std::optional(IntegerRange{number->min, number->max}) : std::nullopt;
+}
+
+ResultRange arithmetic_range(OpKind kind, IntegerRange a, IntegerRange b, Element element) {
+  IntegerRange const full = full_range(element);
+  bool const ordered = has_known_order(element);
+  std::optional<LaunchOp> const step = op_info(kind).launch;
+  if (!step) return {full};
+  switch (*step) {
+    case LaunchOp::add:
+      return exact(Int128(a.min) + b.min, Int128(a.max) + b.max, element);
+    case LaunchOp::sub:
+      return exact(Int128(a.min) - b.max, Int128(a.max) - b.min, element);
+    case LaunchOp::mul:
+      return product(a, b, element);
+    case LaunchOp::div:
+    case LaunchOp::ceil_div:
+      return {ordered ? quotient(a, b, *step == LaunchOp::ceil_div, full) : full};
+    case LaunchOp::rem:
+      return {ordered ? remainder(a, b, full) : full};
+    case LaunchOp::min:
+      return {ordered ? IntegerRange{std::min(a.min, b.min), std::min(a.max, b.max)} : full};
+    case LaunchOp::max:
+      return {ordered ? IntegerRange{std::max(a.min, b.min), std::max(a.max, b.max)} : full};
+    case LaunchOp::bit_and:
+    case LaunchOp::bit_or:
+    case LaunchOp::bit_xor:
+    case LaunchOp::eq:
+    case LaunchOp::ne:
+    case LaunchOp::lt:
+    case LaunchOp::le:
+    case LaunchOp::gt:
+    case LaunchOp::ge:
+    case LaunchOp::select:
+    case LaunchOp::constant:
+    case LaunchOp::extent:
+    case LaunchOp::scalar:
+    case LaunchOp::multiprocessors:
+      break;
+  }
+  return {full};
+}
+
+IntegerRange counter_range(IntegerRange lower, IntegerRange upper, IntegerRange step) {
+  Int128 const reached = lower.max + Int128(max_iterations) * std::max<std::int64_t>(step.max, 1);
+  Int128 const last = std::min({Int128(upper.max) - 1, reached, Int128(IntegerRange().max)});
+  return {lower.min, static_cast<std::int64_t>(std::max<Int128>(last, lower.min))};
+}
+
+ResultRange cast_range(IntegerRange from, Element to) { return exact(from.min, from.max, to); }
+
+}  // namespace tegula::ir
