@@ -43,16 +43,16 @@ def nth(pattern, number):
 ROWS = {
     "axes of a tensor or tile": [(EXTENTS, r"max_rank = (.*?);")],
     "elements of a tile": [(EXTENTS, r"max_tile_elements = (.*?);")],
-    "extents of a tile": [("include/tegula/dsl/shape.hpp", r"shape: every extent is at least (\d+)")],
+    "extents of a tile": [("include/tegula/dsl/shape.hpp", r"shape: every extent must be at least (\d+)")],
     "members of a struct of tiles, scalars or parameters": [("include/tegula/dsl/members.hpp", r"max_members = (.*?);")],
-    "depth of `stages<n, d>`": [("include/tegula/dsl/shape.hpp", r"stages: a depth is at least (\d+)"), STAGES],
+    "depth of `stages<n, d>`": [("include/tegula/dsl/shape.hpp", r"stages: a depth must be at least (\d+)"), STAGES],
     "factor of `unroll<n>`": [UNROLLED],
     "loops and branches inside of each other": [("lib/trace/recorder_impl.hpp", r"ir::(max_nesting - 1)\)")],
     "name of a kernel": [],
     "name of a record of a profile": [
         ("include/tegula/dsl/record.hpp", r"is_record_name = size > (\d+)"),
         ("include/tegula/abi/profile_format.hpp", r"max_record_name = (.*?);")],
-    "operands of `interleave`": [("include/tegula/dsl/regroup.hpp", r"interleave: the tiles have this axis, and at most (\d+)")],
+    "operands of `interleave`": [("include/tegula/dsl/regroup.hpp", r"interleave: the tiles must have this axis, and at most (\d+)")],
     "elements along an axis": [(LIMITS, r"max_tensor_extent = (.*?);")],
     "offset of any element": [63],  # all of std::int64_t
     "alignment of the address": [],
@@ -65,7 +65,8 @@ ROWS = {
     "`warps`": WARPS[1:] + WARPS[:1],
     "`stages`, `unroll`": [1, STAGES, 0],  # 0 is the default of both
     "`distance`": [1, (CONTROL, r'field\("distance", &ForOp::distance, \{0, (max_stages - 1)\}'), 0],
-    "`split`": [(OPTIONS, r"split\{0, 1, (\d+)"), (OPTIONS, r"split\{[^}]*, (\d+)\}"), (OPTIONS, r"split\{0, (\d+)"),
+    "`split`": [(OPTIONS, r"split\{0, 1, (\d+)"), (OPTIONS, r"split\{[^}]*, (\d+), \d+\}"), (OPTIONS, r"split\{[^}]*, (\d+)\}"),
+                (OPTIONS, r"split\{0, (\d+)"),
                 (OPTIONS, r"split\{(\d+)")],
     "`share`": [(OPTIONS, r"share\{0, 1, (\d+)"), (OPTIONS, r"share\{0, 1, 2, (\d+)\}"), (OPTIONS, r"share\{(\d+)"),
                 (OPTIONS, r"share\{0, (\d+)")],
