@@ -9,10 +9,10 @@
 
 namespace tegula::codegen {
 
-/// Gives the LLVM type of a register.
+/// Returns the LLVM type of a register.
 llvm::Type* type_of(llvm::IRBuilderBase& builder, RegisterClass held);
 
-/// Gives the scalar type, or a vector of it with as many lanes as `shape` has.
+/// Returns the scalar type, or a vector of it with as many lanes as `shape` has.
 llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
 
 /// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count). Integers,
@@ -45,24 +45,24 @@ class ArithLowering {
 
   // Decisions of the target.
   [[nodiscard]] virtual RegisterClass register_class(Element element) const = 0;
-  /// Gives a float in a register as the float with which the target computes; others unchanged.
+  /// Returns a float in a register as the float with which the target computes; others unchanged.
   virtual llvm::Value* widen(Element element, llvm::Value* value) = 0;
-  /// Gives a computed float as its register holds it, rounded once; others unchanged.
+  /// Returns a computed float as its register holds it, rounded once; others unchanged.
   virtual llvm::Value* narrow(Element element, llvm::Value* value) = 0;
   /// Does the same for a number that is one of the element's.
   virtual llvm::Value* narrow_exact(Element element, llvm::Value* value) = 0;
-  /// Gives the maximum or the minimum of two floats, the other one when one is NaN.
+  /// Returns the maximum or the minimum of two floats, the other one when one is NaN.
   virtual llvm::Value* extreme(bool greater, llvm::Value* a, llvm::Value* b) = 0;
   virtual llvm::Value* divide_floats(ir::DivOp const& division, llvm::Value* a, llvm::Value* b) = 0;
   virtual llvm::Value* square_root(ir::SqrtOp const& root, llvm::Value* a) = 0;
-  /// Gives a * b + c rounded once; null where the target has no instruction and no formula for it.
+  /// Returns a * b + c rounded once; null where the target has no instruction and no formula for it.
   virtual llvm::Value* fma(Element element, llvm::Value* a, llvm::Value* b, llvm::Value* c) = 0;
   /// Convert registers as CastOp does, from or to a float.
   virtual llvm::Value* float_from_boolean(Element to, llvm::Value* value) = 0;
   virtual llvm::Value* float_from_integer(Element from, Element to, llvm::Value* value) = 0;
   virtual llvm::Value* integer_from_float(Element from, Element to, llvm::Value* value) = 0;
   virtual llvm::Value* float_from_float(Element from, Element to, llvm::Value* value) = 0;
-  /// Gives the bits of an element as another one of the same width.
+  /// Returns the bits of an element as another one of the same width.
   virtual llvm::Value* same_bits(Element from, Element to, llvm::Value* value) = 0;
   /// Shifts left or logically right; amounts outside 0..bits-1 give 0.
   virtual llvm::Value* shift_out(bool left, llvm::Value* a, llvm::Value* amount);

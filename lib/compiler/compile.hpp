@@ -27,8 +27,8 @@ std::string_view rounding_of_products(CompileOptions const& options);
 /// are added without rounding on every executor.
 ir::Module for_tiles(ir::Module const& module, CompileOptions const& options);
 
-/// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code
-/// generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
+/// Returns a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before;
+/// code generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
 /// kernels that the target refuses. The observer is told the module after each pass.
 ir::Module lower(ir::Module const& module, CompileOptions const& options, transform::PassObserver const& observer = {});
 

@@ -57,7 +57,7 @@ class LaunchElsewhere {
 Inspection inspect(Traced const& source, CompileOptions const& options, std::span<Argument const> arguments,
                    Executor const& executor);
 
-/// Gives the options that code was compiled with for a launch.
+/// Returns the options that code was compiled with for a launch.
 CompileOptions options_of(KernelRef const& kernel, runtime::LoadedKernel const& loaded);
 
 /// Returns the seconds of the latest launch of this code that was timed; 0: none was, or a graph took it. Waits for it.

@@ -144,7 +144,7 @@ void add_timeline(Page& page, detail::ExplainedLaunch const& launch, Profile con
   page.timeline_text = records->str();
 }
 
-/// Gives the lines of the user's source that the kernel was traced from, from the files that its ops name.
+/// Returns the lines of the user's source that the kernel was traced from, from the files that its ops name.
 Section source_text(Traced const& source) {
   Section section{"kernel", "Kernel", "", ""};
   for (auto const& [file, lines] : lines_by_file(source)) add_lines(section.text, file, lines.first, lines.second);

@@ -11,7 +11,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// Gives the end of the number of a value that begins at `at`; `at` itself if there is none.
+/// Returns the end of the number of a value that begins at `at`; `at` itself if there is none.
 std::size_t end_of_number(std::string_view line, std::size_t at) {
   if (line[at] != '%') return at;
   std::size_t end = at + 1;
@@ -19,7 +19,7 @@ std::size_t end_of_number(std::string_view line, std::size_t at) {
   return end == at + 1 || (end < line.size() && is_word(line[end])) ? at : end;
 }
 
-/// Gives the line without its indentation, with # in place of each number of a value, and the numbers.
+/// Returns the line without its indentation, with # in place of each number of a value, and the numbers.
 std::string without_numbers(std::string_view line, std::vector<std::string_view>* numbers = nullptr) {
   std::string result;
   for (std::size_t at = std::min(line.find_first_not_of(' '), line.size()); at < line.size();) {

@@ -22,12 +22,12 @@ std::string opened(std::string_view id, std::string_view title) {
   return fmt::format("<section id=\"{0}\" data-title=\"{1}\">\n<h2>{1}</h2>\n", escaped_html(id), escaped_html(title));
 }
 
-/// Gives a sentence, or nothing.
+/// Returns a sentence, or nothing.
 std::string note(std::string_view text) {
   return text.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>\n", escaped_html(text));
 }
 
-/// Gives a block of text. HTML drops a newline behind <pre>, so there is always one.
+/// Returns a block of text. HTML drops a newline behind <pre>, so there is always one.
 std::string block(std::string_view text) { return fmt::format("<pre>\n{}</pre>\n", escaped_html(text)); }
 
 std::string of_section(Section const& section) {

@@ -33,7 +33,7 @@ struct Page {
   std::string timeline_text;      ///< its summary
 };
 
-/// Gives the page as one file of HTML, which loads nothing. Without scripts all parts stand one below the other.
+/// Returns the page as one file of HTML, which loads nothing. Without scripts all parts stand one below the other.
 std::string html(Page const& page);
 
 }  // namespace tegula::page

@@ -23,7 +23,7 @@ void write_as(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof value);
 }
 
-/// Gives the bits of a value that a narrow float has: infinities stay, also those to which no cast leads.
+/// Returns the bits of a value that a narrow float has: infinities stay, also those to which no cast leads.
 inline std::uint16_t bits_of_narrow(Element element, double value) {
   std::uint16_t const bits = math::narrow_bits(element, value);
   bool const kept = info(element).overflow == Overflow::saturated && std::isinf(value);

@@ -7,7 +7,7 @@
 
 namespace tegula::support {
 
-/// Gives "1 warp", "3 warps". `many`: the plural where it is not `one` and an s.
+/// Returns "1 warp", "3 warps". `many`: the plural where it is not `one` and an s.
 inline std::string counted(std::int64_t count, std::string_view one, std::string_view many = {}) {
   std::string text = std::to_string(count) + " ";
   if (count == 1) return text.append(one);

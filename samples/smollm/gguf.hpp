@@ -33,7 +33,7 @@ enum class Format : std::uint32_t {
 char const* name(Format format);
 
 inline constexpr std::int64_t block_weights = 32;  ///< weights of one block of q4_1 or q8_0
-/// Gives the bytes of a block of 32 weights, or of one element of f32 and f16.
+/// Returns the bytes of a block of 32 weights, or of one element of f32 and f16.
 std::int64_t block_bytes(Format format);
 
 /// Describes a tensor inside the mapped file.
@@ -54,7 +54,7 @@ class Gguf {
   [[nodiscard]] std::string_view text(std::string const& key) const;
   [[nodiscard]] std::vector<std::string_view> const& texts(std::string const& key) const;
 
-  /// Gives a tensor of these extents and one of these formats. Throws FileError.
+  /// Returns a tensor of these extents and one of these formats. Throws FileError.
   [[nodiscard]] Tensor const& tensor(std::string const& name, std::vector<std::int64_t> const& extents,
                                      std::initializer_list<Format> formats) const;
   [[nodiscard]] std::map<std::string, Tensor, std::less<>> const& tensors() const { return tensors_; }

@@ -111,7 +111,7 @@ void measure(Options const& options, Model const& model, Generator& generator) {
 }
 
 /// Compares with answers that test/smollm/record_reference.py recorded, forced along their text. If each choice is the
-/// reference's, so is the text without force. Gives the exit status.
+/// reference's, so is the text without force. Returns the exit status.
 int check(Options const& options, Generator& generator) {
   std::ifstream input(options.check);
   nlohmann::json const records = nlohmann::json::parse(input, nullptr, false);

@@ -26,7 +26,7 @@ struct Sizes {
 /// Reads and checks them. Throws FileError if the model has another width, or an architecture that is not llama's.
 Sizes sizes_of(Gguf const& file, std::int64_t width, std::int64_t hidden);
 
-/// Gives the cosines and sines by which heads are rotated, as (places, 2, 32).
+/// Returns the cosines and sines by which heads are rotated, as (places, 2, 32).
 std::vector<float> rotation_table(std::int64_t places, double base);
 
 /// States how the next token is chosen; temperature 0 takes the best.
@@ -78,7 +78,7 @@ class Model {
 
   [[nodiscard]] tegula::device where() const { return where_; }
   [[nodiscard]] Gain last_gain() const { return gain("output_norm.weight"); }
-  /// Gives the table of embeddings: bytes of Q8_0.
+  /// Returns the table of embeddings: bytes of Q8_0.
   [[nodiscard]] tegula::tensor_view<std::int8_t const, 3> table_bits() const {
     std::int64_t const blocks = Width / block;
     return tensor_at<std::int8_t const>(where_, address(table().bytes, 2), {sizes.vocabulary, blocks, block},

@@ -14,7 +14,7 @@ class Reference {
  public:
   /// Dequantises all weights to float64. The file must be one that sizes_of() takes.
   explicit Reference(Gguf const& file);
-  /// Gives the logits behind the next token of the sequence.
+  /// Returns the logits behind the next token of the sequence.
   std::vector<double> step(int token);
 
  private:
@@ -33,7 +33,7 @@ class Reference {
   std::vector<Layer> layers_;
 };
 
-/// Gives all weights of a tensor in float64.
+/// Returns all weights of a tensor in float64.
 std::vector<double> dequantised(Tensor const& tensor);
 
 }  // namespace smollm

@@ -47,7 +47,7 @@ class Pattern {
   std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code_{nullptr, &pcre2_code_free};
 };
 
-/// Gives the character by which vocabularies write a byte: itself if it prints, else one from U+0100 on.
+/// Returns the character by which vocabularies write a byte: itself if it prints, else one from U+0100 on.
 std::array<std::string, 256> characters_of_bytes() {
   std::array<std::string, 256> result;
   unsigned next = 256;

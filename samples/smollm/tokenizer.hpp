@@ -24,14 +24,14 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer const&) = delete;
   ~Tokenizer();
 
-  /// Gives the tokens of a text of UTF-8; names of special tokens in it are plain text. Throws std::runtime_error if it
-  /// is not UTF-8.
+  /// Returns the tokens of a text of UTF-8; names of special tokens in it are plain text. Throws std::runtime_error if
+  /// it is not UTF-8.
   [[nodiscard]] std::vector<int> encode(std::string_view text) const;
-  /// Gives the bytes of a token, which may end within a character.
+  /// Returns the bytes of a token, which may end within a character.
   [[nodiscard]] std::string const& decode(int token) const { return texts_[static_cast<std::size_t>(token)]; }
-  /// Gives a token by its whole text, such as <|im_end|>. Throws FileError if there is none.
+  /// Returns a token by its whole text, such as <|im_end|>. Throws FileError if there is none.
   [[nodiscard]] int token(std::string const& text) const;
-  /// Gives the prompt of a conversation in which the user has asked one thing.
+  /// Returns the prompt of a conversation in which the user has asked one thing.
   [[nodiscard]] std::vector<int> conversation(std::string_view asked) const;
 
  private:

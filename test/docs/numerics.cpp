@@ -44,7 +44,7 @@ class Page {
     }
   }
 
-  /// Gives one number of a row, in the order of the page.
+  /// Returns one number of a row, in the order of the page.
   [[nodiscard]] double number(std::string const& row, std::size_t at) {
     auto const found = rows_.find(row);
     if (found == rows_.end() || at >= found->second.size()) {
@@ -112,7 +112,7 @@ constexpr auto binary = kernel("binary", [](in<T, 1> a, in<T, 1> b, out<T, 1> c)
   if constexpr (op == 'r') store(c, shape<256>, sqrt(abs(x)), g[0]);
 });
 
-/// Gives the greatest error of an op in ulp, beside the same in a wider type.
+/// Returns the greatest error of an op in ulp, beside the same in a wider type.
 template <class T, class Wide, int op>
 double error_of() {
   std::vector<T> const a = random_values<T>(3000, 100), b = random_values<T>(3000, 3);
@@ -193,8 +193,8 @@ constexpr auto product = kernel("product", [](in<T, 2> a, in<T, 2> b, out<Sum, 2
 
 constexpr std::size_t side = 32;
 
-/// Gives the greatest error of a product's elements over the sum of abs(a b), and whether each is exact. A precision is
-/// that of tensor cores: the simulator multiplies as they do, where hosts multiply in full.
+/// Returns the greatest error of a product's elements over the sum of abs(a b), and whether each is exact. A precision
+/// is that of tensor cores: the simulator multiplies as they do, where hosts multiply in full.
 template <class T, class Sum, int precision>
 std::pair<double, bool> product_error(std::vector<T> const& a, std::vector<T> const& b) {
   std::size_t const depth = a.size() / side;

@@ -24,7 +24,7 @@ GgufWriter small() {
   return file.tensor("b", {3}, Format::f32, std::string(12, '\0'));
 }
 
-/// Gives the error that reading these bytes throws; empty: none.
+/// Returns the error that reading these bytes throws; empty: none.
 std::string error_of(std::string_view bytes) {
   FileOf const file("damaged", bytes);
   try {
@@ -35,7 +35,7 @@ std::string error_of(std::string_view bytes) {
   }
 }
 
-/// Gives the bytes of a file of one key, whose type and value are these.
+/// Returns the bytes of a file of one key, whose type and value are these.
 std::string with_key(std::uint32_t type, std::string const& value) {
   std::string bytes = "GGUF";
   GgufWriter::put<std::uint32_t>(bytes, 3);

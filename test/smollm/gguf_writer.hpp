@@ -120,7 +120,7 @@ inline std::string random_gains(Random& random, std::uint64_t count) {
   return result;
 }
 
-/// Gives the metadata of a model, without its tensors.
+/// Returns the metadata of a model, without its tensors.
 inline GgufWriter metadata_of(SmallModel const& m) {
   GgufWriter file;
   std::vector<std::string> tokens;
@@ -135,7 +135,7 @@ inline GgufWriter metadata_of(SmallModel const& m) {
   return file.texts("tokenizer.ggml.tokens", tokens);
 }
 
-/// Gives the bytes of a random model.
+/// Returns the bytes of a random model.
 inline std::string random_model(SmallModel const& m) {
   Random random(data_seed);
   GgufWriter file = metadata_of(m);

@@ -23,7 +23,7 @@ class Explanation {
   [[nodiscard]] char const* c_str() const { return text_.c_str(); }
   operator std::string() const { return text_; }
 
-  /// Gives one file of HTML that shows side by side: the kernel's text, the IR after each pass with its changes, the
+  /// Returns one file of HTML that shows side by side: the kernel's text, the IR after each pass with its changes, the
   /// code, facts, advice and a timeline. It needs no network. Runs the passes again, for their IR.
   ///
   /// SASS is shown where ptxas and nvdisasm are installed. The timeline is the simulator's, of small tensors of zeros.

@@ -138,7 +138,7 @@ simulation debug(K const& kernel, X&&... arguments) {
       arguments...);
 }
 
-/// Explains a launch with these arguments: device, facts used, grid, requirements and code. Gives the path of each
+/// Explains a launch with these arguments: device, facts used, grid, requirements and code. Returns the path of each
 /// load, store and product with the reason, what limits the launch, and what would help. Compiles if need be. The
 /// answer is text, and makes a page of the kernel: `explain(k, a, b).save("k.html")`.
 template <Launchable K, class... X>

@@ -110,7 +110,7 @@ constexpr auto f32_to_f8(F x) {
   return select(is_nan, like(bits, 0x7F), finite);
 }
 
-/// Gives the exact value of the narrow float in the low bits of `bits`.
+/// Returns the exact value of the narrow float in the low bits of `bits`.
 template <Element element, class Int>
 constexpr auto narrow_to_f32(Int bits) {
   static_assert(is_narrow_float(element), "narrow_to_f32: the element must be a float of 8 or 16 bits");

@@ -188,7 +188,7 @@ constexpr To float_to_int(From x) {
   return static_cast<To>(x);
 }
 
-/// Gives the value of a narrow float's bits; 0 for other elements.
+/// Returns the value of a narrow float's bits; 0 for other elements.
 constexpr float narrow_value(Element element, std::uint16_t bits) {
   return visit_element(element, [&]<Element at>() -> float {
     if constexpr (is_narrow_float(at)) return narrow_to_f32<at>(Bits<std::int32_t>{bits}).value;
@@ -209,7 +209,7 @@ constexpr float to_f32_odd(std::uint64_t x) {
   return to_f32_odd(static_cast<std::int64_t>(x >> top | (x & top))) * (top == 0 ? 1.0F : 2.0F);
 }
 
-/// Gives the bits of the narrow float nearest to a number, rounded once; 0 for other elements.
+/// Returns the bits of the narrow float nearest to a number, rounded once; 0 for other elements.
 template <class T>
 constexpr std::uint16_t narrow_bits(Element element, T number) {
   Real<float> const x{to_f32_odd(number)};

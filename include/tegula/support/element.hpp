@@ -151,7 +151,7 @@ constexpr bool is_narrow_float(Element element) { return is_float(element) && bi
 constexpr bool is_f8(Element element) { return is_float(element) && bits(element) == 8; }
 /// Counts the bits of a float's exponent.
 constexpr int exponent_bits(Element element) { return bits(element) - 1 - info(element).mantissa; }
-/// Gives the power of 2 that is the smallest positive number of a float.
+/// Returns the power of 2 that is the smallest positive number of a float.
 constexpr int min_exponent(Element element) { return 2 - (1 << (exponent_bits(element) - 1)) - info(element).mantissa; }
 /// True for integers of 8 bits, which tensor cores multiply.
 constexpr bool is_i8_or_u8(Element element) { return is_integer(element) && bits(element) == 8; }
@@ -167,7 +167,8 @@ constexpr Element dot_accumulator(Element element) {
   return element == Element::f64 ? Element::f64 : Element::f32;
 }
 
-/// Gives what `visit` returns, called with the element as its template argument: visit.template operator()<element>().
+/// Returns what `visit` returns, called with the element as its template argument: visit.template
+/// operator()<element>().
 template <int number = 0, class Visit>
 constexpr auto visit_element(Element element, Visit const& visit) {
   constexpr Element at = element_table[number].element;

@@ -58,7 +58,7 @@ constexpr double widen_float(std::uint32_t bits) {
 
 namespace detail {
 
-/// Gives the bits of a float whose conversions saturate.
+/// Returns the bits of a float whose conversions saturate.
 template <Element element>
 constexpr std::uint32_t saturated_bits(double value) {
   constexpr int exponent = exponent_bits(element), mantissa = info(element).mantissa;
@@ -76,7 +76,7 @@ constexpr std::uint32_t saturated_bits(double value) {
   return sign | bits;
 }
 
-/// Gives the value of a float whose uppermost exponent is an ordinary one, but for one code that is not a number.
+/// Returns the value of a float whose uppermost exponent is an ordinary one, but for one code that is not a number.
 template <Element element>
 constexpr double value_with_a_nan(std::uint32_t bits) {
   constexpr int exponent = exponent_bits(element), mantissa = info(element).mantissa;
@@ -91,7 +91,7 @@ constexpr double value_with_a_nan(std::uint32_t bits) {
 
 }  // namespace detail
 
-/// Gives the bits of the float nearest to a number, and the value of a float's bits. Beyond the maximum, infinities
+/// Returns the bits of the float nearest to a number, and the value of a float's bits. Beyond the maximum, infinities
 /// too, a number becomes what the row of the element says; NaN becomes a quiet one, 0x7F of 8 bits. Floats of 8 bits
 /// follow the OCP's specification and the conversions of PTX (.satfinite).
 template <Element element>

@@ -28,7 +28,7 @@ class HostArith : public ArithLowering {
   llvm::Type* memory_type(Element element);
   llvm::Value* from_memory(Element element, llvm::Value* bits);
   llvm::Value* to_memory(Element element, llvm::Value* value);
-  /// Gives a scalar constant in register form.
+  /// Returns a scalar constant in register form.
   llvm::Value* constant(ir::Constant value);
 
   [[nodiscard]] RegisterClass register_class(Element element) const override { return info(element).host; }

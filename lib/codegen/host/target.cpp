@@ -62,7 +62,7 @@ constexpr char const* x86_features[] = {"sse4.1",     "sse4.2",     "avx",      
 constexpr char const* aarch64_features[] = {"fp-armv8", "neon", "fullfp16", "fp16fml", "dotprod",
                                             "bf16",     "i8mm", "lse",      "sve",     "sve2"};
 
-/// Gives those of a processor: LLVM ends the process when it is asked for a feature of another one.
+/// Returns those of a processor: LLVM ends the process when it is asked for a feature of another one.
 std::span<char const* const> checked_features(llvm::Triple const& triple) {
   if (triple.isX86()) return x86_features;
   if (triple.isAArch64()) return aarch64_features;

@@ -17,7 +17,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Gives the element of an operand, which tensor cores must multiply.
+/// Returns the element of an operand, which tensor cores must multiply.
 Element multiplied(ir::Op const& op, Element element) {
   if (is_multiplied(element)) return element;
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
@@ -40,8 +40,9 @@ void join_unknown_zero(Emitter& e, Registers& words) {
   }
 }
 
-/// Gives the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper half
-/// of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot know.
+/// Returns the words of an operand of mma.sync. ptxas expands products of 8-bit floats for sm_90. It reads the upper
+/// half of a word that it knows to be 0 as 0x68 (seen with 13.0). So these words are joined with a 0 that it cannot
+/// know.
 Registers mma_words(Emitter& e, ir::Value const& operand) {
   Element const element = operand.type().element();
   Registers words = operand_words(e, element, e.get(operand));

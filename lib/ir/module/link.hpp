@@ -8,8 +8,8 @@
 
 namespace tegula::ir {
 
-/// Gives every declaration of the module the body that `library` has for it, with the functions that it calls. With an
-/// error the module is unchanged. Errors:
+/// Returns every declaration of the module the body that `library` has for it, with the functions that it calls. With
+/// an error the module is unchanged. Errors:
 /// - a declaration that the library does not define,
 /// - a declaration with another signature there,
 /// - a needed function that differs from the module's.

@@ -35,7 +35,7 @@ struct Assembly {
 Assembly assemble(support::Options const& options, std::string_view ptx, std::string_view architecture,
                   std::string_view kernel);
 
-/// Gives the machine code (SASS) of a cubin as text. Throws UserError if nvdisasm is missing or refuses the file.
+/// Returns the machine code (SASS) of a cubin as text. Throws UserError if nvdisasm is missing or refuses the file.
 std::string disassemble(support::Options const& options, std::string_view cubin);
 
 }  // namespace tegula::runtime::cuda

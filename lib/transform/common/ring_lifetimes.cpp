@@ -115,7 +115,7 @@ std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
   return total;
 }
 
-/// Gives the stages that a fetch asks for or needs.
+/// Returns the stages that a fetch asks for or needs.
 std::int64_t stages_of(Op& fetch) {
   Op const* const loop = ir::loop_around(*fetch.parent());
   std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);

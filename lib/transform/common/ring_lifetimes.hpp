@@ -41,9 +41,9 @@ std::int64_t stage_bytes(ir::Type const& tile);
 std::int64_t bytes_beside_rings(ir::Function& function);
 /// Returns the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
-/// Gives the bytes of all fetches with two stages each at most: one is read while the next one is filled.
+/// Returns the bytes of all fetches with two stages each at most: one is read while the next one is filled.
 std::int64_t bytes_of_two_stages(ir::Function& function);
-/// Gives the bytes of all fetches with one stage each: what is left where shared memory has no room for more.
+/// Returns the bytes of all fetches with one stage each: what is left where shared memory has no room for more.
 std::int64_t bytes_of_single_stages(ir::Function& function);
 
 /// Finds the op of `block` that is `op` or holds it.

@@ -73,7 +73,7 @@ class Division {
   }
 
  private:
-  /// Gives the axis of a tile that is divided; nothing: none.
+  /// Returns the axis of a tile that is divided; nothing: none.
   [[nodiscard]] std::optional<int> axis_of(Value const& tile) const {
     auto const found = axes_.find(&tile);
     return found == axes_.end() ? std::nullopt : std::optional(*found->second.begin());

@@ -32,7 +32,7 @@ inline constexpr auto total = kernel("total", [](in<bf16, 2> A, in<bf16, 2> B, o
   store(C, shape<1, 1>, sum(sum(acc, axis<0>), axis<1>), g[0], g[1]);
 });
 
-/// Gives why the compiler refuses a kernel before it makes code; empty: it does not.
+/// Returns why the compiler refuses a kernel before it makes code; empty: it does not.
 std::string refusal(ir::Module const& module, CompileOptions const& options) {
   try {
     compiler::refuse_for_gpu(compiler::lower(module, options), options);

@@ -46,13 +46,13 @@ inline constexpr auto rows = kernel("page_rows", [](in<float, 2> x, out<float, 2
   store(y, shape<1, 256>, e / sum(e, axis<1>), g[0], 0);
 });
 
-/// Gives a tensor at an address that no code reads.
+/// Returns a tensor at an address that no code reads.
 template <class T, class... Extents>
 auto somewhere(std::uintptr_t number, Extents... extents) {
   return device_view<T, sizeof...(Extents)>(reinterpret_cast<T*>(number << 40), {extents...});
 }
 
-/// Gives the parts of a page by id.
+/// Returns the parts of a page by id.
 std::map<std::string, std::string> parts_of(std::string const& page) {
   std::map<std::string, std::string> parts;
   std::string const begin = "<section id=\"", end = "</section>";

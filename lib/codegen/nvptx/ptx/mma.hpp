@@ -11,7 +11,7 @@ namespace tegula::codegen::nvptx::ptx {
 
 enum class MmaResult : std::uint8_t { f16, f32, s32 };
 
-/// Gives K of one wgmma or mma instruction: 32 bytes.
+/// Returns K of one wgmma or mma instruction: 32 bytes.
 [[nodiscard]] int wgmma_depth(Element element);
 
 /// Counts the registers of A and B of one mma.
