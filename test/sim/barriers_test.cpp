@@ -23,9 +23,9 @@ namespace {
 
 /// Barriers and fences that order something.
 int count(ir::Function const& function) {
-  auto const ops = detail::all_ops(function.body());
+  auto const ops = test::detail::all_ops(function.body());
   return static_cast<int>(std::count_if(
-      ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op) && !detail::schedules_only(*op); }));
+      ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op) && !test::detail::schedules_only(*op); }));
 }
 
 constexpr char passes[] = "insert-barriers,insert-proxy-fences";
@@ -140,7 +140,7 @@ TEST_CASE("a caller gets a barrier only where a called function leaves bytes uno
     INFO(kernel << "\n" << sweep(module, kernel).str());
     CHECK(sweep(module, kernel).clean());
     int taken = 0;
-    for (ir::Op* op : detail::all_ops(module.find(kernel)->body())) {
+    for (ir::Op* op : test::detail::all_ops(module.find(kernel)->body())) {
       if (!is_barrier(*op)) continue;
       op->erase();
       ++taken;

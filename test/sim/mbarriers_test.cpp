@@ -105,7 +105,7 @@ std::vector<TargetText> target_modules() {
 }
 
 void each_op(ir::Module const& module, std::function<void(ir::Op const&)> const& visit) {
-  for (ir::Op const* op : detail::all_ops(module.kernel().body())) visit(*op);
+  for (ir::Op const* op : test::detail::all_ops(module.kernel().body())) visit(*op);
 }
 
 ir::Op const* buffer_of(ir::Value const& value) {

@@ -63,9 +63,9 @@ std::set<ir::Op const*> loops_of(Sources const& sources) {
 
 /// Names the errors in the phases that a kernel waits for; empty: none.
 std::string phase_error(ir::Module const& module, int& counted) {
-  for (ir::Op const* op : detail::all_ops(module.kernel().body())) {
+  for (ir::Op const* op : test::detail::all_ops(module.kernel().body())) {
     if (!op->is<ir::MbarrierWaitOp>()) continue;
-    std::string const line = detail::one_line(*op);
+    std::string const line = test::detail::one_line(*op);
     Sources const parity = sources_of(*op->operand(1));
     ir::Op const& view = *op->operand(0)->defining_op();
     Sources const stage = view.is<ir::ViewOp>() ? sources_of(*view.operand(1)) : Sources{};

@@ -119,12 +119,12 @@ TEST_CASE("each op around a descriptor counts: the simulator reports a kernel wi
     options.specialization = specialization;
     ir::Module const module = compiler::lower(module_of(sliced_text), options);
     Groups const groups({64, 10}, 128);
-    CHECK(detail::runs_clean(module, groups.arguments, false));
+    CHECK(test::detail::runs_clean(module, groups.arguments, false));
     auto const without_one = mutations(module, of_a_descriptor);
     CHECK(without_one.size() == 7);
     for (Mutation const& mutation : without_one) {
       INFO("without " << mutation.without);
-      CHECK(!detail::runs_clean(mutation.module, groups.arguments, false));
+      CHECK(!test::detail::runs_clean(mutation.module, groups.arguments, false));
     }
     // The report names the fence.
     for (Mutation const& mutation : mutations(module, [](ir::Op const& op) {

@@ -549,7 +549,7 @@ TEST_CASE("the table of synchronising ops has each of them with each of its mode
   for (Row const& row : rows()) {
     ir::ParseResult const parsed = ir::parse("tegula-ir 1\n" + row.kernel);
     REQUIRE(parsed.ok());
-    for (ir::Op const* op : detail::all_ops(parsed.module)) {
+    for (ir::Op const* op : test::detail::all_ops(parsed.module)) {
       std::string const name(op->info().mnemonic);
       found.insert(name);
       for (ir::FieldRef const& field : ir::fields_of(op->kind(), op->attributes())) {
