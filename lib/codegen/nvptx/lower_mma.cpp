@@ -65,9 +65,7 @@ ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
 bool is_loaded(ir::Value const& tile) {
   ir::Op const* const op = tile.defining_op();
   if (op == nullptr) return false;
-  ir::Effects const& effects = op->info().effects;
-  if (op->is<ir::ConvertLayoutOp>() || effects.reads(ir::Space::global) || effects.reads(ir::Space::shared))
-    return true;
+  if (op->is<ir::LoadOp>() || op->is<ir::GatherOp>() || op->is<ir::BufferLoadOp>()) return true;
   return ir::moves_elements(*op) && is_loaded(*op->operand(0));
 }
 
