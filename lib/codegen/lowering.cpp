@@ -3,6 +3,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <type_traits>
+
 #include "ir/core/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
@@ -290,10 +292,12 @@ concept HasLowering = requires(OpStruct const& op, Operation const& of) {
 llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
   return ir::visit_op(op.kind(), [&](auto type) -> llvm::Value* {
     using OpStruct = typename decltype(type)::type;
-    if constexpr (runs<OpStruct>)
-      return codegen::lower(op.as<OpStruct>(), Operation{*this, op, operands});
-    else
+    if constexpr (!runs<OpStruct>)
       return lower_own(op, operands.front());
+    else if constexpr (std::is_empty_v<OpStruct>)  // nothing to look up for each register
+      return codegen::lower(OpStruct{}, Operation{*this, op, operands});
+    else
+      return codegen::lower(op.as<OpStruct>(), Operation{*this, op, operands});
   });
 }
 

@@ -43,7 +43,7 @@ int split_of(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, Co
 }  // namespace
 
 TEST_CASE("few tiles with a long depth are shared by CTAs, many tiles are not", "[N17]") {
-  CHECK(split_of(product<128, 128>, 3, 1536, 6144) == 8);
+  CHECK(split_of(product<128, 128>, 3, 1536, 6144) == 4);    // clusters of 8 cost more than they save
   CHECK(split_of(product<128, 128>, 300, 1024, 8192) == 4);  // 24 tiles
   CHECK(split_of(product<128, 128>, 1000, 1000, 4096) == 2);
   CHECK(split_of(product<128, 128>, 1024, 1152, 4096) == 1);  // 72 tiles
