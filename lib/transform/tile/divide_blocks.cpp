@@ -10,6 +10,7 @@
 #include "ir/core/builder.hpp"
 #include "ir/core/rewrite.hpp"
 #include "ir/core/walk.hpp"
+#include "ir/memory/accesses.hpp"
 #include "transform/common/axis_classes.hpp"
 #include "transform/common/kernel_plan.hpp"
 
@@ -121,7 +122,7 @@ class Division {
                          op.in("tile")->type().shape() == load.result()->type().shape() &&
                          axis_of(*op.in("tile")) == axis_of(*load.result()) &&
                          std::equal(offsets.begin(), offsets.end(), op.all<ir::StoreOp>("offsets").begin());
-      bool const elsewhere = op.operand(0) != load.operand(0);
+      bool const elsewhere = &ir::parameter_behind(*op.operand(0)) != &ir::parameter_behind(*load.operand(0));
       found = found && (alike || elsewhere);
     });
     return found;
