@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -293,6 +294,27 @@ std::vector<int> uniform_registers(layout::Layout const& from, layout::Layout co
   return result;
 }
 
+/// Finds, for each register of `to`, the register of `held` with the element that the part takes from a tile of shape
+/// `from`. Nothing: `held` does not have one of them in the same thread.
+std::optional<std::vector<int>> registers_of_sources(SourcePart const& part, Extents const& from,
+                                                     layout::Layout const& held, layout::Layout const& to) {
+  std::map<std::vector<std::int64_t>, int> places;
+  for (int reg = 0; reg < held.registers(); ++reg) {
+    Extents const at = held.part(layout::Dim::reg, reg);
+    places.try_emplace({at.begin(), at.end()}, reg);
+  }
+  std::vector<int> result;
+  for (int reg = 0; reg < to.registers(); ++reg) {
+    Extents const at = to.part(layout::Dim::reg, reg);
+    std::vector<std::int64_t> wanted(static_cast<std::size_t>(part.rank));
+    coordinates(part, from, to.shape(), at.begin(), wanted.data());
+    auto const found = places.find(wanted);
+    if (found == places.end()) return std::nullopt;
+    result.push_back(found->second);
+  }
+  return result;
+}
+
 /// Finds the registers of a tile that repeats its operand's elements along axes.
 std::vector<int> repeated_registers(Op const& op, SourcePart const& part, layout::Layout const& from,
                                     layout::Layout const& to) {
@@ -300,21 +322,10 @@ std::vector<int> repeated_registers(Op const& op, SourcePart const& part, layout
   layout::Layout const& distinct = *operand_layout(op, &to)->without_register_copies();
   std::vector<int> const registers = distinct.registers_from(from);
   if (registers.empty()) return {};
-  std::map<std::vector<std::int64_t>, int> places;
-  for (int reg = 0; reg < distinct.registers(); ++reg) {
-    Extents const at = distinct.part(layout::Dim::reg, reg);
-    places.try_emplace({at.begin(), at.end()}, reg);
-  }
-  std::vector<int> result;
-  for (int reg = 0; reg < to.registers(); ++reg) {
-    Extents const at = to.part(layout::Dim::reg, reg);
-    std::vector<std::int64_t> wanted(static_cast<std::size_t>(part.rank));
-    coordinates(part, from.shape(), to.shape(), at.begin(), wanted.data());
-    auto const found = places.find(wanted);
-    if (found == places.end()) throw InternalError("a register of a repeated tile does not have a source");
-    result.push_back(registers[static_cast<std::size_t>(found->second)]);
-  }
-  return result;
+  auto result = registers_of_sources(part, from.shape(), distinct, to);
+  if (!result) throw InternalError("a register of a repeated tile does not have a source");
+  for (int& reg : *result) reg = registers[static_cast<std::size_t>(reg)];
+  return *std::move(result);
 }
 
 /// Finds the registers of a tile whose elements go backwards along axes on which threads hold whole lines.
@@ -326,21 +337,7 @@ std::vector<int> backward_registers(SourcePart const& part, layout::Layout const
       for (std::int64_t i = 0; i < from.size(dim); ++i)
         if (from.part(dim, i)[axis] != 0) return {};
   }
-  std::map<std::vector<std::int64_t>, int> places;
-  for (int reg = 0; reg < from.registers(); ++reg) {
-    Extents const at = from.part(layout::Dim::reg, reg);
-    places.try_emplace({at.begin(), at.end()}, reg);
-  }
-  std::vector<int> result;
-  for (int reg = 0; reg < to.registers(); ++reg) {
-    Extents const at = to.part(layout::Dim::reg, reg);
-    std::vector<std::int64_t> wanted(static_cast<std::size_t>(part.rank));
-    coordinates(part, from.shape(), to.shape(), at.begin(), wanted.data());
-    auto const found = places.find(wanted);
-    if (found == places.end()) return {};
-    result.push_back(found->second);
-  }
-  return result;
+  return registers_of_sources(part, from.shape(), from, to).value_or(std::vector<int>());
 }
 
 }  // namespace
