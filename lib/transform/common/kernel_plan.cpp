@@ -47,6 +47,11 @@ bool only_products_take(Value const& tile) {
   });
 }
 
+/// Returns the registers of a thread that so many warps have for the sums of wgmma.
+std::int64_t registers_for_sums(int warps, TargetInfo const& target) {
+  return registers_of_roles(warps, target)[1] - target.wgmma.extra_registers;
+}
+
 std::string_view name_of(ProductStart start) { return ir::enum_names<ProductStart>[static_cast<std::size_t>(start)]; }
 
 std::string text_of(ProductPlan const& product) {
@@ -276,8 +281,7 @@ class Search {
   /// Tells whether so many warpgroups hold the sums of products of wgmma.
   [[nodiscard]] bool holds_sums(int groups) const {
     int const consumers = groups * target_.warps_per_group;
-    return sums_ / (consumers * target_.lanes) + target_.wgmma.extra_registers <=
-           registers_of_roles(consumers, target_)[1];
+    return sums_ / (consumers * target_.lanes) <= registers_for_sums(consumers, target_);
   }
   /// Tells whether instructions take as many columns as a product has: else they read the left operand more often.
   [[nodiscard]] bool takes_whole_columns(int groups) const {
@@ -667,10 +671,8 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
 
 std::int64_t max_accumulators(TargetInfo const& target) {
   std::int64_t max = 0;
-  for (int warps = target.warps_per_group; warps <= max_warps; warps += target.warps_per_group) {
-    std::int64_t const registers = registers_of_roles(warps, target)[1] - target.wgmma.extra_registers;
-    max = std::max(max, registers * warps * target.lanes);
-  }
+  for (int warps = target.warps_per_group; warps <= max_warps; warps += target.warps_per_group)
+    max = std::max(max, registers_for_sums(warps, target) * warps * target.lanes);
   return max;
 }
 
