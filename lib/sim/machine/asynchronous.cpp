@@ -75,7 +75,7 @@ bool State::may_advance(Operation const& op) const {
     Operation const& other = operations[id];
     if (other.warp != op.warp || other.done || other.serial >= op.serial) continue;
     if (op.kind == OpKind::wgmma && other.kind == OpKind::wgmma) return false;  // one warp's wgmmas end in order
-    // What a later arrival waits for, an earlier one has waited for, too.
+    // An earlier arrival has waited for all that a later one waits for.
     bool const of_cp = other.kind == OpKind::cp_async || other.kind == OpKind::cp_arrive;
     if (op.kind == OpKind::cp_arrive && of_cp && (other.lanes & op.lanes) != 0) return false;
   }
