@@ -241,9 +241,12 @@ class Paths {
     return false;
   }
 
-  /// Tells whether a product has other rows or columns than written, which may be exchanged, or is deeper.
+  /// Tells whether a product has more rows or columns than written, which may be exchanged, or is deeper. One of a
+  /// divided block has fewer.
   static bool is_larger(Extents const& used, Extents const& written) {
-    return std::minmax(used[0], used[1]) != std::minmax(written[0], written[1]) || used[2] > written[2];
+    auto const [less, more] = std::minmax(used[0], used[1]);
+    auto const [less_written, more_written] = std::minmax(written[0], written[1]);
+    return less > less_written || more > more_written || used[2] > written[2];
   }
 
   void lanes(Op const& loop) {

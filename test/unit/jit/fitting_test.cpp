@@ -140,6 +140,7 @@ TEST_CASE("blocks whose sums no warps hold become blocks that keep wgmma") {
   REQUIRE(paths.dots.size() == 1);
   CHECK(paths.dots[0].path == Path::wgmma);
   CHECK_THAT(paths.dots[0].tiles, ContainsSubstring("128x256x64"));
+  CHECK(paths.padded.empty());  // its blocks are smaller than written
 }
 
 TEST_CASE("a ring gives up stages for a product that is turned to keep wgmma") {
