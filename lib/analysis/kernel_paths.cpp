@@ -244,8 +244,8 @@ class Paths {
   /// Tells whether a product has more rows or columns than written, which may be exchanged, or is deeper. One of a
   /// divided block has fewer.
   static bool is_larger(Extents const& used, Extents const& written) {
-    auto const [less, more] = std::minmax(used[0], used[1]);
-    auto const [less_written, more_written] = std::minmax(written[0], written[1]);
+    auto const [less, more] = std::minmax({used[0], used[1]});
+    auto const [less_written, more_written] = std::minmax({written[0], written[1]});
     return less > less_written || more > more_written || used[2] > written[2];
   }
 
