@@ -24,7 +24,8 @@ ResultRange product(IntegerRange a, IntegerRange b, Element element) {
 }
 
 IntegerRange quotient(IntegerRange a, IntegerRange b, bool up, IntegerRange full) {
-  if (b.min < 1 || a.min < 0) return full;
+  if (b.min < 0 || a.min < 0) return full;
+  if (b.min == 0) return {0, a.max};  // by 0 it is 0
   Int128 const extra = up ? b.min - 1 : 0;
   Int128 const min = b.min == b.max ? (Int128(a.min) + extra) / b.min : a.min > 0 && up ? 1 : a.min / b.max;
   return {static_cast<std::int64_t>(min), static_cast<std::int64_t>((Int128(a.max) + extra) / b.min)};
