@@ -47,11 +47,6 @@ bool only_products_take(Value const& tile) {
   });
 }
 
-/// Returns the registers of a thread that so many warps have for the sums of wgmma.
-std::int64_t registers_for_sums(int warps, TargetInfo const& target) {
-  return registers_of_roles(warps, target)[1] - target.wgmma.extra_registers;
-}
-
 std::string_view name_of(ProductStart start) { return ir::enum_names<ProductStart>[static_cast<std::size_t>(start)]; }
 
 std::string text_of(ProductPlan const& product) {
@@ -329,7 +324,7 @@ class Search {
       for (int const groups : order)
         if (of_rows(groups) && holds_sums(groups) && (!whole || takes_whole_columns(groups)))
           add(groups * target_.warps_per_group);
-    for (int const groups : {2, 4})  // of rows and columns
+    for (int const groups : {2, 4, 3})  // of rows and columns
       if (holds_sums(groups)) add(groups * target_.warps_per_group);
     for (int const groups : order)
       if (of_rows(groups)) add(groups * target_.warps_per_group);

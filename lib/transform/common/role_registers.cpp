@@ -16,4 +16,8 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::in
   return {left, rest};
 }
 
+std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target) {
+  return std::max<std::int64_t>(registers_of_roles(consumer_warps, target)[1] - target.wgmma.extra_registers, 0);
+}
+
 }  // namespace tegula::transform

@@ -10,6 +10,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/registers.hpp"
 #include "ir/memory/source.hpp"
+#include "transform/common/role_registers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -30,7 +31,8 @@ bool can_be_cut(Op const& load) {
 /// Computes one tile by its chunks.
 class Chunks {
  public:
-  explicit Chunks(Value& tile) : tile_(tile) {}
+  /// `room`: registers of a thread for a tile and the vectors spread over it; 0: not known.
+  Chunks(Value& tile, int room) : tile_(tile), room_(room) {}
 
   bool run() {
     if (!find_extracts() || !find_ops()) return false;
@@ -102,7 +104,18 @@ class Chunks {
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();
+    worth = worth || (room_ != 0 && registers_with_vectors() > room_);
     return worth && !ops_.empty() && ops_.back() == tile_.defining_op();
+  }
+
+  /// Counts registers of the largest tile that the ops take or compute, and of the vectors, which are loaded before it.
+  [[nodiscard]] int registers_with_vectors() const {
+    int largest = 0, vectors = 0;
+    for (Op const* op : ops_)
+      for (Value const* operand : op->operands())
+        if (operand->type().is_tile()) largest = std::max(largest, ir::registers_of(operand->type()));
+    for (Vector const& vector : vectors_) vectors += ir::registers_of(vector.load->result()->type());
+    return vectors == 0 ? 0 : largest + vectors;
   }
 
   [[nodiscard]] Extents const& place(std::size_t i) const { return extracts_[i]->as<ir::ExtractOp>().offsets; }
@@ -204,6 +217,7 @@ class Chunks {
   }
 
   Value& tile_;
+  int room_;
   std::vector<Op*> extracts_;
   std::vector<Op*> ops_;  ///< in the order of the text
   std::vector<Vector> vectors_;
@@ -212,7 +226,8 @@ class Chunks {
 
 }  // namespace
 
-PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext& context) {
+  auto const room = static_cast<int>(registers_for_sums(function.warps, context.target));
   std::vector<Value*> tiles;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::ExtractOp>()) return;
@@ -221,7 +236,7 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
     if (std::find(tiles.begin(), tiles.end(), whole) == tiles.end()) tiles.push_back(whole);
   });
   bool changed = false;
-  for (Value* tile : tiles) changed = Chunks(*tile).run() || changed;
+  for (Value* tile : tiles) changed = Chunks(*tile, room).run() || changed;
   return result_of(changed);
 }
 
