@@ -21,15 +21,25 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t parts = 2;
-/// Halves are whole blocks of wgmma's rows, and boxes that TMA copies without a rest.
+/// Parts are whole blocks of wgmma's rows, and boxes that TMA copies without a rest.
 constexpr std::int64_t step = 64;
+
+/// Returns the least number of equal parts that an extent is divided into; 0: it cannot be divided.
+std::int64_t parts_of(std::int64_t extent) {
+  for (std::int64_t parts = 2; parts * step <= extent; ++parts)
+    if (extent % (parts * step) == 0) return parts;
+  return 0;
+}
 
 /// Divides a function's blocks along one class of axes.
 class Division {
  public:
   Division(ir::Function& function, AxisClasses const& classes, int divided)
-      : function_(function), classes_(classes), class_(divided), half_(classes.extent(divided) / parts) {
+      : function_(function),
+        classes_(classes),
+        class_(divided),
+        parts_(parts_of(classes.extent(divided))),
+        extent_(parts_ == 0 ? 0 : classes.extent(divided) / parts_) {
     ir::walk(function_, [&](Op& op) {
       each_tile(op, [&](Value& tile) {
         for (int axis = 0; axis < tile.type().rank(); ++axis)
@@ -38,9 +48,9 @@ class Division {
     });
   }
 
-  /// Tells whether each half can be computed by itself.
+  /// Tells whether each part can be computed by itself.
   [[nodiscard]] bool possible() const {
-    if (classes_.is_fixed(class_) || half_ * parts != classes_.extent(class_) || half_ % step != 0) return false;
+    if (classes_.is_fixed(class_) || parts_ == 0) return false;
     bool possible = true;
     ir::walk(function_, [&](Op& op) { possible = possible && divides(op); });
     return possible;
@@ -51,9 +61,9 @@ class Division {
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
     ir::Builder builder = ir::Builder::before(function_.body().front());
     Value* const at = builder.op(ir::make_op<ir::BlockIndexOp>(std::int64_t{0}), {}, {Type::index()}).result();
-    Value* const count = builder.index(parts);
+    Value* const count = builder.index(parts_);
     Value* const block = builder.same(ir::DivOp{}, {at, count});
-    first_ = builder.same(ir::MulOp{}, {builder.same(ir::RemOp{}, {at, count}), builder.index(half_)});
+    first_ = builder.same(ir::MulOp{}, {builder.same(ir::RemOp{}, {at, count}), builder.index(extent_)});
     first_->set_name("first");
     for (Op* op : ops) {
       if (op->is<ir::BlockIndexOp>() && op->as<ir::BlockIndexOp>().axis == 0) {
@@ -61,7 +71,7 @@ class Division {
       } else if (op->is<ir::GridExtentOp>() && op->as<ir::GridExtentOp>().axis == 0) {
         std::vector<ir::Use> const uses = op->result()->uses();
         ir::Builder after = ir::Builder::after(*op);
-        Value* const blocks = after.same(ir::DivOp{}, {op->result(), after.index(parts)});
+        Value* const blocks = after.same(ir::DivOp{}, {op->result(), after.index(parts_)});
         for (ir::Use const& use : uses) use.user->set_operand(use.index, blocks);
       } else {
         move(*op);
@@ -70,7 +80,7 @@ class Division {
     ir::Builder before = ir::Builder::before(grid);
     before.set_where(grid.where());
     int const extent = grid.position<ir::GridOp>("extents");
-    grid.set_operand(extent, before.same(ir::MulOp{}, {grid.operand(extent), before.index(parts)}));
+    grid.set_operand(extent, before.same(ir::MulOp{}, {grid.operand(extent), before.index(parts_)}));
   }
 
  private:
@@ -110,7 +120,7 @@ class Division {
     return part.empty() || !axis || part[*axis] == tile.type().shape()[*axis];
   }
 
-  /// Tells whether a load of written memory reads the box that each store to its tensor writes: of the other half's
+  /// Tells whether a load of written memory reads the box that each store to its tensor writes: of other parts'
   /// elements it reads none.
   [[nodiscard]] bool is_updated(Op const& load) const {
     if (!load.is<ir::LoadOp>() || !axis_of(*load.result())) return false;
@@ -128,13 +138,13 @@ class Division {
     return found;
   }
 
-  /// Halves the op's tiles, and moves its box or coordinates to the half.
+  /// Cuts the op's tiles to a part, and moves its box or coordinates to it.
   void move(Op& op) {
     each_tile(op, [&](Value& tile) {
       auto const axis = axis_of(tile);
       if (!axis || !done_.insert(&tile).second) return;
       Extents shape = tile.type().shape();
-      shape[*axis] = half_;
+      shape[*axis] = extent_;
       tile.set_type(tile.type().with_shape(shape));
     });
     if (auto* const load = op.dyn<ir::LoadOp>(); load && op.result()->type().is_tile())
@@ -147,7 +157,7 @@ class Division {
   void move_box(Op& op, Extents& part, Value const& tile) {
     auto const axis = axis_of(tile);
     if (!axis) return;
-    if (!part.empty()) part[*axis] = half_;
+    if (!part.empty()) part[*axis] = extent_;
     ir::Builder builder = ir::Builder::before(op);
     builder.set_where(op.where());
     int const at = op.position("offsets") + *axis;
@@ -169,13 +179,14 @@ class Division {
   ir::Function& function_;
   AxisClasses const& classes_;
   int class_;
-  std::int64_t half_;
+  std::int64_t parts_;
+  std::int64_t extent_;                                   ///< of a part
   std::unordered_map<Value const*, std::set<int>> axes_;  ///< that are divided, by tile
-  Value* first_ = nullptr;                                ///< of the half's elements along the axis
+  Value* first_ = nullptr;                                ///< of the part's elements along the axis
   std::set<Value const*> done_;
 };
 
-/// Halves the blocks once. False: warps hold the sums, or nothing can be divided.
+/// Divides the blocks once. False: warps hold the sums, or nothing can be divided.
 bool divide(ir::Function& function, TargetInfo const& target) {
   std::vector<Op*> dots;
   Op* grid = nullptr;

@@ -7,7 +7,7 @@ namespace tegula::transform {
 
 /// Halves the rows of a block (else its columns) until warps can hold the sums of its products in registers: a block of
 /// 128 x 512 sums becomes two of 64 x 512. The grid has twice the blocks along its first axis; two neighbours share
-/// what they load. The number of elements and their bits stay: no element of a half follows from the other half.
+/// what they load. The number of elements and their bits stay: no element of a part follows from another part.
 ///
 ///   before: grid %n
 ///           %b = block_index {axis = 0} : i64
