@@ -313,6 +313,21 @@ double clocks_waited(Ring const& ring, Rates const& rates, double resident) {
   return ring.times * waited;
 }
 
+/// Returns the time in which blocks get their bytes from memory. Pairs of multiprocessors share its rate alike, so of
+/// the last blocks those without a neighbour end first; the others then take what their pair can.
+double ns_in_memory(Estimate const& work, double blocks, Rates const& rates) {
+  Machine const& machine = rates.machine;
+  LaunchCosts const& costs = *rates.costs;
+  double const memory = machine.memory_bytes_per_ns, pairs = machine.processors / 2;
+  double const each = work.tensor_bytes / blocks;
+  double const at_once = machine.processors * std::max(work.resident, 1.0);
+  double const last = blocks - std::floor(blocks / at_once) * at_once;
+  double const before = (blocks - last) * each / memory;
+  if (last <= pairs) return before + last * each / std::max(std::min(memory, last * costs.alone_bytes), 1.0);
+  if (last >= machine.processors) return before + last * each / memory;
+  return before + pairs * each / memory + each / std::min(memory / (last - pairs), costs.pair_bytes);
+}
+
 double bytes_of(std::vector<TensorSize> const& tensors) {
   double bytes = 0;
   for (TensorSize const& tensor : tensors) {
@@ -353,11 +368,10 @@ double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts co
   double const fixed =
       on_gpu ? costs.start + costs.wave * (waves - 1) / work.resident : machine.block_clocks * (1 + 0.3 * (waves - 1));
   double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
-  // One multiprocessor of each pair is enough for memory's rate.
-  double const reached = on_gpu ? std::min(blocks / half, 1.0) : 1;
-  double const in_memory = work.tensor_bytes / (machine.memory_bytes_per_ns * reached);
+  double const in_memory = work.tensor_bytes / machine.memory_bytes_per_ns;
+  double const uneven = on_gpu ? std::max(ns_in_memory(work, blocks, rates), in_memory) : in_memory;
   double const hindrance = on_gpu ? costs.hindrance : 0.2;
-  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
+  double const ns = std::max(in_turn, uneven) + hindrance * std::min(in_turn, in_memory);
   return (ns + machine.launch_ns) * 1e-9;
 }
 
