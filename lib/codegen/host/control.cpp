@@ -152,8 +152,10 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
   }
 }
 
-void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to) {
-  Nest(*this, value.type().shape(), {{Sink::Kind::buffer, &value, nullptr, to}}).emit();
+void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to, std::vector<llvm::Value*> limits) {
+  Nest nest(*this, value.type().shape(), {{Sink::Kind::buffer, &value, nullptr, to}});
+  nest.limit(std::move(limits));
+  nest.emit();
 }
 
 void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
