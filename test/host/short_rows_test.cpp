@@ -47,6 +47,14 @@ constexpr auto short_rows =
       store(sums, shape<1, 1>, min(kept, axis<1>), g[0], 3);
     });
 
+constexpr auto short_columns = kernel("short_columns", [](in<float, 2> x, out<float, 2> y, out<float, 2> sums) {
+  auto g = grid(1);
+  tile v = load(x, shape<32, 64>, g[0], 0);
+  store(y, shape<32, 64>, v + 1, g[0], 0);
+  store(sums, shape<1, 64>, sum(v, axis<0>), 0, 0);
+  store(sums, shape<1, 64>, sum(v + v, axis<0>), 1, 0);
+});
+
 constexpr auto moved_rows = kernel("moved_rows", [](in<float, 2> x, in<int, 1> from, in<int, 1> to, arg<int> first,
                                                     inout<float, 2> y, out<float, 2> z) {
   auto g = grid_over(from, shape<4>);
@@ -93,6 +101,25 @@ TEST_CASE("rows that end within their tile give the sums, extremes and elements 
       CHECK(sums.data()[i * 4 + 3] == Approx(least).epsilon(1e-5));
     }
   }
+}
+
+TEST_CASE("columns that end within their tile give the sums and elements of float64") {
+  for (std::int64_t const rows : {1, 5, 31, 32})
+    for (std::int64_t const n : {1, 15, 16, 40, 64}) {
+      auto const x = filled<2>(4, rows, n);
+      auto y = poisoned<float, 2>(rows, n), sums = poisoned<float, 2>(2, n);
+      launch(host_stream(), short_columns, x, y, sums);
+      INFO(rows << " x " << n);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double total = 0;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          total += static_cast<double>(x.data()[i * n + j]);
+          CHECK(y.data()[i * n + j] == x.data()[i * n + j] + 1);
+        }
+        CHECK(sums.data()[j] == Approx(total).margin(1e-5));
+        CHECK(sums.data()[n + j] == Approx(2 * total).margin(1e-5));
+      }
+    }
 }
 
 TEST_CASE("rows at indices are gathered and scattered, also beyond the ends of the tensors") {

@@ -199,9 +199,14 @@ void Nest::emit() {
       Buffer const& target = sink.target;
       std::int64_t const bytes = e_.buffer_bytes(target);
       int const size = e_.storage_bytes(target.element);
-      llvm::Value* const start = identity(*sink.op, 1);
-      e_.loop(e_.i64(0), e_.i64(bytes / size), e_.i64(1), [&](llvm::Value* i) {
-        b_.CreateStore(start, b_.CreateGEP(e_.storage_type(target.element), target.pointer, i));
+      int const lanes = static_cast<int>(cache_line) / size;  // buffers are whole cache lines
+      llvm::Value* start = identity(*sink.op, lanes);
+      if (target.element == Element::boolean)
+        start = b_.CreateZExt(start, start->getType()->getWithNewType(b_.getInt8Ty()));
+      llvm::Align const align(static_cast<std::uint64_t>(size));
+      e_.loop(e_.i64(0), e_.i64(bytes / size), e_.i64(lanes), [&](llvm::Value* i) {
+        llvm::Value* const to = b_.CreateGEP(e_.storage_type(target.element), target.pointer, i);
+        b_.CreateAlignedStore(start, to, align);
       });
     }
     accumulators_.push_back(std::move(accumulators));
@@ -244,7 +249,7 @@ void Nest::round_targets() {
 void Nest::outer(std::size_t level) {
   if (level == lower_.size()) return row();
   if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
-  e_.loop(lower_[level], upper_[level], e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
+  e_.loop(lower_[level], outer_end(level), e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
     at_[level] = i;
     outer(level + 1);
     at_[level] = e_.i64(0);
@@ -399,10 +404,15 @@ void Nest::row() {
   if (axis_ < 0) {
     element(index);
   } else {
+    Index const first = index;
     index[static_cast<std::size_t>(axis_)] = {nullptr, true};
     hoist_row(std::move(index));
     start_rows();
-    vectors();
+    if (sinks_[0].kind == Sink::Kind::scatter) {
+      e_.when(scatters_row(first), [&] { vectors(); });
+    } else {
+      vectors();
+    }
     finish_rows();
   }
   known_.pop_back();

@@ -75,6 +75,8 @@ class Nest {
   /// Finds whether all sinks' values settle along the vector axis.
   void find_tail();
   llvm::Value* tail_start();
+  bool is_zero_behind(ir::Value const& value, Map const& map, std::set<ir::Op const*>& loads) const;
+  llvm::Value* outer_end(std::size_t level);
   /// Emits the whole vectors of the row from `position` on, where the values are settled.
   void tail(llvm::AllocaInst* position);
   void tail_sink(std::size_t number, llvm::Value* value, llvm::Value* from, llvm::Value* to);
@@ -121,10 +123,12 @@ class Nest {
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* gather(ir::Op const& op, Index const& index);
   [[nodiscard]] bool runs(ir::Op const& op, Map const& map) const;
-  /// Holds adjacent elements of a tensor, one a lane.
+  /// Holds adjacent elements of a tensor, one a lane: `before` lanes lie ahead of it, and those from `left` on behind.
   struct Run {
-    llvm::Value *first, *valid, *all;
+    llvm::Value *first, *all, *inside, *before, *left;
   };
+  llvm::Value* valid_lanes(Run const& run);
+  llvm::Value* scatters_row(Index const& index);
   Run run_at(ir::Op const& op, Index const& index);
   llvm::Value* gather_run(ir::Op const& op, Index const& index);
   void scatter_run(ir::Op const& op, llvm::Value* value, Index const& index);

@@ -20,7 +20,7 @@ bool Nest::runs(ir::Op const& op, Map const& map) const {
   return !indices.empty();
 }
 
-/// Finds the place of a run's first lane, the lanes inside the tensor, and whether all are.
+/// Finds the place of a run's first lane, and whether all lanes lie inside the tensor.
 Nest::Run Nest::run_at(ir::Op const& op, Index const& index) {
   Tensor const& tensor = e_.tensor(*op.in("tensor"));
   auto const indices = op.all("indices");
@@ -51,16 +51,37 @@ Nest::Run Nest::run_at(ir::Op const& op, Index const& index) {
   llvm::Value* const left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, extent, first);
   llvm::Value* const whole = b_.CreateAnd(b_.CreateICmpSGE(first, e_.i64(0)), b_.CreateICmpSGE(left, e_.i64(lanes_)));
   run.all = mask_ != nullptr ? b_.getFalse() : b_.CreateAnd(inside, whole);
+  run.before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, e_.i64(0), first);
+  run.left = left;
+  run.inside = inside;
+  return run;
+}
+
+/// Emits the lanes of a run that lie inside the tensor.
+llvm::Value* Nest::valid_lanes(Run const& run) {
   llvm::Value* const numbers = lane_numbers(b_.getInt32Ty());
   auto const lane = [&](llvm::Value* number) {
     llvm::Value* const within = e_.smin(e_.smax(number, e_.i64(0)), e_.i64(lanes_));
     return splat(b_.CreateTrunc(within, b_.getInt32Ty()));
   };
-  llvm::Value* const before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, e_.i64(0), first);
-  run.valid = b_.CreateAnd(b_.CreateICmpUGE(numbers, lane(before)),
-                           b_.CreateICmpULT(numbers, lane(b_.CreateSelect(inside, left, e_.i64(0)))));
-  if (mask_ != nullptr) run.valid = b_.CreateAnd(run.valid, mask_);
-  return run;
+  llvm::Value* const left = b_.CreateSelect(run.inside, run.left, e_.i64(0));
+  llvm::Value* const valid =
+      b_.CreateAnd(b_.CreateICmpUGE(numbers, lane(run.before)), b_.CreateICmpULT(numbers, lane(left)));
+  return mask_ != nullptr ? b_.CreateAnd(valid, mask_) : valid;
+}
+
+/// Emits the test whether a row of a scatter lies inside its tensor along all axes but the last.
+llvm::Value* Nest::scatters_row(Index const& index) {
+  ir::Op const& op = *sinks_[0].op;
+  Tensor const& tensor = e_.tensor(*op.in("tensor"));
+  auto const indices = op.all("indices");
+  llvm::Value* inside = b_.getTrue();
+  for (std::size_t axis = 0; axis + 1 < indices.size(); ++axis) {
+    ir::Value const& operand = *indices[axis];
+    llvm::Value* const number = operand.type().is_tile() ? eval(operand, index) : e_.scalar(operand);
+    inside = b_.CreateAnd(inside, b_.CreateICmpULT(b_.CreateSExt(number, b_.getInt64Ty()), tensor.extents[axis]));
+  }
+  return inside;
 }
 
 llvm::Value* Nest::gather_run(ir::Op const& op, Index const& index) {
@@ -74,9 +95,9 @@ llvm::Value* Nest::gather_run(ir::Op const& op, Index const& index) {
       run.all,
       [&] { b_.CreateStore(e_.arith.from_memory(element, b_.CreateAlignedLoad(many, run.first, align)), result); },
       [&] {
-        llvm::Value* const raw =
-            b_.CreateMaskedLoad(many, run.first, align, run.valid, llvm::Constant::getNullValue(many));
-        b_.CreateStore(b_.CreateSelect(run.valid, e_.arith.from_memory(element, raw), pad), result);
+        llvm::Value* const valid = valid_lanes(run);
+        llvm::Value* const raw = b_.CreateMaskedLoad(many, run.first, align, valid, llvm::Constant::getNullValue(many));
+        b_.CreateStore(b_.CreateSelect(valid, e_.arith.from_memory(element, raw), pad), result);
       });
   return e_.get(result);
 }
@@ -88,7 +109,7 @@ void Nest::scatter_run(ir::Op const& op, llvm::Value* value, Index const& index)
   Run const run = run_at(op, index);
   e_.when(
       run.all, [&] { b_.CreateAlignedStore(raw, run.first, align); },
-      [&] { b_.CreateMaskedStore(raw, run.first, align, run.valid); });
+      [&] { b_.CreateMaskedStore(raw, run.first, align, valid_lanes(run)); });
 }
 
 bool FunctionEmitter::scatter_runs(ir::Op const& op) {

@@ -84,6 +84,55 @@ llvm::Value* Nest::tail_start() {
   return start;
 }
 
+/// True for a value that is 0 behind the ends of its loads, which alone it needs.
+bool Nest::is_zero_behind(ir::Value const& value, Map const& map, std::set<ir::Op const*>& loads) const {
+  if (e_.buffer_of(value) != nullptr || e_.panels_of(value) != nullptr || value.defining_op() == nullptr) return false;
+  ir::Op const& op = *value.defining_op();
+  if (op.is<ir::LoadOp>()) {
+    loads.insert(&op);
+    return op.as<ir::LoadOp>().pad.bits == 0;
+  }
+  if (!op.is<ir::CastOp>() && !op.is<ir::AddOp>() && !ir::relabels(op)) return false;
+  for (int i = 0; i < op.operand_count(); ++i)
+    if (!op.operand(i)->type().is_tile() || !is_zero_behind(*op.operand(i), operand_index(op, i, map, -1), loads))
+      return false;
+  return true;
+}
+
+/// Emits the end of the loop over an outer axis: rows behind the ends of all loads add 0 to sums of rows, and the first
+/// of them is as good as all. Stores drop such rows.
+llvm::Value* Nest::outer_end(std::size_t level) {
+  llvm::Value* const whole = upper_[level];
+  if (clipped_ || group_size() > 1) return whole;
+  std::set<ir::Op const*> loads;
+  for (Sink const& sink : sinks_) {
+    if (sink.kind == Sink::Kind::store) continue;
+    if (sink.kind != Sink::Kind::reduce) return whole;
+    ir::ReduceOp const reduce = sink.op->as<ir::ReduceOp>();
+    if (reduce.combine != ir::Combine::sum || static_cast<std::size_t>(reduce.axis) != level ||
+        !is_zero_behind(*sink.value, whole_map(), loads))
+      return whole;
+  }
+  llvm::Value* end = e_.i64(0);
+  auto const ends_there = [&](ir::Op const& access, Map const& map) {
+    std::vector<Bound> bounds;
+    scan_access(access, map, bounds);
+    bool bounded = false;
+    for (Bound const& bound : bounds) {
+      if (bound.axis != static_cast<int>(level)) continue;
+      llvm::Value* const extent = e_.tensor(*bound.tensor).extents[static_cast<std::size_t>(bound.tensor_axis)];
+      end = e_.smax(end, b_.CreateSub(extent, e_.scalar(*bound.offset)));
+      bounded = true;
+    }
+    return bounded;
+  };
+  for (auto const& [op, map] : reads_)
+    if (loads.contains(op) && !ends_there(*op, map)) return whole;
+  for (Sink const& sink : sinks_)
+    if (sink.kind == Sink::Kind::store && !ends_there(*sink.op, whole_map())) return whole;
+  return e_.smin(whole, b_.CreateAdd(end, e_.i64(1)));
+}
+
 void Nest::tail(llvm::AllocaInst* position) {
   llvm::Value* const from = e_.get(position);
   llvm::Value* const length = b_.CreateSub(upper_[static_cast<std::size_t>(axis_)], from);
