@@ -55,6 +55,15 @@ constexpr auto short_columns = kernel("short_columns", [](in<float, 2> x, out<fl
   store(sums, shape<1, 64>, sum(v + v, axis<0>), 1, 0);
 });
 
+constexpr auto over_two_axes = kernel("over_two_axes", [](in<float, 3> x, out<float, 2> sums) {
+  auto g = grid(1);
+  tile v = load(x, shape<3, 6, 20>, g[0], 0, 0);
+  tile total = sum(v, axis<1, 2>), squares = sum(v * v, axis<1, 2>), largest = max(v, axis<1, 2>);
+  store(sums, shape<3, 1>, squeeze(total, axis<2>), 0, 0);
+  store(sums, shape<3, 1>, squeeze(squares, axis<2>), 0, 1);
+  store(sums, shape<3, 1>, squeeze(largest, axis<2>), 0, 2);
+});
+
 constexpr auto moved_rows = kernel("moved_rows", [](in<float, 2> x, in<int, 1> from, in<int, 1> to, arg<int> first,
                                                     inout<float, 2> y, out<float, 2> z) {
   auto g = grid_over(from, shape<4>);
@@ -118,6 +127,31 @@ TEST_CASE("columns that end within their tile give the sums and elements of floa
         }
         CHECK(sums.data()[j] == Approx(total).margin(1e-5));
         CHECK(sums.data()[n + j] == Approx(2 * total).margin(1e-5));
+      }
+    }
+}
+
+TEST_CASE("sums and maxima over two axes give those of float64") {
+  for (std::int64_t const n : {1, 3, 7, 16, 20})
+    for (std::int64_t const m : {1, 4, 6}) {
+      auto const x = filled<3>(5, std::int64_t{3}, m, n);
+      auto sums = poisoned<float, 2>(3, 3);
+      launch(host_stream(), over_two_axes, x, sums);
+      INFO(m << " x " << n);
+      for (std::int64_t i = 0; i < 3; ++i) {
+        double total = 0, squares = 0, largest = 0;  // the pad is 0
+        for (std::int64_t j = i * m * n; j < (i + 1) * m * n; ++j) {
+          double const v = static_cast<double>(x.data()[j]);
+          total += v, squares += v * v, largest = std::max(largest, v);
+        }
+        if (m == 6 && n == 20) {
+          largest = -1e9;
+          for (std::int64_t j = i * m * n; j < (i + 1) * m * n; ++j)
+            largest = std::max(largest, static_cast<double>(x.data()[j]));
+        }
+        CHECK(sums.data()[3 * i] == Approx(total).margin(1e-5));
+        CHECK(sums.data()[3 * i + 1] == Approx(squares).margin(1e-5));
+        CHECK(sums.data()[3 * i + 2] == Approx(largest));
       }
     }
 }

@@ -333,6 +333,7 @@ class FunctionEmitter {
   bool effect_op(ir::Op const& op);
   bool tile_op(ir::Op const& op);
   bool scalar_op(ir::Op const& op);
+  static std::vector<ir::Op const*> next_reductions(std::vector<Sink> const& sinks);
   void group(ir::Block::iterator first, ir::Block const& block);
   /// Finds the ops that share the nest of the first one.
   std::vector<ir::Op const*> members_of_group(ir::Block::iterator first, ir::Block const& block) const;

@@ -177,8 +177,18 @@ AccessWidth Nest::width_of(ir::Op const& access, Map const& map) const {
   return {width_, {}};
 }
 
-void Nest::emit() {
+bool Nest::join(std::vector<Buffer> const& targets) {
   choose();
+  chosen_ = true;
+  int const outer = shape_.size() - 2;
+  if (axis_ != outer + 1 || width_ == 1 || scalar_tail_ || shape_[outer] == 1) return false;
+  joined_ = outer;
+  for (std::size_t i = 0; i < sinks_.size(); ++i) sinks_[i].target = targets[i];
+  return true;
+}
+
+void Nest::emit() {
+  if (!chosen_) choose();
   record();
   for (int axis = 0; axis < shape_.size(); ++axis) {
     lower_.push_back(e_.i64(0));
@@ -249,11 +259,14 @@ void Nest::round_targets() {
 void Nest::outer(std::size_t level) {
   if (level == lower_.size()) return row();
   if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
+  bool const joined = static_cast<int>(level) == joined_;
+  if (joined) start_rows();
   e_.loop(lower_[level], outer_end(level), e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
     at_[level] = i;
     outer(level + 1);
     at_[level] = e_.i64(0);
   });
+  if (joined) finish_rows();
 }
 
 void Nest::start_rows() {
@@ -407,13 +420,13 @@ void Nest::row() {
     Index const first = index;
     index[static_cast<std::size_t>(axis_)] = {nullptr, true};
     hoist_row(std::move(index));
-    start_rows();
+    if (joined_ < 0) start_rows();
     if (sinks_[0].kind == Sink::Kind::scatter) {
       e_.when(scatters_row(first), [&] { vectors(); });
     } else {
       vectors();
     }
-    finish_rows();
+    if (joined_ < 0) finish_rows();
   }
   known_.pop_back();
 }

@@ -26,6 +26,9 @@ class Nest {
   void emit();
   /// Asks for the first elements along each axis alone; null: all.
   void limit(std::vector<llvm::Value*> limits) { limits_ = std::move(limits); }
+  /// Asks for sums over the axis ahead of the reduced one too, into these targets, one for each sink. Returns false
+  /// where the nest's loops do not allow it.
+  bool join(std::vector<Buffer> const& targets);
   /// True for a nest of one scatter whose places run along the last axis.
   bool scatters_runs();
 
@@ -162,6 +165,8 @@ class Nest {
   std::vector<std::pair<ir::Value const*, Map>> loads_;  ///< tensors that load reads
   std::vector<int> contiguous_;                          ///< adjacent accesses, per axis
   bool wide_ = false;                                    ///< some element has 8 bytes
+  bool chosen_ = false;
+  int joined_ = -1;  ///< axis that the accumulators live through, besides the vectors'; -1: none
   bool clipped_ = false;
   std::vector<llvm::Value*> limits_;
   std::vector<std::pair<ir::Op const*, Map>> comparisons_;
