@@ -8,6 +8,7 @@
 #include "ir/core/families.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/element_chains.hpp"
+#include "layout/layout.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -27,6 +28,24 @@ bool is_plain(Op const& op) {
   return bits(element) < 64 && (is_float(element) || !ir::divides(op));
 }
 
+/// Tells whether an op is one of those by which a copy reaches registers, or by which CTAs of a cluster hand each other
+/// results of reductions.
+bool hands_over(Op const& op) {
+  return op.is(ir::Family::synchronisation) || op.is<ir::ElectOp>() || op.is<ir::IfOp>() || op.is<ir::PeerStoreOp>() ||
+         op.is<ir::BufferAllocOp>() || op.is<ir::ViewOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::FetchOp>() ||
+         op.is<ir::TensorMapOp>();
+}
+
+/// Tells whether threads hold several elements of an op's result: others take a register that is soon free.
+bool holds_elements(Op const& op) {
+  return op.result_count() != 0 && op.result()->type().is_tile() && op.result()->type().layout()->registers() > 1;
+}
+
+/// Tells whether an access to memory takes known registers: of boxes, and of single elements at indices.
+bool is_plain_access(Op const& op) {
+  return op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::GatherOp>() && !holds_elements(op));
+}
+
 /// Finds the ops that a thread does a few elements at a time.
 std::set<Op const*> ops_of_chains(ir::Function& function) {
   std::set<Op const*> result;
@@ -43,10 +62,10 @@ bool has_known_registers(ir::Function& function) {
   int tile_ops = 0;
   ir::walk(function, [&](Op& op) {
     if (chains.count(&op) != 0 || ir::makes_elements(op)) return;
-    tile_ops += op.result_count() != 0 && op.result()->type().is_tile() ? 1 : 0;
+    tile_ops += holds_elements(op) ? 1 : 0;
     known = known && is_plain(op) &&
-            (analysis::streams(op) || op.is(ir::Family::launch) || op.info().has(ir::terminator) ||
-             op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::ReduceOp>() && op.block_count() == 0));
+            (analysis::streams(op) || hands_over(op) || is_plain_access(op) || op.is<ir::ForOp>() ||
+             op.is(ir::Family::launch) || op.info().has(ir::terminator) || op.is<ir::ReduceOp>());
   });
   return known && tile_ops <= max_tile_ops;
 }
