@@ -1,5 +1,7 @@
 #include "transform/laid_out/limit_registers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -19,6 +21,10 @@ using ir::Op;
 constexpr int usual_registers = 64;
 /// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
 constexpr int max_tile_ops = 64;
+/// The model may foretell a fourth too much.
+constexpr int excess_numerator = 4, excess_denominator = 5;
+/// Rows are on their way while others are computed: two CTAs hide the exchanges of each other.
+constexpr int max_ctas_with_loops = 2;
 
 /// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
 /// integers, take many steps.
@@ -55,6 +61,24 @@ std::set<Op const*> ops_of_chains(ir::Function& function) {
   return result;
 }
 
+bool has_loops(ir::Function& function) {
+  bool loops = false;
+  ir::walk(function, [&](Op& op) { loops = loops || op.is<ir::ForOp>(); });
+  return loops;
+}
+
+/// Counts the bytes of the rings that loops ask for.
+std::int64_t bytes_of_rings(ir::Function& function) {
+  std::int64_t sum = 0;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    if (!op.is<ir::FetchOp>() || loop == nullptr || !loop->is<ir::ForOp>()) return;
+    ir::Type const& stage = op.result()->type();
+    sum += stage.elements() * bytes(stage.element()) * std::max<std::int64_t>(loop->as<ir::ForOp>().stages, 1);
+  });
+  return sum;
+}
+
 /// Tells whether tiles, and values within chains, are all that takes registers.
 bool has_known_registers(ir::Function& function) {
   std::set<Op const*> const chains = ops_of_chains(function);
@@ -75,10 +99,21 @@ bool has_known_registers(ir::Function& function) {
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
+  if (2 * bytes_of_rings(function) > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
   int const registers = std::max((needed + step - 1) / step * step, usual_registers);
-  int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
+  int const threads = function.warps * target.lanes;
+  int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
+  if (has_loops(function)) ctas = std::min(ctas, max_ctas_with_loops);
+  // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
+  if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
+  if (ctas <= 1)
+    context.diagnostics.remark(
+        fmt::format("limit-registers: @{}: a thread needs about {} registers, so that one CTA of "
+                    "{} warps fills a multiprocessor",
+                    function.name(), needed, function.warps),
+        function.where);
   if (ctas <= 1) return PassResult::unchanged;
   function.ctas = ctas;
   return PassResult::changed;

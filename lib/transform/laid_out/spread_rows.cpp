@@ -1,8 +1,5 @@
 #include "transform/laid_out/spread_rows.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <vector>
 
 #include "ir/core/builder.hpp"
@@ -21,19 +18,6 @@ using ir::Type;
 using ir::Value;
 
 constexpr std::int64_t word_bytes = 4;
-
-/// Tells whether results of reductions can be handed over, and effects of all parts left to one CTA. The tree over
-/// pairs is that of the whole row if each part has a whole one.
-bool can_join(AxisDivision const& division) {
-  bool const whole_trees = (division.extent() & (division.extent() - 1)) == 0;
-  auto const fits = [&](Op const* reduction) {
-    return bytes(reduction->result()->type().element()) == word_bytes &&
-           (whole_trees || reduction->as<ir::ReduceOp>().order == ir::Order::any);
-  };
-  auto const has_no_result = [](Op const* effect) { return effect->result_count() == 0; };
-  return std::all_of(division.reductions().begin(), division.reductions().end(), fits) &&
-         std::all_of(division.effects_of_all().begin(), division.effects_of_all().end(), has_no_result);
-}
 
 /// Rewrites a kernel whose axis is divided.
 class Spread {
@@ -151,26 +135,15 @@ class Spread {
 }  // namespace
 
 PassResult spread_rows(ir::Function& function, AnalysisCache&, PassContext& context) {
-  std::int64_t const ctas = ctas_of_rows(function, context.options, context.target);
-  if (ctas == 1) return PassResult::unchanged;
+  if (ctas_of_rows(function, context.options, context.target) == 1) return PassResult::unchanged;
+  AxisClasses const classes(function, AxisClasses::Layouts::divided);
+  RowShares const shares = shares_of_rows(function, classes, context.options, context.target);
+  if (shares.ctas == 1) return PassResult::unchanged;
   Op* grid = nullptr;
   ir::walk(function, [&](Op& op) { grid = op.is<ir::GridOp>() ? &op : grid; });
-  Value const* const largest = largest_tile(function);
-  AxisClasses const classes(function, AxisClasses::Layouts::divided);
-  std::vector<int> axes;
-  for (int axis = 0; axis < largest->type().rank(); ++axis) axes.push_back(axis);
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](int a, int b) { return largest->type().shape()[a] > largest->type().shape()[b]; });
-  for (int const axis : axes) {
-    AxisDivision division(function, classes, classes.of(*largest, axis), ctas);
-    if (!division.possible() || !can_join(division)) continue;
-    Spread(function, ctas).run(division, *grid);
-    return PassResult::changed;
-  }
-  context.diagnostics.remark(fmt::format("spread-rows: @{}: {} CTAs cannot share a tile of {} elements",
-                                         function.name(), ctas, largest->type().elements()),
-                             function.where);
-  return PassResult::unchanged;
+  AxisDivision division(function, classes, shares.axis_class, shares.ctas);
+  Spread(function, shares.ctas).run(division, *grid);
+  return PassResult::changed;
 }
 
 }  // namespace tegula::transform

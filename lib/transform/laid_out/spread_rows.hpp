@@ -18,11 +18,10 @@ namespace tegula::transform {
 ///           store %loss, %m, %row                              if %rank == 0 { store %loss, %m, %row }
 ///           store %Y, %x, %row, 0                              store %Y, %x, %row, %rank * 16384
 ///
-/// spread_ctas.hpp counts the CTAs of a cluster. CTAs meet once at the start, so that none writes to one
+/// spread_ctas.hpp says which kernels, and along which axis. CTAs meet once at the start, so that none writes to one
 /// that has not begun. Each reduction has slots and an mbarrier of its own, and runs once: a CTA ends after it got the
 /// results of all others. Results are combined by adjacent pairs in the order of ranks.
-///
-/// The axis is the longest one that AxisDivision divides. Elements of reductions along it have 4 bytes. Needs: layouts.
+/// Needs: layouts.
 PassResult spread_rows(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
