@@ -21,8 +21,10 @@ inline constexpr auto four_bit_product = kernel("four_bit_product", [](in<bf16, 
   tile sums = loop(
       x.extent(1) / group, tegula::zeros<float>(shape<BM, BN>),
       [&](auto k, auto sum) {
-        tile bits = cast<bf16>(unpack<u4>(load(q, shape<BN, group / 2>, g[1], k)));
-        tile w = (bits - load(zeros, shape<BN, 1>, g[1], k)) * load(scales, shape<BN, 1>, g[1], k);
+        tile bits = cast<float>(unpack<u4>(load(q, shape<BN, group / 2>, g[1], k)));
+        tile scale = cast<float>(load(scales, shape<BN, 1>, g[1], k));
+        tile offset = cast<float>(load(zeros, shape<BN, 1>, g[1], k)) * scale;
+        tile w = cast<bf16>(bits * scale - offset);
         return dot(load(x, shape<BM, group>, g[0], k), trans(w), sum);
       },
       stages<4>);

@@ -78,12 +78,16 @@ std::vector<Row> four_bit_rows() {
   };
   CompileOptions const split = {.split = 4};
   for (std::int64_t const m : {1, 4, 16})
-    add(m, {side<16, 64>({}, "tiles of 16 x 64"), side<16, 64>(split, "tiles of 16 x 64, split in 4")},
+    add(m,
+        {side<16, 64>({}, "tiles of 16 x 64"), side<16, 128>(split, "tiles of 16 x 128, split in 4"),
+         side<16, 256>(split, "tiles of 16 x 256, split in 4")},
         {code("4 bits, 16 x 64", samples::four_bit_product<16, 64, group>),
-         code("4 bits, 16 x 64, split in 4", samples::four_bit_product<16, 64, group>, split)});
-  add(64, {side<64, 64>({}, "tiles of 64 x 64"), side<64, 64>(split, "tiles of 64 x 64, split in 4")},
-      {code("4 bits, 64 x 64", samples::four_bit_product<64, 64, group>),
-       code("4 bits, 64 x 64, split in 4", samples::four_bit_product<64, 64, group>, split)});
+         code("4 bits, 16 x 128, split in 4", samples::four_bit_product<16, 128, group>, split),
+         code("4 bits, 16 x 256, split in 4", samples::four_bit_product<16, 256, group>, split)});
+  add(64,
+      {side<64, 128>(split, "tiles of 64 x 128, split in 4"), side<64, 256>(split, "tiles of 64 x 256, split in 4")},
+      {code("4 bits, 64 x 128, split in 4", samples::four_bit_product<64, 128, group>, split),
+       code("4 bits, 64 x 256, split in 4", samples::four_bit_product<64, 256, group>, split)});
   return rows;
 }
 
