@@ -22,6 +22,7 @@
 #include "transform/common/late_stage.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 #include "transform/common/role_registers.hpp"
+#include "transform/common/spread_ctas.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -78,7 +79,12 @@ std::optional<Extents> numbers_of(std::string_view text, std::int64_t max) {
 class Search {
  public:
   Search(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options, TargetInfo const& target)
-      : kernel_(kernel), dots_(dots), options_(options), target_(target), sums_(accumulators(dots)) {
+      : kernel_(kernel),
+        dots_(dots),
+        options_(options),
+        target_(target),
+        sums_(accumulators(dots)),
+        ctas_(ctas_of_rows(kernel, options, target)) {
     room_ = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
     if (!dots.empty()) room_ -= min_bytes_of_rings(kernel_);
     for (Op const* dot : dots_) forms_.emplace_back(*dot);
@@ -307,7 +313,7 @@ class Search {
   /// the fewer.
   template <class Add>
   void add_warps_of_rows(Add const& add) const {
-    int const wanted = options_.warps != 0 ? options_.warps : warps_of_rows(*kernel_.parent());
+    int const wanted = options_.warps != 0 ? options_.warps : warps_of_rows(*kernel_.parent(), ctas_);
     std::vector<int> numbers;
     for (int warps = 1; warps * target_.lanes <= target_.threads; warps *= 2) numbers.push_back(warps);
     auto const steps = [&](int warps) { return double(std::max(warps, wanted)) / std::min(warps, wanted); };
@@ -541,7 +547,7 @@ class Search {
   /// Returns the registers of a thread for each value, where each thread holds an equal part of every tile. Operands
   /// that were copied are read a few at a time, if only products take them.
   [[nodiscard]] std::function<int(Value const&)> cost_in(KernelPlan const& plan) const {
-    std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes;
+    std::int64_t const threads = std::int64_t{plan.warps} * target_.lanes * ctas_;
     // Parts of operands that a thread holds, for each product that takes them; a tile that was computed besides lies as
     // its arithmetic gives it. Parts of results that several warps compute, by shape: arithmetic follows them.
     std::map<Value const*, std::int64_t> copies;
@@ -586,6 +592,7 @@ class Search {
   TargetInfo const& target_;
   std::int64_t sums_;
   std::optional<KernelPlan> asked_;  ///< of the options
+  std::int64_t ctas_;                ///< that share rows
   std::int64_t room_ = 0;            ///< bytes of shared memory beside the rings
   std::vector<ProductForm> forms_;
   std::vector<LoopOfProducts> loops_;
@@ -605,7 +612,7 @@ int bits_moved(Op const& op) {
 
 }  // namespace
 
-int warps_of_rows(ir::Module const& module) {
+int warps_of_rows(ir::Module const& module, std::int64_t ctas) {
   std::int64_t max = 1;
   int moved = 0;
   bool transposes = false;
@@ -616,6 +623,7 @@ int warps_of_rows(ir::Module const& module) {
       moved = std::max(moved, bits_moved(op));
       transposes = transposes || op.is<ir::TransOp>();
     });
+  max /= ctas;
   // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
   // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
   // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles

@@ -21,10 +21,8 @@ namespace tegula::transform {
 ///           %a = load %A, %row + %first, %k : tile<64x64xbf16>
 ///
 /// A block stays whole if
-/// - the axis is reduced, scanned, is the depth of a product, or some op needs its extent (AxisClasses),
-/// - a tile has the axis twice, or a table along it,
-/// - an effect does not go along it: an atomic of a scalar would happen twice,
-/// - it reads what it may write, other than the box of a store at the same offsets.
+/// - the axis is reduced, or AxisDivision does not divide it,
+/// - an effect does not go along it: an atomic of a scalar would happen twice.
 ///
 /// Leaves: no promise.
 PassResult divide_blocks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
