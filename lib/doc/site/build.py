@@ -25,7 +25,7 @@ GROUPS = {
     "Profiles, tuning, kernels at build time": ("profile", "tune", "exporter", "aot"),
 }
 LEARN = ["overview", "tutorial", "coming_from", "coming_from_kernels", "patterns", "existing_programs", "one_file",
-         "build_time"]
+         "build_time", "python"]
 USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks",
        "limits", "cache", "numerics", "packages"]
 INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
@@ -99,9 +99,9 @@ def copy_pages():
             continue
         if path.suffix == ".md":
             text = page_text(path, at)
-            if at.name == "tutorial.md":
-                lessons = "\n".join(f"tutorial/{each.stem}" for each in sorted((path.parent / "tutorial").glob("*.md")))
-                text += f"\n```{{toctree}}\n:hidden:\n\n{lessons}\n```\n"
+            if parts := sorted(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+                names = "\n".join(f"{each.parent.name}/{each.stem}" for each in parts)
+                text += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
             write(SOURCE / at, text)
         else:
             shutil.copy(path, SOURCE / at)
