@@ -137,9 +137,7 @@ class Assignment {
         if (!result->type().is_tile() || result->type() == callee.results[static_cast<std::size_t>(i)]) continue;
         ir::Type const own = result->type();
         result->set_type(callee.results[static_cast<std::size_t>(i)]);
-        std::vector<ir::Use> const uses = result->uses();
-        Value* const moved = converted(ir::Builder::after(*call), *call, result, own.layout());
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+        ir::replace_uses(*result, [&] { return converted(ir::Builder::after(*call), *call, result, own.layout()); });
       }
     }
   }
@@ -572,9 +570,7 @@ class Assignment {
     Layout const* const wanted = result->type().layout();
     if (wanted == layout) return;
     result->set_type(result->type().with_layout(layout));
-    std::vector<ir::Use> const uses = result->uses();
-    Value* const moved = converted(ir::Builder::after(op), op, result, wanted);
-    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+    ir::replace_uses(*result, [&] { return converted(ir::Builder::after(op), op, result, wanted); });
   }
 
   void insert_conversions() {

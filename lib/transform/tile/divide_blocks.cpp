@@ -12,6 +12,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
 #include "transform/common/axis_classes.hpp"
+#include "transform/common/grid_extents.hpp"
 #include "transform/common/kernel_plan.hpp"
 
 namespace tegula::transform {
@@ -59,18 +60,15 @@ class Division {
       if (op->is<ir::BlockIndexOp>() && op->as<ir::BlockIndexOp>().axis == 0) {
         ir::replace(*op, block);
       } else if (op->is<ir::GridExtentOp>() && op->as<ir::GridExtentOp>().axis == 0) {
-        std::vector<ir::Use> const uses = op->result()->uses();
-        ir::Builder after = ir::Builder::after(*op);
-        Value* const blocks = after.same(ir::DivOp{}, {op->result(), after.index(parts)});
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, blocks);
+        ir::replace_uses(*op->result(), [&] {
+          ir::Builder after = ir::Builder::after(*op);
+          return after.same(ir::DivOp{}, {op->result(), after.index(parts)});
+        });
       } else {
         move(*op);
       }
     }
-    ir::Builder before = ir::Builder::before(grid);
-    before.set_where(grid.where());
-    int const extent = grid.position<ir::GridOp>("extents");
-    grid.set_operand(extent, before.same(ir::MulOp{}, {grid.operand(extent), before.index(parts)}));
+    multiply_blocks(grid, parts);
   }
 
  private:
@@ -83,6 +81,7 @@ class Division {
     return axis_of(tile) == std::optional(static_cast<int>(axis));
   }
 
+  /// Tells whether an op can be done for one half, and then for the other.
   [[nodiscard]] bool divides(Op const& op) const {
     bool once = true, any = false;
     each_tile(op, [&](Value& tile) {
@@ -90,22 +89,32 @@ class Division {
       once = once && (found == axes_.end() || found->second.size() == 1);
       any = any || found != axes_.end();
     });
-    if (!once) return false;
-    if (op.is<ir::DotOp>() && is_along(*op.lhs(), 1)) return false;
-    if (op.is<ir::ReduceOp>() && is_along(*op.operand(), op.as<ir::ReduceOp>().axis)) return false;
-    if (op.is<ir::ScanOp>() && is_along(*op.operand(), op.as<ir::ScanOp>().axis)) return false;
-    if (op.is<ir::TableOp>() && any) return false;
+    if (!once || sums_both_halves(op)) return false;
     if (op.is<ir::CallOp>() || op.is<ir::MultiprocessorsOp>()) return false;
     if (op.info().effects.writes(ir::Space::console)) return false;
-    if (op.is<ir::LoadOp>() && any && !whole_part(op.as<ir::LoadOp>().part, *op.result())) return false;
-    if (op.is<ir::StoreOp>() && any && !whole_part(op.as<ir::StoreOp>().part, *op.in("tile"))) return false;
+    if (any && (op.is<ir::TableOp>() || accesses_a_part(op))) return false;
     if (op.info().effects.writes(ir::Space::global)) return any;
     if (op.info().effects.reads(ir::Space::global) && !analysis::reads_constant_memory(op)) return is_updated(op);
     return true;
   }
 
+  /// Tells whether an op combines elements of both halves.
+  [[nodiscard]] bool sums_both_halves(Op const& op) const {
+    if (op.is<ir::DotOp>()) return is_along(*op.lhs(), 1);
+    if (auto const* const reduce = op.dyn<ir::ReduceOp>()) return is_along(*op.operand(), reduce->axis);
+    auto const* const scan = op.dyn<ir::ScanOp>();
+    return scan != nullptr && is_along(*op.operand(), scan->axis);
+  }
+
+  /// Tells whether a load or store accesses a part of the divided axis alone.
+  [[nodiscard]] bool accesses_a_part(Op const& op) const {
+    if (auto const* const load = op.dyn<ir::LoadOp>()) return !is_whole(load->part, *op.result());
+    auto const* const store = op.dyn<ir::StoreOp>();
+    return store != nullptr && !is_whole(store->part, *op.in("tile"));
+  }
+
   /// Tells whether the part of a tile that an op accesses is all of the divided axis.
-  [[nodiscard]] bool whole_part(Extents const& part, Value const& tile) const {
+  [[nodiscard]] bool is_whole(Extents const& part, Value const& tile) const {
     auto const axis = axis_of(tile);
     return part.empty() || !axis || part[*axis] == tile.type().shape()[*axis];
   }
@@ -155,15 +164,15 @@ class Division {
   }
 
   void move_coordinates(Op& op) {
-    std::vector<ir::Use> const uses = op.result()->uses();
     ir::Builder builder = ir::Builder::after(op);
     builder.set_where(op.where());
     Type const& type = op.result()->type();
     Value* const first = type.element() == first_->type().element()
                              ? first_
                              : builder.value(ir::CastOp{}, {first_}, Type::scalar(type.element()));
-    Value* const moved = builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
-    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+    ir::replace_uses(*op.result(), [&] {
+      return builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
+    });
   }
 
   ir::Function& function_;
