@@ -177,17 +177,22 @@ class Schedule {
     layout::WarpGrid const grid = grid_of(dot);
     if (grid.warps() != function_.warps)
       return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
-    if (plan.path == ir::ProductPath::mma) {
-      std::string why = why_not_mma(dot, function_.warps);
-      Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
-      if (why.empty()) (void)layout::mma_layout(d, grid, why);
-      bool const whole = plan.step == 0;
-      std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
-      bool const readable =
-          whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
-                    readable_in_parts(*dot.rhs(), false, plan.step));
-      return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
-    }
+    return plan.path == ir::ProductPath::mma ? why_not_by_mma(dot, grid) : why_not_by_wgmma(dot, grid);
+  }
+
+  [[nodiscard]] std::string why_not_by_mma(Op const& dot, layout::WarpGrid grid) const {
+    std::int64_t const step = dot.as<ir::DotOp>().step;
+    std::string why = why_not_mma(dot, function_.warps);
+    if (why.empty()) (void)layout::mma_layout(dot.result()->type().shape(), grid, why);
+    if (!why.empty() || step == 0) return why;
+    std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+    bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
+                          readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
+    return readable ? "" : fmt::format("K is not read {} elements at a time", step);
+  }
+
+  [[nodiscard]] std::string why_not_by_wgmma(Op const& dot, layout::WarpGrid grid) const {
+    auto const& plan = dot.as<ir::DotOp>();
     StoredOperands stored;
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
