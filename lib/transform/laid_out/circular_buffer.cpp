@@ -213,7 +213,7 @@ class Rings {
         });
       };
       if (site.life.first_reader != other.life.first_reader || site.life.last != other.life.last ||
-          site.life.next_turn != other.life.next_turn || site.life.behind != other.life.behind ||
+          site.life.next_turn != other.life.next_turn || site.life.after != other.life.after ||
           site.life.generic != other.life.generic || !std::all_of(site.fetches.begin(), site.fetches.end(), unused_yet))
         return false;
     }
@@ -742,11 +742,11 @@ class Rings {
     arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {ring.sites[first].use, builder.index(later)}), not_first);
     // The last iteration releases its stage only if a later fill uses the ring again.
     if (i + 1 == ring.sites.size() && ir::loop_around(*loop.op().parent()) == nullptr) return;
-    ir::Builder behind = ir::Builder::after(*site.life.behind);
-    behind.set_where(site.life.behind->where());
-    Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
+    ir::Builder after = ir::Builder::after(*site.life.after);
+    after.set_where(site.life.after->where());
+    Value* const some = after.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
                                      Type::scalar(Element::boolean));
-    arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(later)}), some);
+    arrive(after, ring, site, 1, after.same(ir::SubOp{}, {site.use_end, after.index(later)}), some);
   }
 
   static void arrive(ir::Builder& builder, Ring const& ring, FillSite const& site, std::int64_t lag, Value* use,

@@ -157,17 +157,17 @@ class Split {
   /// Finds the ops after the loop in its block, which the first CTA runs alone.
   std::string find_tail() {
     std::unordered_set<Op const*> tail;
-    bool behind = false;
+    bool after = false;
     for (Op& op : *loop_->parent()) {
       bool const shared = op.info().has(ir::terminator) || op.is(ir::Family::launch) || op.is<ir::TensorMapOp>() ||
                           op.is<ir::BufferAllocOp>();
-      if (behind && !shared) {
+      if (after && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
-      } else if (behind && !op.info().has(ir::terminator) && !op.is(ir::Family::launch)) {
+      } else if (after && !op.info().has(ir::terminator) && !op.is(ir::Family::launch)) {
         before_.push_back(&op);
       }
-      behind = behind || &op == done_;
+      after = after || &op == done_;
     }
     auto const in_tail = [&](Op& op) {
       Op const* const at = ancestor_in(op, *loop_->parent());

@@ -241,9 +241,9 @@ class Schedule {
         close_behind(chain.carry, commit);
         continue;
       }
-      ir::Builder behind = ir::Builder::after(commit);
-      behind.set_where(commit.where());
-      behind.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
+      ir::Builder after = ir::Builder::after(commit);
+      after.set_where(commit.where());
+      after.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
     }
   }
 
@@ -317,8 +317,8 @@ class Schedule {
     inside.set_where(groups.back().first->where());
     std::int64_t const open_groups = store != nullptr ? 0 : static_cast<std::int64_t>(groups.size());
     inside.op(ir::make_op<ir::WgmmaWaitOp>(open_groups), {}, {});
-    ir::Builder behind = ir::Builder::after(loop.op());
-    behind.set_where(groups.back().first->where());
+    ir::Builder after = ir::Builder::after(loop.op());
+    after.set_where(groups.back().first->where());
     std::vector<Value*> open;
     std::vector<Type> done;
     std::vector<std::vector<ir::Use>> uses;
@@ -328,11 +328,11 @@ class Schedule {
       open.push_back(value);
       done.push_back(value->type().as(ir::TypeKind::tile));
     }
-    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    Op& wait = after.op(ir::WgmmaWaitOp{}, open, done);
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (uses[i].empty()) continue;
       Value* const tile = wait.result(static_cast<int>(i));
-      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      Value* const free = after.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
       free->set_name(open[i]->name());
       for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
     }

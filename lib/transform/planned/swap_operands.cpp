@@ -46,9 +46,9 @@ void rewrite(Op& dot) {
   Value* const result = loop.result(k);
   result->set_type(type);
   ir::replace(dot, builder.value(dot.as<ir::DotOp>(), {left, right, sum}, type));
-  ir::Builder behind = ir::Builder::after(loop.op());
-  behind.set_where(loop.op().where());
-  ir::replace_uses(*result, [&] { return transpose(behind, result); });
+  ir::Builder after = ir::Builder::after(loop.op());
+  after.set_where(loop.op().where());
+  ir::replace_uses(*result, [&] { return transpose(after, result); });
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ bool can_leave_finite(Op const& op) {
 }
 
 /// Returns the place after an op: in the outermost block after the grid too, which ops before it may state.
-Builder behind(Op& op) {
+Builder builder_after(Op& op) {
   Op* after = &op;
   if (op.parent_op() == nullptr) {
     bool passed = false;
@@ -387,7 +387,7 @@ class Takers {
 
 void check_finite(Op& op) {
   Takers const takers(op);
-  Maker make(behind(takers.decide() ? takers.last() : op), op);
+  Maker make(builder_after(takers.decide() ? takers.last() : op), op);
   Type const& type = op.result()->type();
   Value* finite = nullptr;  // the operands
   auto const add = [&](Value* condition) { finite = make.both(finite, make.broadcast(condition, type)); };
@@ -437,7 +437,7 @@ bool insert_checks(ir::Function& function, Checks const& asked) {
     if (checks.nan && can_leave_finite(op)) nan.push_back(&op);
   });
   for (Op* op : accesses) check_bounds(*op);
-  for (Op* op : overflow) check_overflow(*op, behind(*op));
+  for (Op* op : overflow) check_overflow(*op, builder_after(*op));
   for (Op* op : nan) check_finite(*op);
   return !accesses.empty() || !overflow.empty() || !nan.empty();
 }
