@@ -101,16 +101,14 @@ class Division {
   /// Tells whether an op combines elements of both halves.
   [[nodiscard]] bool sums_both_halves(Op const& op) const {
     if (op.is<ir::DotOp>()) return is_along(*op.lhs(), 1);
-    if (auto const* const reduce = op.dyn<ir::ReduceOp>()) return is_along(*op.operand(), reduce->axis);
-    auto const* const scan = op.dyn<ir::ScanOp>();
-    return scan != nullptr && is_along(*op.operand(), scan->axis);
+    if (op.is<ir::ReduceOp>()) return is_along(*op.operand(), op.as<ir::ReduceOp>().axis);
+    return op.is<ir::ScanOp>() && is_along(*op.operand(), op.as<ir::ScanOp>().axis);
   }
 
   /// Tells whether a load or store accesses a part of the divided axis alone.
   [[nodiscard]] bool accesses_a_part(Op const& op) const {
-    if (auto const* const load = op.dyn<ir::LoadOp>()) return !is_whole(load->part, *op.result());
-    auto const* const store = op.dyn<ir::StoreOp>();
-    return store != nullptr && !is_whole(store->part, *op.in("tile"));
+    if (op.is<ir::LoadOp>()) return !is_whole(op.as<ir::LoadOp>().part, *op.result());
+    return op.is<ir::StoreOp>() && !is_whole(op.as<ir::StoreOp>().part, *op.in("tile"));
   }
 
   /// Tells whether the part of a tile that an op accesses is all of the divided axis.
