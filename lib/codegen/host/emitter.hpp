@@ -343,7 +343,7 @@ class FunctionEmitter {
   void pairwise(ir::Op const& op);
   /// Emits a scan (scan.cpp).
   void scan(ir::Op const& op);
-  /// Emits an op that gives a tile another shape (regroup.cpp).
+  /// Emits an op that changes the shape of a tile (regroup.cpp).
   void regroup(ir::Op const& op);
   Buffer resized(ir::Op const& op);
   Buffer exchanged(ir::Op const& op, ir::AxisSource const& source, Buffer const& from);

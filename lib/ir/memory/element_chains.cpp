@@ -24,7 +24,7 @@ bool in_chain(Op const& op) {
   return op.is(Family::elementwise) && op.result_count() == 1 && op.result()->type().is_tile() && op.pure();
 }
 
-/// True for an op outside of a chain whose place matters little: it gives elements of its operands, or a number.
+/// True for an op outside of a chain whose place matters little: it returns elements of its operands, or a number.
 bool spreads(Op const& op) {
   if (!op.pure() || op.block_count() != 0 || op.info().is_block_op() || op.info().has(terminator)) return false;
   bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar();

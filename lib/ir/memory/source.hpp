@@ -20,7 +20,7 @@ inline bool moves_elements(Op const& op) { return op.info().source != nullptr; }
 bool relabels(Op const& op);
 /// True if the operand is a tile besides.
 inline bool relabels_tile(Op const& op) { return relabels(op) && op.operand()->type().is_tile(); }
-/// True for an op that relabels and gives the operand's axes in their order.
+/// True for an op that relabels and keeps the operand's axes in their order.
 bool keeps_axis_order(Op const& op);
 /// True if the result has elements of its operand, a tile, more than once along an axis.
 bool repeats(Op const& op);

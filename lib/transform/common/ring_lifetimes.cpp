@@ -101,7 +101,7 @@ std::int64_t bytes_beside_rings(ir::Function& function) {
 
 namespace {
 
-/// Sums the bytes of all rings, with so many stages as `stages` gives for a fetch.
+/// Sums the bytes of all rings, with so many stages as `stages` returns for a fetch.
 template <class Stages>
 std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
   std::set<std::int64_t> counted;

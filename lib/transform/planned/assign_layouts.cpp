@@ -40,7 +40,7 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
-/// Lists the axes along which a shape op gives the elements in another order.
+/// Lists the axes along which a shape op returns the elements in another order.
 Extents reordered_axes(Op const& op) {
   Extents result;
   for (ir::SourcePart const& part : ir::source(op))
@@ -117,8 +117,8 @@ class Assignment {
   }
 
  private:
-  /// Converts tiles at calls. The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller
-  /// converts tiles of other layouts.
+  /// Converts tiles at calls. The callee, whose layouts are decided, takes and returns tiles as it holds them; the
+  /// caller converts tiles of other layouts.
   void convert_at_calls() {
     std::vector<Op*> calls;
     ir::walk(function_, [&](Op& op) {

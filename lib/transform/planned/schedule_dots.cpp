@@ -224,7 +224,7 @@ class Schedule {
 
   /// Returns a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
-    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    // The result of a loop that is still to be closed is pending; its users will get what the wait returns.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
     if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
@@ -433,7 +433,7 @@ class Schedule {
   }
 
   /// Makes waits name no more open groups than earlier ones of their block have left: ptxas reads each wait by itself
-  /// and serialises all products if one seems to leave open what it gives (C7514).
+  /// and serialises all products if one seems to leave its result open (C7514).
   static void state_open_groups(ir::Block& block) {
     std::int64_t open = std::numeric_limits<std::int64_t>::max();
     for (Op& op : block) {
