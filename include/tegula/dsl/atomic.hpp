@@ -54,7 +54,7 @@ struct AtomicOptions<First, Rest...> : AtomicOptions<Rest...> {
   static constexpr ir::AtomicScope scope = bare<First>::reaches;
 };
 
-/// Gives the result of an atomic: a tile, or without tiles of indices a scalar.
+/// Finds the result of an atomic: a tile, or without tiles of indices a scalar.
 template <class T, class S>
 using old_elements =
     std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;

@@ -50,7 +50,7 @@ concept Group = is_group<bare<X>>;
 template <class X>
 concept Carryable = TileLike<X> || ScalarLike<X> || Number<X> || Group<X>;
 
-/// Gives the type of a carried value in the body and in the result: a tile or a scalar.
+/// Finds the type of a carried value in the body and in the result: a tile or a scalar.
 template <class X>
 struct HeldOf {
   using type = X;

@@ -30,7 +30,7 @@ inline constexpr bool is_mask = false;
 template <class M>
 inline constexpr bool is_mask<Mask<M>> = true;
 
-/// Gives the shape that a shape and, if X is a tile, its shape broadcast to.
+/// Finds the shape that a shape and, if X is a tile, its shape broadcast to.
 template <class S, class X>
 struct JoinedShape {
   using type = S;
@@ -49,7 +49,7 @@ struct FoldShape {
 };
 template <class S, class First, class... X>
 struct FoldShape<S, First, X...> : FoldShape<typename JoinedShape<S, First>::type, X...> {};
-/// Gives the shape that the tiles among the arguments broadcast to; Shape<> if there are none.
+/// Finds the shape that the tiles among the arguments broadcast to; Shape<> if there are none.
 template <class... X>
 using places_shape = typename FoldShape<Shape<>, X...>::type;
 

@@ -65,7 +65,7 @@ constexpr Problem host_problem() {
     return domain_problem<T>(domain);
 }
 
-/// Gives the type that computes for an element: float for the narrow floats.
+/// Names the type that computes for an element: float for the narrow floats.
 template <class T>
 using compute_t = std::conditional_t<NarrowFloat<T>, float, T>;
 

@@ -22,7 +22,7 @@ class Cast : public Recipe<T, S> {
   location where_;
 };
 
-/// Gives the shape of a select; scalars and numbers fit any shape.
+/// Finds the shape of a select; scalars and numbers fit any shape.
 template <class... X>
 struct SelectShape {
   using type = Shape<1>;

@@ -107,7 +107,7 @@ template <class P>
 struct SliceOf {
   using type = P;
 };
-/// Gives the type of a slice: its extents have none of the facts that the tensor's type states.
+/// Finds the type of a slice: its extents have none of the facts that the tensor's type states.
 template <TensorLike P>
 struct SliceOf<P> {
   using T = typename P::element;

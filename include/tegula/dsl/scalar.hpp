@@ -70,7 +70,7 @@ struct scalar_element_of<X> {
 template <class X>
 using scalar_element_t = typename scalar_element_of<X>::type;
 
-/// Gives the element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void:
+/// Finds the element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void:
 /// refused.
 template <class A, class B>
 struct CommonScalar {

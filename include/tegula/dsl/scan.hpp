@@ -58,13 +58,13 @@ template <detail::TileLike A, int along, detail::ScanOption First = detail::Incl
 constexpr auto cumprod(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {
   return detail::scan<A, ir::Combine::product, along, First, Second>(a, where);
 }
-/// Gives the maximum of the elements up to each place; a NaN gives the others.
+/// Returns the maximum of the elements up to each place; a NaN is left out.
 template <detail::TileLike A, int along, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
 constexpr auto cummax(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {
   return detail::scan<A, ir::Combine::max, along, First, Second>(a, where);
 }
-/// Gives the minimum of the elements up to each place; a NaN gives the others.
+/// Returns the minimum of the elements up to each place; a NaN is left out.
 template <detail::TileLike A, int along, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
 constexpr auto cummin(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {

@@ -173,7 +173,7 @@ bool known_in_block(ir::Value const& value, int& budget) {
                      [&](ir::Value const* operand) { return known_in_block(*operand, budget); });
 }
 
-/// Gives the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
+/// Returns the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
 /// the operand is a load padded with zeros (but for casts and transposes) whose offset is the loop's counter times the
 /// depth.
 struct PaddedDepth {

@@ -42,7 +42,7 @@ std::int64_t coordinate(AxisSource const& axis, Coordinate const* at) {
   return axis.axis < 0 ? axis.offset : axis.step * (static_cast<std::int64_t>(at[axis.axis]) ^ axis.mask) + axis.offset;
 }
 
-/// Gives the coordinates of an element in the operand of a part, which may lie outside of it.
+/// Returns the coordinates of an element in the operand of a part, which may lie outside of it.
 template <class Coordinate>
 void coordinates(SourcePart const& part, Extents const& operand, Extents const& result, Coordinate const* at,
                  std::int64_t* in_operand) {
