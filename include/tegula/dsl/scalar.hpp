@@ -99,7 +99,7 @@ inline trace::Id index_id(trace::Recorder& recorder, trace::Coordinate const& co
 template <class X>
 constexpr elem::elem(X const& x) : coordinate_(detail::coordinate(x)) {
   constexpr bool is_index = detail::IntegerScalar<X> || detail::Integer<X>;
-  static_assert(is_index, "elem: an integer or an index expression is expected");
+  static_assert(is_index, "elem: the offset must be an integer or an index expression");
   coordinate_.in_elements = true;
 }
 

@@ -24,7 +24,7 @@ constexpr auto scan(std::remove_reference_t<A>& a, location where) {
   constexpr int at = wrap_axis(along, S::rank);
   constexpr bool in_range = at >= 0 || is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(number, "a scan is for numbers, and a bool is not a number: cast the mask first");
+  static_assert(number, "a scan must be of numbers, and a bool is not a number: cast the mask first");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a scan along an axis that the tile does not have");
   if constexpr (!used_once || !number || !wide || at < 0 || is_invalid<A>)
