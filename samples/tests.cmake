@@ -14,7 +14,7 @@ endforeach()
 get_property(python_package GLOBAL PROPERTY TEGULA_PYTHON_PACKAGE)
 if(python_package)  # skipped where the interpreter has neither NumPy nor PyTorch
   get_property(python GLOBAL PROPERTY TEGULA_PYTHON)
-  tegula_command_test("python: kernels and operators of the package agree with float64" LABELS host python N17
+  tegula_command_test("python: kernels and operators of the package agree with float64" LABELS host python N21
     COMMAND "${python}" "${PROJECT_SOURCE_DIR}/samples/python/tests/test_operators.py"
     ENVIRONMENT "PYTHONPATH=${python_package}" "PYTHONDONTWRITEBYTECODE=1")
 endif()

@@ -1,5 +1,7 @@
 // Compares host kernels with OpenBLAS, Eigen and hand-written OpenMP loops, by medians of interleaved runs. Runs at one
 // and two threads, for this machine's CPU and for AVX2 alone.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -67,7 +69,7 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
     for (double& value : seconds) value = 1e-9 * work / value;
     return seconds;
   };
-  std::string shape = row.extents + ", threads " + std::to_string(all.threads);
+  std::string shape = fmt::format("{}, threads {}", row.extents, all.threads);
   if (!all.cpu.empty()) shape += ", " + all.cpu;
   bench::ResultFile file(all.json, "host_ratios", device::host().name());
   file.write({row.kernel, shape, row.rival, row.unit, rates(pair->rival, rival_work), "", {}, {}, {}, {}});
@@ -85,8 +87,8 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
 }
 
 std::string extents_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (m == n && n == k) return std::to_string(m) + " cubed";
-  return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+  if (m == n && n == k) return fmt::format("{} cubed", m);
+  return fmt::format("{} x {} x {}", m, n, k);
 }
 
 template <class T>
@@ -171,7 +173,7 @@ void bench_attention(Bench const& all, std::int64_t n) {
   };
   compare(
       all,
-      {"attention f32", std::to_string(n) + ", d " + std::to_string(D), "tile ops, 1024 cubed", "GFLOP/s",
+      {"attention f32", fmt::format("{}, d {}", n, D), "tile ops, 1024 cubed", "GFLOP/s",
        4.0 * static_cast<double>(n * n * D), 2.0 * static_cast<double>(size * size * size)},
       [&] { go(order); }, [&] { go_product(order); }, right);
 }
@@ -202,9 +204,8 @@ void bench_rows(Bench const& all, K const& kernel, char const* name, bench::Loop
   auto const go = prepare(device::host(), kernel, x, y);
   host_stream const order;
   compare(
-      all, {name, std::to_string(rows) + " x " + std::to_string(n), "OpenMP, fast-math", "GB/s", bytes},
-      [&] { go(order); }, [&] { loop(x.data(), z.data(), rows, n, all.threads); },
-      [&] { return compared(y, z, bound); });
+      all, {name, fmt::format("{} x {}", rows, n), "OpenMP, fast-math", "GB/s", bytes}, [&] { go(order); },
+      [&] { loop(x.data(), z.data(), rows, n, all.threads); }, [&] { return compared(y, z, bound); });
 }
 
 void bench_all(Bench const& all) {

@@ -57,6 +57,14 @@ class Paths {
 
  private:
   void visit(Op const& op) {
+    moved_by_threads(op);
+    moved_by_copies(op);
+    multiplied(op);
+    if (op.is<ir::CpAsyncArriveOp>()) ring_of_rows(op);
+    if (op.is<ir::MbarrierExpectOp>()) ring(op);
+  }
+
+  void moved_by_threads(Op const& op) {
     if (op.is<ir::LoadOp>() && op.result()->type().layout() != nullptr)
       by_pointer(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector, op.as<ir::LoadOp>().part);
     else if (op.is<ir::LoadOp>() && op.result()->type().is_scalar())
@@ -72,7 +80,14 @@ class Paths {
       indexed(op, Kind::atomic, op.in("tile")->type(), op.as<ir::AtomicUpdateOp>().vector);
     else if (op.is<ir::CompareExchangeOp>())
       indexed(op, Kind::atomic, op.in("tile")->type(), 1);
-    else if (op.is<ir::TmaLoadOp>())
+    else if (op.is<ir::CpAsyncOp>())
+      copied_by_threads(op);
+    else if (op.is<ir::CpAsyncGatherOp>())
+      rows_by_threads(op);
+  }
+
+  void moved_by_copies(Op const& op) {
+    if (op.is<ir::TmaLoadOp>())
       by_copy(op, Kind::load, *op.in<ir::TmaLoadOp>("map"), op.in<ir::TmaLoadOp>("destination")->type());
     else if (op.is<ir::TmaStoreOp>())
       by_copy(op, Kind::store, *op.in<ir::TmaStoreOp>("map"), op.in<ir::TmaStoreOp>("source")->type());
@@ -82,20 +97,15 @@ class Paths {
       by_bulk_copy(op, Kind::load, op.in<ir::BulkLoadOp>("destination")->type());
     else if (op.is<ir::BulkStoreOp>())
       by_bulk_copy(op, Kind::store, op.in<ir::BulkStoreOp>("source")->type());
-    else if (op.is<ir::CpAsyncOp>())
-      copied_by_threads(op);
-    else if (op.is<ir::CpAsyncGatherOp>())
-      rows_by_threads(op);
-    else if (op.is<ir::CpAsyncArriveOp>())
-      ring_of_rows(op);
-    else if (op.is<ir::WgmmaOp>())
+  }
+
+  void multiplied(Op const& op) {
+    if (op.is<ir::WgmmaOp>())
       product(op, Path::wgmma, *op.lhs(), *op.rhs(), {});
     else if (op.is<ir::MmaOp>())
       product(op, Path::mma, *op.lhs(), *op.rhs(), op.as<ir::MmaOp>().by_warps.view());
     else if (op.is<ir::ForOp>() && !op.as<ir::ForOp>().by_lanes.empty())
       lanes(op);
-    else if (op.is<ir::MbarrierExpectOp>())
-      ring(op);
   }
 
   [[nodiscard]] AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) const {

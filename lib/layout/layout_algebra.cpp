@@ -82,9 +82,9 @@ std::optional<Extents> Layout::step_of(LayoutInput const& input) const {
 
 bool Layout::pass_through_digits(Layout const& first, LayoutDigit const& digit,
                                  std::vector<LayoutDigit>& result) const {
+  if (detail::has_several_components(digit.stride)) return false;
   int const o = single_component(digit.stride);
-  if (o == -2) return false;
-  if (o == -1) {
+  if (o < 0) {
     result.push_back({digit.count, zeros(rank())});
     return true;
   }
@@ -204,7 +204,7 @@ Layout const* Layout::times(Layout const& large) const {
     if (shape_ != atom_ || !found->digits.empty()) {
       // Above digits everything is a digit.
       for (Extents const& basis : in.bases) {
-        if (single_component(basis) == -2) return nullptr;
+        if (detail::has_several_components(basis)) return nullptr;
         found->digits.push_back({2, basis});
       }
     } else {

@@ -33,7 +33,7 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? &ir::parameter_behind(*op.in("tensor")) : nullptr;
 }
 
-/// True for an op outside of nests that tells the host something, records, gives an element of a tile, or accesses a
+/// True for an op outside of nests that tells the host something, records, returns an element of a tile, or accesses a
 /// buffer or a tensor which the kernel writes. Other accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
   return changes_elements(op) || tells_host(op) || logs(op) || touches_buffer(op) || gives_item(op) ||

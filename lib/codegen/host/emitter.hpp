@@ -350,7 +350,7 @@ class FunctionEmitter {
   llvm::Value* scan_places(ir::Op const& op, Buffer const& result, Index const& line, llvm::AllocaInst* before,
                            std::vector<llvm::Value*> const& limits);
   void scan(ir::Op const& op);
-  /// Emits an op that gives a tile another shape (regroup.cpp).
+  /// Emits an op that changes the shape of a tile (regroup.cpp).
   void regroup(ir::Op const& op);
   Buffer resized(ir::Op const& op);
   Buffer exchanged(ir::Op const& op, ir::AxisSource const& source, Buffer const& from);

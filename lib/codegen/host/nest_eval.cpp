@@ -362,7 +362,7 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
 // --- reductions ----------------------------------------------------------------------------------------------
 
 /// Combines x with y as HostArith does, but for the sign of a 0. The inner select is one instruction of x86, which
-/// gives its second operand, y, where one is NaN. In loops it is faster than a select by two comparisons.
+/// returns its second operand, y, where one is NaN. In loops it is faster than a select by two comparisons.
 llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y) {
   ir::Combine const how = reduce.as<ir::ReduceOp>().combine;
   bool const largest = how == ir::Combine::max;

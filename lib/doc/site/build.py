@@ -216,7 +216,7 @@ def op_section(op, comment, examples):
     if "replaced_by" in op:
         rows.append(("replaced by", f"the pass `{op['replaced_by']}`"))
     if "number" in op:
-        rows.append(("gives", f"{op['number'][0]} to {op['number'][1]}"))
+        rows.append(("returns", f"{op['number'][0]} to {op['number'][1]}"))
     text = [f"(op-{mnemonic.replace('_', '-')})=\n## {mnemonic}\n\n{plain(comment)}\n", "| | |\n|---|---|"]
     text += [f"| {key} | {cell(value)} |" for key, value in rows]
     if op["attributes"]:

@@ -8,6 +8,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
 #include "layout/parts.hpp"
+#include "transform/common/grid_extents.hpp"
 
 namespace tegula::transform {
 
@@ -51,18 +52,15 @@ void AxisDivision::run(Op& grid) {
     if (op->is<ir::BlockIndexOp>() && op->as<ir::BlockIndexOp>().axis == 0) {
       ir::replace(*op, block);
     } else if (op->is<ir::GridExtentOp>() && op->as<ir::GridExtentOp>().axis == 0) {
-      std::vector<ir::Use> const uses = op->result()->uses();
-      ir::Builder after = ir::Builder::after(*op);
-      Value* const blocks = after.same(ir::DivOp{}, {op->result(), after.index(parts_)});
-      for (ir::Use const& use : uses) use.user->set_operand(use.index, blocks);
+      ir::replace_uses(*op->result(), [&] {
+        ir::Builder after = ir::Builder::after(*op);
+        return after.same(ir::DivOp{}, {op->result(), after.index(parts_)});
+      });
     } else {
       move(*op);
     }
   }
-  ir::Builder before = ir::Builder::before(grid);
-  before.set_where(grid.where());
-  int const extent = grid.position<ir::GridOp>("extents");
-  grid.set_operand(extent, before.same(ir::MulOp{}, {grid.operand(extent), before.index(parts_)}));
+  multiply_blocks(grid, parts_);
 }
 
 /// Returns the axis of a tile that is divided; nothing: none.
@@ -164,15 +162,15 @@ void AxisDivision::move_box(Op& op, Extents& part, Value const& tile) {
 }
 
 void AxisDivision::move_coordinates(Op& op) {
-  std::vector<ir::Use> const uses = op.result()->uses();
   ir::Builder builder = ir::Builder::after(op);
   builder.set_where(op.where());
   Type const& type = op.result()->type();
   Value* const first = type.element() == first_->type().element()
                            ? first_
                            : builder.value(ir::CastOp{}, {first_}, Type::scalar(type.element()));
-  Value* const moved = builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
-  for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+  ir::replace_uses(*op.result(), [&] {
+    return builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
+  });
 }
 
 }  // namespace tegula::transform

@@ -11,7 +11,7 @@
 
 namespace tegula::transform {
 
-/// Gives the fetched tile that a tile was loaded from, with its two axes swapped if `transposed`; null: none.
+/// Returns the fetched tile that a tile was loaded from, with its two axes swapped if `transposed`; null: none.
 struct FetchedOperand {
   ir::Value* view = nullptr;
   bool transposed = false;

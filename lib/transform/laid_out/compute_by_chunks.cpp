@@ -82,14 +82,14 @@ class Chunks {
   bool find_ops() {
     std::unordered_set<Op const*> users(extracts_.begin(), extracts_.end());
     bool worth = false;
-    bool behind = true;
+    bool after = true;
     ir::Block& block = *tile_.defining_op()->parent();
     std::vector<Op*> all;
     for (Op& op : block) all.push_back(&op);
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
       Op& op = **at;
-      behind = behind && &op != tile_.defining_op();
-      if (behind || op.result_count() != 1 || op.block_count() != 0) continue;
+      after = after && &op != tile_.defining_op();
+      if (after || op.result_count() != 1 || op.block_count() != 0) continue;
       Value const& result = *op.result();
       bool const alike = result.type().is_tile() && result.type().shape() == tile_.type().shape() &&
                          result.type().layout() == tile_.type().layout();

@@ -40,7 +40,7 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
-/// Lists the axes along which a shape op gives the elements in another order.
+/// Lists the axes along which a shape op returns the elements in another order.
 Extents reordered_axes(Op const& op) {
   Extents result;
   for (ir::SourcePart const& part : ir::source(op))
@@ -117,8 +117,8 @@ class Assignment {
   }
 
  private:
-  /// Converts tiles at calls. The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller
-  /// converts tiles of other layouts.
+  /// Converts tiles at calls. The callee, whose layouts are decided, takes and returns tiles as it holds them; the
+  /// caller converts tiles of other layouts.
   void convert_at_calls() {
     std::vector<Op*> calls;
     ir::walk(function_, [&](Op& op) {
@@ -137,9 +137,7 @@ class Assignment {
         if (!result->type().is_tile() || result->type() == callee.results[static_cast<std::size_t>(i)]) continue;
         ir::Type const own = result->type();
         result->set_type(callee.results[static_cast<std::size_t>(i)]);
-        std::vector<ir::Use> const uses = result->uses();
-        Value* const moved = converted(ir::Builder::after(*call), *call, result, own.layout());
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+        ir::replace_uses(*result, [&] { return converted(ir::Builder::after(*call), *call, result, own.layout()); });
       }
     }
   }
@@ -572,9 +570,7 @@ class Assignment {
     Layout const* const wanted = result->type().layout();
     if (wanted == layout) return;
     result->set_type(result->type().with_layout(layout));
-    std::vector<ir::Use> const uses = result->uses();
-    Value* const moved = converted(ir::Builder::after(op), op, result, wanted);
-    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+    ir::replace_uses(*result, [&] { return converted(ir::Builder::after(op), op, result, wanted); });
   }
 
   void insert_conversions() {

@@ -177,17 +177,22 @@ class Schedule {
     layout::WarpGrid const grid = grid_of(dot);
     if (grid.warps() != function_.warps)
       return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
-    if (plan.path == ir::ProductPath::mma) {
-      std::string why = why_not_mma(dot, function_.warps);
-      Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
-      if (why.empty()) (void)layout::mma_layout(d, grid, why);
-      bool const whole = plan.step == 0;
-      std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
-      bool const readable =
-          whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
-                    readable_in_parts(*dot.rhs(), false, plan.step));
-      return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
-    }
+    return plan.path == ir::ProductPath::mma ? why_not_by_mma(dot, grid) : why_not_by_wgmma(dot, grid);
+  }
+
+  [[nodiscard]] std::string why_not_by_mma(Op const& dot, layout::WarpGrid grid) const {
+    std::int64_t const step = dot.as<ir::DotOp>().step;
+    std::string why = why_not_mma(dot, function_.warps);
+    if (why.empty()) (void)layout::mma_layout(dot.result()->type().shape(), grid, why);
+    if (!why.empty() || step == 0) return why;
+    std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+    bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
+                          readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
+    return readable ? "" : fmt::format("K is not read {} elements at a time", step);
+  }
+
+  [[nodiscard]] std::string why_not_by_wgmma(Op const& dot, layout::WarpGrid grid) const {
+    auto const& plan = dot.as<ir::DotOp>();
     StoredOperands stored;
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
@@ -219,7 +224,7 @@ class Schedule {
 
   /// Returns a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
-    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    // The result of a loop that is still to be closed is pending; its users will get what the wait returns.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
     if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
@@ -236,9 +241,9 @@ class Schedule {
         close_behind(chain.carry, commit);
         continue;
       }
-      ir::Builder behind = ir::Builder::after(commit);
-      behind.set_where(commit.where());
-      behind.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
+      ir::Builder after = ir::Builder::after(commit);
+      after.set_where(commit.where());
+      after.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
     }
   }
 
@@ -312,8 +317,8 @@ class Schedule {
     inside.set_where(groups.back().first->where());
     std::int64_t const open_groups = store != nullptr ? 0 : static_cast<std::int64_t>(groups.size());
     inside.op(ir::make_op<ir::WgmmaWaitOp>(open_groups), {}, {});
-    ir::Builder behind = ir::Builder::after(loop.op());
-    behind.set_where(groups.back().first->where());
+    ir::Builder after = ir::Builder::after(loop.op());
+    after.set_where(groups.back().first->where());
     std::vector<Value*> open;
     std::vector<Type> done;
     std::vector<std::vector<ir::Use>> uses;
@@ -323,11 +328,11 @@ class Schedule {
       open.push_back(value);
       done.push_back(value->type().as(ir::TypeKind::tile));
     }
-    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    Op& wait = after.op(ir::WgmmaWaitOp{}, open, done);
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (uses[i].empty()) continue;
       Value* const tile = wait.result(static_cast<int>(i));
-      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      Value* const free = after.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
       free->set_name(open[i]->name());
       for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
     }
@@ -428,7 +433,7 @@ class Schedule {
   }
 
   /// Makes waits name no more open groups than earlier ones of their block have left: ptxas reads each wait by itself
-  /// and serialises all products if one seems to leave open what it gives (C7514).
+  /// and serialises all products if one seems to leave its result open (C7514).
   static void state_open_groups(ir::Block& block) {
     std::int64_t open = std::numeric_limits<std::int64_t>::max();
     for (Op& op : block) {

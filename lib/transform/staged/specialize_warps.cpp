@@ -80,17 +80,17 @@ class Specialization {
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
     Ops consumed;             // the same
     std::vector<Op*> end;     // where the warps of all roles meet those of the other CTAs
-    bool behind = false;
+    bool after = false;
     for (Op& op : function_.body()) {
       if (op.info().has(ir::terminator)) break;
-      if (behind && (!end.empty() || meets_cluster(op)))
+      if (after && (!end.empty() || meets_cluster(op)))
         end.push_back(&op);
-      else if (behind)
+      else if (after)
         region.push_back(&op);
       else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports ||
                reads_any_of(op, consumed))
         moving.push_back(&op), consumed.insert(&op);
-      behind = behind || &op == last;
+      after = after || &op == last;
     }
     ir::WarpSpecializeOp roles;
     roles.warps = {producer_warps, function_.warps};
@@ -169,9 +169,9 @@ class Specialization {
       if (makes_tile(op) && needed.count(&op) != 0) moving.push_back(&op);
       if (&op == &header_end) break;
     }
-    auto behind = function_.body().begin();
-    while (&*behind != &header_end) ++behind;
-    Op& next = *++behind;
+    auto after = function_.body().begin();
+    while (&*after != &header_end) ++after;
+    Op& next = *++after;
     for (Op* op : moving) op->move_before(next);
   }
 
@@ -224,15 +224,15 @@ class Specialization {
   /// exchange. Producers do not arrive there.
   bool meets_at_cta_barrier(Op const& header_end) {
     Op const* found = nullptr;
-    bool behind = false;
+    bool after = false;
     for (Op& outer : function_.body()) {
       auto const look = [&](Op& op) {
-        bool const meets = ir::scratch_bytes(op) > 0 || (behind && op.is<ir::BarrierOp>() && op.operand_count() == 0);
+        bool const meets = ir::scratch_bytes(op) > 0 || (after && op.is<ir::BarrierOp>() && op.operand_count() == 0);
         if (found == nullptr && meets) found = &op;
       };
       look(outer);
       for (int i = 0; i < outer.block_count(); ++i) ir::walk(outer.block(i), look);
-      behind = behind || &outer == &header_end;
+      after = after || &outer == &header_end;
     }
     if (found != nullptr)
       context_.diagnostics.remark("specialize-warps: copies do not get separate warps: all warps of the CTA meet in " +
@@ -244,15 +244,15 @@ class Specialization {
   /// Moves grid, requirements, tensor maps and buffers out: they belong into the kernel's outermost block.
   void hoist_launch_statements(Op& last) {
     std::vector<Op*> moving;
-    std::unordered_set<Op const*> behind;
+    std::unordered_set<Op const*> after;
     bool found = false;
     for (Op& op : function_.body()) {
-      if (found) behind.insert(&op);
+      if (found) after.insert(&op);
       found = found || &op == &last;
     }
     std::unordered_set<Op const*> taken;
     auto const take = [&](auto const& self, Op& op) -> void {
-      if (behind.count(&op) == 0 || !taken.insert(&op).second) return;
+      if (after.count(&op) == 0 || !taken.insert(&op).second) return;
       for (Value* operand : op.operands())
         if (operand->defining_op() != nullptr) self(self, *operand->defining_op());
       moving.push_back(&op);

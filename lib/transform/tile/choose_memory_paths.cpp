@@ -229,14 +229,8 @@ class Paths {
     if (function_.cluster == 1) return false;
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     std::vector<Value const*> open(offsets.begin(), offsets.end());
-    auto const run = [&](Op const& region) {  // what says how often it runs
-      if (region.is<ir::RepeatOp>()) open.push_back(ir::Loop(const_cast<Op&>(region)).condition());
-      if (!region.is<ir::ForOp>()) return open.insert(open.end(), region.operands().begin(), region.operands().end());
-      ir::Loop const loop(const_cast<Op&>(region));
-      return open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
-    };
     for (Op const* around = load.parent_op(); around != nullptr && !is_of_tiles(*around); around = around->parent_op())
-      run(*around);
+      add_repetitions(open, *around);
     std::set<Value const*> seen;
     while (!open.empty()) {
       Value const* const next = open.back();
@@ -246,19 +240,35 @@ class Paths {
       if (from == nullptr && next->owner_block() != nullptr) from = next->owner_block()->parent_op();
       if (from == nullptr || is_of_tiles(*from) || bounds_tiles(*next))
         continue;  // a parameter, or the cluster's turns
-      if (from->is<ir::ClusterRankOp>() || from->is<ir::BlockIndexOp>() ||
-          (analysis::is_global_read(*from) && !analysis::reads_constant_memory(*from)))
-        return false;
-      run(*from);
-      if (ir::is_loop(*from)) {
-        ir::Loop const loop(const_cast<Op&>(*from));
-        int const carry = next->defining_op() != nullptr ? next->index() : loop.carry_of(*next);
-        if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
-      } else {
-        for (int b = 0; b < from->block_count(); ++b) open.push_back(from->block(b).back().operand(next->index()));
-      }
+      if (differs_among_ctas(*from)) return false;
+      add_repetitions(open, *from);
+      add_sources(open, *next, *from);
     }
     return true;
+  }
+  static bool differs_among_ctas(Op const& op) {
+    return op.is<ir::ClusterRankOp>() || op.is<ir::BlockIndexOp>() ||
+           (analysis::is_global_read(op) && !analysis::reads_constant_memory(op));
+  }
+  /// Adds what says how often a loop runs; of other ops the operands.
+  static void add_repetitions(std::vector<Value const*>& open, Op const& region) {
+    if (region.is<ir::RepeatOp>()) open.push_back(ir::Loop(const_cast<Op&>(region)).condition());
+    if (region.is<ir::ForOp>()) {
+      ir::Loop const loop(const_cast<Op&>(region));
+      open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
+    } else {
+      open.insert(open.end(), region.operands().begin(), region.operands().end());
+    }
+  }
+  /// Adds the values that blocks of the op yield for `value`.
+  static void add_sources(std::vector<Value const*>& open, Value const& value, Op const& from) {
+    if (!ir::is_loop(from)) {
+      for (int b = 0; b < from.block_count(); ++b) open.push_back(from.block(b).back().operand(value.index()));
+      return;
+    }
+    ir::Loop const loop(const_cast<Op&>(from));
+    int const carry = value.defining_op() != nullptr ? value.index() : loop.carry_of(value);
+    if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
   }
   static bool is_of_tiles(Op const& op) { return op.is<ir::ForOp>() && op.as<ir::ForOp>().tiles; }
   static bool bounds_tiles(Value const& value) {
