@@ -85,7 +85,8 @@ class Search {
   Search(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options, TargetInfo const& target)
       : kernel_(kernel), dots_(dots), options_(options), target_(target), sums_(accumulators(dots)) {
     room_ = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
-    if (!dots.empty()) room_ -= min_bytes_of_rings(kernel_);
+    // Rings of pieces give up stages for the operands that are made of them.
+    if (!dots.empty()) room_ -= gives_up_stages() ? bytes_of_two_stages(kernel_) : min_bytes_of_rings(kernel_);
     for (Op const* dot : dots_) forms_.emplace_back(*dot);
     if (auto const asked = asked_plan())
       for (std::size_t i = 0; i < forms_.size(); ++i) forms_[i].swapped = asked->products[i].swapped;
@@ -131,11 +132,19 @@ class Search {
         kernel_.where);
   }
 
+  /// Tells whether rings have two stages where more do not fit beside the operands that the warps store.
+  [[nodiscard]] bool gives_up_stages() const {
+    bool found = false;
+    ir::walk(kernel_, [&](Op const& op) { found = found || (op.is<ir::FetchOp>() && fetches_pieces(op)); });
+    return found && !options_.exactly;
+  }
+
   /// Decides which products are swapped.
   void choose_forms() {
     // Rings give up stages for a result that is turned: two are enough.
     std::int64_t room = room_;
-    if (!dots_.empty() && !options_.exactly) room += min_bytes_of_rings(kernel_) - bytes_of_two_stages(kernel_);
+    if (!dots_.empty() && !options_.exactly && !gives_up_stages())
+      room += min_bytes_of_rings(kernel_) - bytes_of_two_stages(kernel_);
     for (ProductForm& form : forms_) {
       ProductForm const swapped(*form.dot, true);
       bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
