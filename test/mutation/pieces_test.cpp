@@ -25,6 +25,8 @@ TEST_CASE("deletion: products of rows that threads copy by pieces need each sync
                                   {arguments(turned, 331), arguments(turned, 0)});
     };
     CHECK(check(odd_product<bf16, false, false>, false) > 10);
-    CHECK(check(odd_product<bf16, false, true>, true) > 10);
+    // Where no warps are specialised, the fence of zeros ahead of the first product is not missed: one in the loop
+    // stands between, too.
+    if (specialization == Choice::automatic) CHECK(check(odd_product<bf16, false, true>, true) > 10);
   }
 }
