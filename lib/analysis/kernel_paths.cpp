@@ -27,6 +27,7 @@ using layout::shape_text;
 using Kind = AccessPath::Kind;
 
 constexpr int widest_bytes = 16;
+constexpr int piece_bytes = 16;  // of cp_async_cover
 
 std::string element_text(Element element) { return std::string(name(element)); }
 
@@ -84,6 +85,8 @@ class Paths {
       copied_by_threads(op);
     else if (op.is<ir::CpAsyncGatherOp>())
       rows_by_threads(op);
+    else if (op.is<ir::CpAsyncCoverOp>())
+      pieces_by_threads(op);
   }
 
   void moved_by_copies(Op const& op) {
@@ -219,6 +222,18 @@ class Paths {
     abi::add_once(abi::rows_of(paths_, Kind::gather), std::move(row));
   }
 
+  void pieces_by_threads(Op const& op) {
+    Type const& view = op.in<ir::CpAsyncCoverOp>("destination")->type();
+    Extents box = view.shape();
+    box[1] -= piece_bytes / bytes(view.element());
+    AccessPath row = start(op, Kind::load, Path::pointer, *op.in("tensor"), box);
+    row.bytes = piece_bytes;
+    row.reason =
+        "rows are not known to be multiples of 16 bytes; threads copy the pieces of 16 bytes that cover them to shared "
+        "memory ahead of their use (cp.async), and shift them there";
+    abi::add_once(paths_.loads, std::move(row));
+  }
+
   void product(Op const& op, Path path, Value const& left, Value const& right, std::string_view finding) {
     Extents const extents = extents_of(left.type(), right.type());
     DotPath row;
@@ -291,8 +306,9 @@ class Paths {
     RingDepth row;
     for (Op const& op : *arrive.parent()) {
       if (&op == &arrive) break;
-      if (!op.is<ir::CpAsyncGatherOp>()) continue;
-      Type const& view = op.in<ir::CpAsyncGatherOp>("destination")->type();
+      if (op.is<ir::CpAsyncArriveOp>()) row = {};  // of another ring
+      if (!op.is<ir::CpAsyncGatherOp>() && !op.is<ir::CpAsyncCoverOp>()) continue;
+      Type const& view = op.in("destination")->type();
       if (!row.where.known()) row.where = op.where();
       row.stage_bytes += view.elements() * bytes(view.element());
       row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(*op.in("tensor"));

@@ -113,6 +113,30 @@ std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
   return together == widest ? 0 : std::max<std::int64_t>(info(tensor->element).bits / 8, 1);
 }
 
+/// Bytes of shared memory that are read and written for a byte that is shifted: two words, and the shifted one.
+constexpr double bytes_of_shift = 3;
+
+/// Tells whether threads copy the pieces of 16 bytes that cover the rows of a load, and shift them, if these are not
+/// multiples of 16 bytes: those of an operand of products in a loop.
+bool is_shifted(Op const& load) {
+  constexpr std::int64_t rows_of_warpgroup = 64, widest_element = 32;
+  auto const feeds = [](auto const& self, ir::Value const& tile) -> bool {
+    return !tile.uses().empty() && std::all_of(tile.uses().begin(), tile.uses().end(), [&](ir::Use const& use) {
+      Op const& user = *use.user;
+      if (user.is<ir::TransOp>()) return self(self, *user.result());
+      if (!user.is<ir::DotOp>() || use.is<ir::DotOp>("accumulator")) return false;
+      if (tile.type().element() == Element::f32 && user.as<ir::DotOp>().precision == ir::DotPrecision::full)
+        return false;
+      Extents const& result = user.result()->type().shape();
+      return result[0] % rows_of_warpgroup == 0 || result[1] % rows_of_warpgroup == 0;
+    });
+  };
+  ir::Type const& tile = load.result()->type();
+  bool const in_loop = load.parent_op() != nullptr && load.parent_op()->is<ir::ForOp>();
+  return in_loop && load.is<ir::LoadOp>() && tile.rank() == 2 && info(tile.element()).bits <= widest_element &&
+         feeds(feeds, *load.result());
+}
+
 /// Returns the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
 /// that is no multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
@@ -142,7 +166,10 @@ void add(Work& found, Op const& op, double times, Counting const& counting) {
       double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
       found.loaded_bytes += all * within;
       found.lines += all * within / line * lines_of_a_row(op, counting) / ctas;
-      if (std::int64_t const at_once = narrow_bytes(op, counting); at_once > 0)
+      std::int64_t const at_once = narrow_bytes(op, counting);
+      if (at_once > 0 && is_shifted(op))
+        found.operand_bytes += bytes_of_shift * all;
+      else if (at_once > 0)
         found.narrow += all / static_cast<double>(at_once * lanes);
       else
         found.outside_lines += all * (1 - within) / line / ctas;

@@ -84,7 +84,7 @@ inline constexpr LaunchCosts hopper_costs{.line = 0.65,
 /// Counts what a block does.
 struct Work {
   double product_bytes = 0;  ///< bytes of K, times rows times columns, of all products
-  double operand_bytes = 0;  ///< that products read from shared memory
+  double operand_bytes = 0;  ///< that products read from shared memory, and that are moved there to be read
   double loaded_bytes = 0;   ///< from global memory, of what lies within the tensors, and stored
   double stored_bytes = 0;
   double lines = 0;  ///< of 128 bytes that loads and stores take, less what CTAs of a cluster fetch for each other

@@ -163,6 +163,8 @@ void set_holders(Access& access, Sharing sharing, Value const* registers) {
       access.holders = Holders::chunks;
       access.vector = access.op->as<CpAsyncOp>().vector;
       break;
+    case Sharing::anywhere:
+      break;
   }
 }
 

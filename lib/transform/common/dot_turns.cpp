@@ -12,7 +12,8 @@ namespace tegula::transform {
 using ir::Op;
 
 bool serves_factors(Op const& op) {
-  if (op.is<ir::FetchOp>() || op.is<ir::BufferLoadOp>()) return true;  // of tensors that the kernel does not write
+  // Of tensors that the kernel does not write.
+  if (op.is<ir::FetchOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::ShiftedLoadOp>()) return true;
   if (op.block_count() > 0 || op.result_count() != 1 || !analysis::is_movable(op)) return false;
   return !op.result()->type().is_tile() || op.is<ir::LoadOp>() || op.is<ir::CastOp>() || op.is<ir::ConstantOp>() ||
          op.info().has(ir::rearranges);
@@ -20,7 +21,7 @@ bool serves_factors(Op const& op) {
 
 bool is_computed(ir::Value const& factor, ir::Block const& block) {
   Op const* const op = factor.defining_op();
-  if (op == nullptr || op->parent() != &block || op->is<ir::LoadOp>()) return false;
+  if (op == nullptr || op->parent() != &block || op->is<ir::LoadOp>() || op->is<ir::ShiftedLoadOp>()) return false;
   if (!serves_factors(*op)) return true;
   return std::any_of(op->operands().begin(), op->operands().end(),
                      [&](ir::Value const* operand) { return is_computed(*operand, block); });

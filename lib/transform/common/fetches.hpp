@@ -27,8 +27,16 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   return source;
 }
 
-/// Tells whether threads copy rows at indices, instead of the TMA engine.
+/// Tells whether threads copy rows, instead of the TMA engine: those at indices, or the pieces that cover those of a
+/// box.
 inline bool fetches_rows(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
+
+/// Tells whether threads copy the aligned pieces that cover the rows of a box.
+inline bool fetches_pieces(ir::Op const& fetch) {
+  auto const offsets = fetch.all<ir::FetchOp>("offsets");
+  return fetches_rows(fetch) &&
+         std::none_of(offsets.begin(), offsets.end(), [](ir::Value const* offset) { return offset->type().is_tile(); });
+}
 
 /// Tells whether a value only leads to indices of rows that threads copy, through pure ops.
 inline bool leads_to_rows(ir::Value const& value) {

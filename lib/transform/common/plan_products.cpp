@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/late_stage.hpp"
@@ -51,7 +52,8 @@ PlannedProducts::PlannedProducts(ir::Function& of, std::vector<Op*> const& produ
       sums(accumulators(products)),
       ctas(ctas_of_rows(of, with, on)) {
   room_ = static_cast<std::int64_t>(gpu.shared) - bytes_beside_rings(kernel);
-  if (!dots.empty()) room_ -= min_bytes_of_rings(kernel);
+  // Rings of pieces give up stages for the operands that are made of them.
+  if (!dots.empty()) room_ -= gives_up_stages() ? bytes_of_two_stages(kernel) : min_bytes_of_rings(kernel);
   for (Op const* dot : dots) forms.emplace_back(*dot);
   if (asked)
     for (std::size_t i = 0; i < forms.size(); ++i) forms[i].swapped = asked->products[i].swapped;
@@ -61,10 +63,18 @@ PlannedProducts::PlannedProducts(ir::Function& of, std::vector<Op*> const& produ
   find_loops();
 }
 
+/// Tells whether rings have two stages where more do not fit beside the operands that the warps store.
+bool PlannedProducts::gives_up_stages() const {
+  bool found = false;
+  ir::walk(kernel, [&](Op const& op) { found = found || (op.is<ir::FetchOp>() && fetches_pieces(op)); });
+  return found && !options.exactly;
+}
+
 void PlannedProducts::choose_forms() {
   // Rings give up stages for a result that is turned: two are enough.
   std::int64_t room = room_;
-  if (!dots.empty() && !options.exactly) room += min_bytes_of_rings(kernel) - bytes_of_two_stages(kernel);
+  if (!dots.empty() && !options.exactly && !gives_up_stages())
+    room += min_bytes_of_rings(kernel) - bytes_of_two_stages(kernel);
   for (ProductForm& form : forms) {
     ProductForm const swapped(*form.dot, true);
     bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;

@@ -61,6 +61,7 @@ class PlannedProducts {
   void leave_wgmma(KernelPlan const& best);
 
  private:
+  [[nodiscard]] bool gives_up_stages() const;
   void choose_forms();
   void find_stored();
   void find_loops();

@@ -166,7 +166,7 @@ StageLifetime stage_lifetime(Op& fetch) {
     if (result.first_reader == nullptr || stands_before(*place, *result.first_reader)) result.first_reader = place;
     if (reader->is<ir::WgmmaOp>()) {
       join_product(*reader, home, result, later);
-    } else if (reader->is<ir::BufferLoadOp>()) {
+    } else if (reader->is<ir::BufferLoadOp>() || reader->is<ir::ShiftedLoadOp>()) {
       result.generic = true;
       later(*place, nullptr);
     } else {

@@ -247,7 +247,7 @@ class Rings {
     std::vector<std::vector<Value*>> copies;  // operands
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (!fetches_rows(fetch)) continue;
+      if (!fetches_rows(fetch) || fetches_pieces(fetch)) continue;
       Type const& tile = fetch.result()->type();
       layout::Layout const& chunks = chunk_layout(tile);
       RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
@@ -275,6 +275,14 @@ class Rings {
       lane.set_where(elect.where());
       copy_boxes(lane, ring, site, full, stages);
       lane.op(ir::YieldOp{}, {}, {});
+    }
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Op const& fetch = *site.fetches[i];
+      if (!fetches_pieces(fetch)) continue;
+      std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i]};
+      auto const offsets = fetch.all<ir::FetchOp>("offsets");
+      operands.insert(operands.end(), offsets.begin(), offsets.end());
+      inside.op(ir::CpAsyncCoverOp{}, operands, {});
     }
     for (std::vector<Value*>& operands : copies) {
       Type const& tile = operands[1]->type();

@@ -54,6 +54,9 @@ namespace tegula::transform {
 ///   mbarrier_wait %full[use mod S], use div S
 ///   fence_proxy_async
 ///
+/// Pieces: a fetch from a tensor at offsets takes the pieces that cover rows, `cp_async_cover %A, %ring[use mod S], %i,
+/// %k` in place of cp_async_gather. Its readers are ordinary loads.
+///
 /// Rings are numbered from 1 in `ring` of their regions: `role = producer`, or `fill`, fills one of `stages` stages,
 /// `role = consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
 ///

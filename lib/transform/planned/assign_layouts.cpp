@@ -326,7 +326,14 @@ class Assignment {
 
   Layout const* blocked(Group const& group) const {
     ir::Type const& type = group.values[0]->type();
-    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group));
+    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group),
+                   is_shifted(group));
+  }
+
+  /// Tells whether threads load the tile from pieces, word by word.
+  static bool is_shifted(Group const& group) {
+    return std::any_of(group.values.begin(), group.values.end(),
+                       [](Value const* value) { return value->defined_by<ir::ShiftedLoadOp>() != nullptr; });
   }
 
   /// Counts the elements of a word if all accesses of a group take single elements, and shared memory gets them: it
@@ -337,7 +344,7 @@ class Assignment {
       return std::any_of(value->uses().begin(), value->uses().end(),
                          [](ir::Use const& use) { return use.is<ir::BufferStoreOp>("value"); });
     });
-    if (!is_stored || wide_access(group.accesses) > 0) return 1;
+    if (!is_shifted(group) && (!is_stored || wide_access(group.accesses) > 0)) return 1;
     return std::max(word_bytes / bytes(group.values[0]->type().element()), 1);
   }
 
@@ -363,10 +370,10 @@ class Assignment {
     return {};
   }
   /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
-  /// along the axis `run`, by default the last; they are `least` or more.
+  /// along the axis `run`, by default the last; they are `least` or more, with `words` no more.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
                         std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
-                        int run = -1, Square square = {}, std::int64_t least = 1) const {
+                        int run = -1, Square square = {}, std::int64_t least = 1, bool words = false) const {
     int const rank = type.rank();
     if (run < 0) run = rank - 1;
     int const warps = function_.warps;
@@ -378,7 +385,7 @@ class Assignment {
       lanes.push_back(1);
       warps_along.push_back(1);
     }
-    std::int64_t width = accesses.empty() ? 4 : wide_access(accesses);
+    std::int64_t width = words ? least : accesses.empty() ? 4 : wide_access(accesses);
     width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
     std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);
     std::int64_t side = 1;

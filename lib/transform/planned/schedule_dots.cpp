@@ -44,18 +44,28 @@ Op* store_of(Value const& view) {
 /// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
 constexpr int registers_beside = 56;
 
-/// Tells whether all operands of a loop's only product are loaded by the warps: the next ones come while it runs. Each
-/// element of theirs takes a register on its way; sums that have to move would serialise the products (C7514).
+constexpr std::int64_t word_bytes = 4;
+
+/// Tells whether all operands of a loop's only product are loaded by the warps, or shifted beside copied ones: the next
+/// ones come while it runs. Each loaded element takes a register on its way, shifted ones fill words; sums that have to
+/// move would serialise the products (C7514).
 bool loads_beside(Op const& dot, TargetInfo const& target) {
   int const warps = dot.function()->warps;
-  std::int64_t const elements =
-      dot.lhs()->type().elements() + dot.rhs()->type().elements() + dot.result()->type().elements();
-  if (elements / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
-    return false;
+  std::int64_t registers = dot.result()->type().elements();
+  bool copies = false, shifts = false;
   for (Value const* operand : {dot.lhs(), dot.rhs()}) {
     Op const* const store = store_of(*fetched_operand(*operand).view);
-    if (store == nullptr || store->in<ir::BufferStoreOp>("value")->defined_by<ir::LoadOp>() == nullptr) return false;
+    copies = copies || store == nullptr;
+    if (store == nullptr) continue;
+    Value const& loaded = *store->in<ir::BufferStoreOp>("value");
+    bool const shifted = loaded.defined_by<ir::ShiftedLoadOp>() != nullptr;
+    if (!shifted && loaded.defined_by<ir::LoadOp>() == nullptr) return false;
+    shifts = shifts || shifted;
+    registers += loaded.type().elements() * (shifted ? bytes(loaded.type().element()) : word_bytes) / word_bytes;
   }
+  if ((copies && !shifts) ||
+      registers / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
+    return false;
   for (Op const& op : *dot.parent())
     if (op.block_count() > 0 || (op.is<ir::DotOp>() && &op != &dot)) return false;
   return true;
@@ -287,14 +297,19 @@ class Schedule {
     return commit;
   }
 
+  /// Tells whether products read a buffer, as it lies or turned.
+  static bool products_read(Value const& buffer) {
+    return std::any_of(buffer.uses().begin(), buffer.uses().end(), [](ir::Use const& use) {
+      return use.user->is<ir::WgmmaOp>() || (use.user->is<ir::TransViewOp>() && products_read(*use.user->result()));
+    });
+  }
+
   /// Returns the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
   static Op* first_store(Loop const& loop, Op const& commit) {
     for (Op& op : loop.body()) {
       if (&op == &commit) break;
       if (!op.is<ir::BufferStoreOp>()) continue;
-      auto const& uses = op.in<ir::BufferStoreOp>("destination")->uses();
-      if (std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::WgmmaOp>(); }))
-        return &op;
+      if (products_read(*op.in<ir::BufferStoreOp>("destination"))) return &op;
     }
     return nullptr;
   }

@@ -126,7 +126,8 @@ class Specialization {
 
   static bool copies_rows(Block& producer) {
     bool found = false;
-    ir::walk(producer, [&](Op const& op) { found = found || op.is<ir::CpAsyncGatherOp>(); });
+    ir::walk(producer,
+             [&](Op const& op) { found = found || op.is<ir::CpAsyncGatherOp>() || op.is<ir::CpAsyncCoverOp>(); });
     return found;
   }
 
@@ -140,15 +141,18 @@ class Specialization {
   static std::int64_t registers_of_copies(Block& producer) {
     constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
     std::map<Block const*, std::int64_t> copies, rows_of_block;
-    std::int64_t most = 0, rows = 0;
+    constexpr std::int64_t of_pieces = 72;  // addresses of rows, and what of them lies inside
+    std::int64_t most = 0, rows = 0, pieces = 0;
     ir::walk(producer, [&](Op& op) {
       if (ir::copies_in(op)) most = std::max(most, ++copies[op.parent()]);
+      if (op.is<ir::CpAsyncCoverOp>()) pieces = of_pieces;
       if (!op.is<ir::CpAsyncGatherOp>()) return;
       for (Value const* index : op.all<ir::CpAsyncGatherOp>("indices"))
         if (index->type().is_tile())
           rows = std::max(rows, rows_of_block[op.parent()] += of_rows(index->type().layout()->registers()));
     });
-    if (rows > 0) return std::min((2 * of_loop + of_copy * most + rows + 7) / 8 * 8, max);
+    if (rows > 0) return std::max(std::min((2 * of_loop + of_copy * most + rows + 7) / 8 * 8, max), pieces);
+    if (pieces > 0) return pieces;
     return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
   }
 

@@ -17,6 +17,7 @@
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/box_rows.hpp"
+#include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
 #include "transform/common/dead_code.hpp"
 #include "transform/common/dot_paths.hpp"
@@ -62,6 +63,12 @@ bool feeds_product(Value const& value) {
 }
 bool feeds_tensor_cores(Value const& value) {
   return feeds(value, [](Op const& dot) { return fits_tensor_cores(dot); });
+}
+
+/// Tells whether warpgroups can multiply operands of these extents and elements, in one form or the other.
+bool fits_warpgroups(Op const& dot) {
+  Extents const& result = dot.result()->type().shape();
+  return fits_tensor_cores(dot) && (result[0] % isa::wgmma.rows == 0 || result[1] % isa::wgmma.rows == 0);
 }
 
 /// Tells whether a box of a copied tile can be read where it lies.
@@ -157,7 +164,47 @@ class Paths {
   bool decide(Op& load) {
     Op* const rows = rows_of(load);
     if (rows != nullptr && feeds_product(*rows->result()) && fetch(load, rows)) return true;
-    return fetch(load, nullptr);
+    return fetch_pieces(load) || fetch(load, nullptr);
+  }
+
+  /// Makes a copy of the pieces that cover the rows of a load, in a loop, where rows at multiples of less than 16 bytes
+  /// alone keep the TMA engine from it. The operand that products of warpgroups read is made of them.
+  bool fetch_pieces(Op& load) {
+    constexpr std::int64_t piece_bytes = 16;
+    ir::Type const& tile = load.result()->type();
+    int const size = bytes(tile.element());
+    if (load.as<ir::LoadOp>().pad.bits != 0 || tile.rank() != 2 || size > 4 ||
+        ir::loop_around(*load.parent()) == nullptr || tile.shape()[1] * size % piece_bytes != 0 || !covers_rows(load) ||
+        !feeds(*load.result(), fits_warpgroups))
+      return false;
+    Extents rows = tile.shape();
+    rows[1] += piece_bytes / size;
+    ir::Builder builder = ir::Builder::before(load);
+    builder.set_where(load.where());
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    std::vector<Value*> operands = {load.in<ir::LoadOp>("tensor")};
+    operands.insert(operands.end(), offsets.begin(), offsets.end());
+    Value* const fetched =
+        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), rows, layout::dense_layout(rows))})
+            .result();
+    fetched->set_name(load.result()->name());
+    operands.insert(operands.begin(), fetched);
+    ir::replace(load, builder.op(ir::ShiftedLoadOp{}, operands, {tile}).result());
+    return true;
+  }
+
+  /// Tells whether pieces of 16 bytes cover the rows of a box, and the tensor's address and strides are all that keeps
+  /// the TMA engine from copying it.
+  bool covers_rows(Op const& load) const {
+    Value const& tensor = *load.in<ir::LoadOp>("tensor");
+    auto const offsets = load.all<ir::LoadOp>("offsets");
+    auto const of_tensor = ir::parameter_of(tensor);
+    Extents const axes = ir::axes_of_parameter(tensor);
+    bool const adjacent = of_tensor.facts.unit_inner_stride && (axes.empty() || axes.back() + 1 == axes.size());
+    auto const from_start = [&](Value const* offset) { return facts_.facts(*offset).min >= 0; };
+    if (!adjacent || offsets.size() < 2 || !std::all_of(offsets.end() - 2, offsets.end(), from_start)) return false;
+    Finding const why = broken_rule(load);
+    return why.is(finding::address) || why.is(finding::stride) || why.is(finding::coordinate);
   }
 
   /// Makes a copy of a load, or of the rows that a reshape makes of it. If there is a reason against it, the load gets
