@@ -16,11 +16,12 @@ inline constexpr auto doubled = kernel("doubled", [](in<float, 1> x, out<float, 
   store(y, shape<64>, load(x, shape<64>, g[0]) * 2, g[0]);
 });
 
-/// Defines a kernel whose tile fills the registers of a multiprocessor 32 times: too many to spill.
+/// Defines a kernel whose tile fills the registers of eight multiprocessors 32 times: too many to spill, also where
+/// CTAs of a cluster share the rows.
 inline constexpr auto wide = kernel("wide", [](in<float, 2> x, out<float, 2> y) {
-  auto at = grid_over(y, shape<2048, 1024>);
-  tile v = load(x, shape<2048, 1024>, at[0], at[1]);
-  store(y, shape<2048, 1024>, v / sum(v, axis<1>), at[0], at[1]);
+  auto at = grid_over(y, shape<4096, 4096>);
+  tile v = load(x, shape<4096, 4096>, at[0], at[1]);
+  store(y, shape<4096, 4096>, v / sum(v, axis<1>), at[0], at[1]);
 });
 
 /// Defines a kernel whose rings need twice the shared memory of a multiprocessor.
@@ -61,17 +62,17 @@ TEST_CASE("a simulation reports tiles or warps, the passes and the arithmetic") 
 
 TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler's reason, not tiles") {
   FreshCaches const fresh(support::CacheMode::off);
-  std::vector<float> const x(2048 * 1024, 0.5f);
-  std::vector<float> y(2048 * 1024, -1);
+  std::vector<float> const x(4096 * 4096, 0.5f);
+  std::vector<float> y(4096 * 4096, -1);
   auto const by_warps = [&] {
-    simulate(wide, view(x.data(), 2048, 1024), view(y.data(), 2048, 1024), schedule::seed(7));
+    simulate(wide, view(x.data(), 4096, 4096), view(y.data(), 4096, 4096), schedule::seed(7));
   };
   CHECK_THROWS_WITH(by_warps(),
                     ContainsSubstring("wide: the kernel cannot run on sm_90a, so its warps cannot be simulated: ") &&
                         ContainsSubstring("registers") && ContainsSubstring("without a schedule"));
   CHECK(y[17] == -1);
-  CHECK(simulate(wide, view(x.data(), 2048, 1024), view(y.data(), 2048, 1024)).executor == simulation::Executor::tiles);
-  CHECK(y[17] == 1.0f / 1024);
+  CHECK(simulate(wide, view(x.data(), 4096, 4096), view(y.data(), 4096, 4096)).executor == simulation::Executor::tiles);
+  CHECK(y[17] == 1.0f / 4096);
 
   std::vector<bf16> const a(128 * 256, bf16(1)), b(256 * 256, bf16(1));
   std::vector<float> c(128 * 256, -1);
@@ -85,7 +86,7 @@ TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler
   options.simulate = true;
   options.simulate_schedule = "seed:1";
   support::ScopedOptions const scope(options);
-  CHECK_THROWS_AS(launch(host_stream(), wide, view(x.data(), 2048, 1024), view(y.data(), 2048, 1024)), UserError);
+  CHECK_THROWS_AS(launch(host_stream(), wide, view(x.data(), 4096, 4096), view(y.data(), 4096, 4096)), UserError);
 }
 
 TEST_CASE("a grid without blocks runs warp by warp, with clusters too") {

@@ -21,8 +21,6 @@ using ir::Op;
 constexpr int usual_registers = 64;
 /// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
 constexpr int max_tile_ops = 64;
-/// The model may foretell a fourth too much.
-constexpr int excess_numerator = 4, excess_denominator = 5;
 /// Rows are on their way while others are computed: two CTAs hide the exchanges of each other.
 constexpr int max_ctas_with_loops = 2;
 
@@ -99,15 +97,15 @@ bool has_known_registers(ir::Function& function) {
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
-  if (2 * bytes_of_rings(function) > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
+  std::int64_t const rings = bytes_of_rings(function);
+  if (2 * rings > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
+  if (has_loops(function) && rings == 0) return PassResult::unchanged;  // arithmetic over what the loop loads
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
   int const registers = std::max((needed + step - 1) / step * step, usual_registers);
   int const threads = function.warps * target.lanes;
   int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
   if (has_loops(function)) ctas = std::min(ctas, max_ctas_with_loops);
-  // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
-  if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
   if (ctas <= 1)
     context.diagnostics.remark(
         fmt::format("limit-registers: @{}: a thread needs about {} registers, so that one CTA of "

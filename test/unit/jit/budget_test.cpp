@@ -162,14 +162,14 @@ TEST_CASE("budget: registers that do not fit are refused, and fit with more warp
   CHECK(over.broken.front().name == "registers");
   CHECK_FALSE(over.fits());
   CHECK(over.registers > over.registers_allowed);
-  CHECK_THROWS_WITH(compile(copy<32>, few), ContainsSubstring("@copy: about 1035 registers of a thread needed at once, "
+  CHECK_THROWS_WITH(compile(copy<32>, few), ContainsSubstring("@copy: about 524 registers of a thread needed at once, "
                                                               "255 allowed with 32 threads") &&
                                                 ContainsSubstring("over more warps"));
   CompileOptions many = few;
   many.warps = 32;
   Budget const spread = budget(copy<32>, many);
   CHECK(spread.fits());
-  CHECK(spread.registers_allowed == 64);
+  CHECK(spread.registers_allowed == 32);  // of two CTAs: its part of the rows is small
   CHECK(spread.threads == sm_90a.threads);
 }
 

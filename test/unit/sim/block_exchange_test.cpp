@@ -222,6 +222,40 @@ void gathered_rows() {
         }) == "");
 }
 
+void covered_rows() {
+  // Rows of 108 bytes begin anywhere in a piece of 16 bytes.
+  HostTensor x = small_tensor(Element::f32, {30, 27}, 17), y(Element::f32, {64, 32});
+  std::string const text = R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 8 {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %3 = constant {value = 3 : i64} : i64
+  %s = buffer_alloc {align = 16} : shared<64x36xf32, dense>
+  %b = buffer_alloc {align = 8} : mbarrier
+  elect {
+    mbarrier_init %b {arrivals = 256}
+    fence_mbarrier_init
+    yield
+  }
+  barrier
+  fill {
+    cp_async_cover %x, %s, %1, %3
+    cp_async_arrive %b
+    yield
+  }
+  mbarrier_wait %b, %0
+  %a = shifted_load %s, %x, %1, %3 : tile<64x32xf32, MATRIX>
+  store %y, %a, %0, %0
+  return
+}
+)";
+  run_clean(with(with(text, "MATRIX", matrix), "warp (16,0) (32,0)]>\n  store", "warp (16,0) (32,0) (0,0)]>\n  store"),
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          std::int64_t const row = i / 32 + 1, column = i % 32 + 3;
+          return row < 30 && column < 27 ? x.number(row * 27 + column) : 0.0;
+        }) == "");
+}
+
 void named_barriers() {
   // Two groups hand a number back and forth: arrive by one, sync by the other.
   HostTensor y(Element::f32, {1});
@@ -526,8 +560,8 @@ void indices() {
 }  // namespace
 
 void tegula::test::check_exchange() {
-  for (auto const check : {shared_tiles, logs, bulk_copies, tma_copies, old_copies, gathered_rows, named_barriers,
-                           clusters, peers, atomics, indices, products})
+  for (auto const check : {shared_tiles, logs, bulk_copies, tma_copies, old_copies, gathered_rows, covered_rows,
+                           named_barriers, clusters, peers, atomics, indices, products})
     check();
 }
 
