@@ -194,7 +194,7 @@ class Transfer {
     ValueFacts result = elementwise(op);
     if (b.min < 0 || a.min < 0) return result;
     set_range(result, op.kind(), a, b, op.result()->type().element());
-    if (!b.is_constant()) return result;
+    if (!b.is_constant() || b.min < 1) return result;
     std::int64_t const by = b.min;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& fact = a.axes[i];

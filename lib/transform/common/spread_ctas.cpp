@@ -49,9 +49,7 @@ bool can_join(AxisDivision const& division) {
     return bytes(reduction->result()->type().element()) == word_bytes &&
            (whole_trees || reduction->as<ir::ReduceOp>().order == ir::Order::any);
   };
-  auto const has_no_result = [](Op const* effect) {
-    return effect->result_count() == 0 || effect->result()->uses().empty();
-  };
+  auto const has_no_result = [](Op const* effect) { return effect->result_count() == 0; };
   return std::all_of(division.reductions().begin(), division.reductions().end(), fits) &&
          std::all_of(division.effects_of_all().begin(), division.effects_of_all().end(), has_no_result);
 }

@@ -21,6 +21,8 @@ using ir::Op;
 constexpr int usual_registers = 64;
 /// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
 constexpr int max_tile_ops = 64;
+/// The model may foretell a fourth too much.
+constexpr int excess_numerator = 4, excess_denominator = 5;
 /// Rows are on their way while others are computed: two CTAs hide the exchanges of each other.
 constexpr int max_ctas_with_loops = 2;
 
@@ -106,6 +108,8 @@ PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& 
   int const threads = function.warps * target.lanes;
   int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
   if (has_loops(function)) ctas = std::min(ctas, max_ctas_with_loops);
+  // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
+  if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
   if (ctas <= 1)
     context.diagnostics.remark(
         fmt::format("limit-registers: @{}: a thread needs about {} registers, so that one CTA of "
