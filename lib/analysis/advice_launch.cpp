@@ -85,6 +85,12 @@ void AdvisedLaunch::leave_out_assumptions() {
     ring.iteration.narrow = 0;
     ring.stages = 0;
   }
+  for (std::size_t i = 0; i < best.ops.size(); ++i)
+    if (double const shifted = shifted_bytes(best.ops[i]); shifted > 0) {
+      Work less;
+      less.operand_bytes = -shifted;
+      add_to(best, i, less);
+    }
   for (WorkOfOp const& op : best.ops) {
     double const bytes = op.work.loaded_bytes + op.work.stored_bytes;
     moved_of_all += bytes;

@@ -33,10 +33,14 @@ class Accesses {
     for (std::size_t i = 0; i < launch_.best.ops.size(); ++i) {
       WorkOfOp const& op = launch_.best.ops[i];
       if (op.parameter < 0) continue;
+      if (shifted_bytes(op) > 0) shifted(i);
       LoweredAccess const access = lowered_access(launch_.about, op);
       if (access.row == nullptr || access.row->path != Path::pointer || access.row->bytes == 0) continue;
       double const bytes = op.times * op.elements * info(op.element).bits / 8;
       bool const indexed = op.kind != OpKind::LoadOp && op.kind != OpKind::StoreOp;
+      // Rows at an odd address: the estimate knows pitches alone.
+      bool const odd = launch_.about.tensors[static_cast<std::size_t>(op.parameter)].address_step % widest_bytes != 0;
+      if (odd && op.kind == OpKind::LoadOp && op.ring >= 0 && access.row->bytes == widest_bytes) shifted(i);
       if (access.row->bytes < widest_bytes) {
         Work more;
         more.narrow = narrow_factor * bytes / lanes * (1.0 / access.row->bytes - 1.0 / widest_bytes);
@@ -167,6 +171,21 @@ class Accesses {
                    add_to(launch, i, more);
                    launch.tensor_bytes += bytes;
                  });
+  }
+
+  /// Names operands whose rows warps shift, since they begin at any address.
+  void shifted(std::size_t i) {
+    WorkOfOp const& op = launch_.best.ops[i];
+    LoweredAccess access;
+    access.narrow = Narrow::alignment;
+    auto [why, remedy] = why_and_remedy(op, access);
+    Work more;
+    constexpr double bytes_of_shift = 3;
+    more.operand_bytes = shifted_bytes(op) > 0 ? shifted_bytes(op) : bytes_of_shift * op.work.loaded_bytes;
+    launch_.lose(
+        Kind::pointer_load, op.where, launch_.name_of(op),
+        fmt::format("load of `{}` comes by pieces of 16 bytes that warps shift ({})", launch_.name_of(op), why),
+        std::move(remedy), [i, more](Estimate& launch) { add_to(launch, i, more); });
   }
 
   /// Names tiles of a loop that a rule of TMA keeps from being copied ahead.

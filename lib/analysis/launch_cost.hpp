@@ -117,6 +117,9 @@ struct WorkOfOp {
   Work work;
 };
 
+/// Returns the bytes of shared memory that warps move to shift what a load brings; 0: it needs no shift.
+inline double shifted_bytes(WorkOfOp const& op) { return op.kind == ir::OpKind::LoadOp ? op.work.operand_bytes : 0; }
+
 /// Holds what is done by the block in the middle of the grid, and what follows for the launch.
 struct Estimate : Work {
   std::int64_t blocks = 1;

@@ -172,7 +172,8 @@ inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<T, 4> keys
     tile value = expand_dims(cast<float>(load(values, shape<BN, head>, sequence, g[1], j, 0)), axis<0>);
     tile kept = mask_outside(sum(key * query, axis<2>), axis<1>, j, count, -inf);  // (Group, BN, 1)
     tile higher = max(top, max(kept, axis<1>));  // a number, also where all keys are hidden
-    tile p = exp2(kept - higher), old = exp2(top - higher);
+    tile p = exp2(kept - higher);
+    tile old = exp2(top - higher);
     return carry(sums * old + sum(p * value, axis<1>), higher, total * old + sum(p, axis<1>));
   };
   auto [sums, top, total] = loop(range(g[2], (count + (BN - 1)) / BN, Parts),

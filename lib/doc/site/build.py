@@ -28,7 +28,7 @@ LEARN = ["overview", "tutorial", "coming_from", "coming_from_kernels", "patterns
          "build_time", "python"]
 USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks",
        "limits", "cache", "numerics", "packages"]
-INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
+INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "blackwell", "tried"]
 
 
 def plain(text):
