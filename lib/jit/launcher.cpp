@@ -249,9 +249,9 @@ Explanation explain(device const* where, KernelRef const& kernels, ArgumentList 
   if (target.is_host()) {
     std::string phases;
     for (HostPhase const& phase : compiled.phases) phases += (phases.empty() ? "" : ", ") + phase.entry;
-    text += fmt::format("  path: host code, phases {}; vectors of {} bytes, {} bytes of scratch per thread, {} threads\n",
-                        phases, codegen::host_vector_bytes(used.architecture), compiled.scratch_bytes,
-                        target.limits().processors);
+    text += fmt::format(
+        "  path: host code, phases {}; vectors of {} bytes, {} bytes of scratch per thread, {} threads\n", phases,
+        codegen::host_vector_bytes(used.architecture), compiled.scratch_bytes, target.limits().processors);
   } else {
     text += fmt::format(
         "  path: {}; {} threads per CTA, {} registers, {} bytes of local memory, {} bytes of shared "

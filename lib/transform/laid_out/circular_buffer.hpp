@@ -65,8 +65,8 @@ namespace tegula::transform {
 /// barrier. Loops that fetch are marked `region = main`; loops without fetches stay as they are. Needs: layouts.
 /// Leaves: no fetch.
 ///
-/// ring_sites.hpp finds which fetches share a ring, ring_depths.hpp decides how many stages it has, ring_uses.hpp counts
-/// its uses; circular_buffer.cpp has the buffers, fills, waits and releases.
+/// ring_sites.hpp finds which fetches share a ring, ring_depths.hpp decides how many stages it has, ring_uses.hpp
+/// counts its uses; circular_buffer.cpp has the buffers, fills, waits and releases.
 PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -26,7 +26,8 @@ namespace tegula::transform {
 ///   after:  %f = fetch %A, %one_column_of_rows, %k : shared<128x64xbf16, swizzled(128)>
 ///
 /// A load that feeds a product of warpgroups in a loop, and that only its tensor's address and strides or its own place
-/// keep from the TMA engine, becomes a fetch of the pieces of 16 bytes that cover its rows. Threads copy and shift them:
+/// keep from the TMA engine, becomes a fetch of the pieces of 16 bytes that cover its rows. Threads copy and shift
+/// them:
 ///
 ///   before: %a = load %A, %i, %k : tile<128x64xbf16>
 ///   after:  %f = fetch %A, %i, %k : shared<128x72xbf16, dense>
