@@ -33,7 +33,7 @@ using ir::OpKind;
 
 constexpr int widest_bytes = 16;
 constexpr int sector_bytes = 32, line_bytes = 128;
-constexpr double lanes = 32;
+constexpr double lanes = warp_lanes;
 
 // Costs that the estimate of a launch does not count, since it knows no plan; relative to the rates that it assumes.
 constexpr double mma_factor = 1.4;     ///< by which mma.sync multiplies more slowly than wgmma

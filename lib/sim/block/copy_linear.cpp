@@ -177,22 +177,24 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       }
       Chunk next;
       next.from = locate(warp.agent(), op, tensor, at.begin());
-      at[at.size() - 1] += attributes.vector - 1;
-      if (next.from != nullptr && locate(warp.agent(), op, tensor, at.begin()) == nullptr)
-        engine.report(
-            machine::ReportKind::misuse,
-            fmt::format("a chunk of {} bytes crosses the tensor's border; chunks lie inside or outside as a whole",
-                        size),
-            warp.site());
+      std::size_t inside = 0;
+      for (std::size_t k = 0; k < vector; ++k, ++at[at.size() - 1])
+        inside += locate(warp.agent(), op, tensor, at.begin()) != nullptr ? 1 : 0;
+      if (next.from == nullptr && inside != 0)
+        engine.report(machine::ReportKind::misuse,
+                      fmt::format("a chunk of {} bytes begins outside the tensor and ends inside; offsets along the "
+                                  "last axis are multiples of a chunk",
+                                  size),
+                      warp.site());
       next.to = region.addresses[first];
-      next.valid = size;
+      next.valid = static_cast<std::uint32_t>(inside * static_cast<std::size_t>(view.element_bytes));
       check_chunk(warp, next, size, region.addresses[first + vector - 1],
                   static_cast<std::uint32_t>(view.element_bytes));
       chunks.push_back(next);
       written.push_back({next.to, next.to + size, lane});
       if (!recorded || next.from == nullptr) continue;
       std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
-      read.push_back({from, from + size, lane});
+      read.push_back({from, from + next.valid, lane});
     }
   }
   return copy_chunks(warp, tensor, size, std::move(chunks), read, written);

@@ -27,8 +27,18 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   return source;
 }
 
-/// Tells whether threads copy rows at indices, instead of the TMA engine.
-inline bool fetches_rows(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
+/// Tells whether threads copy the tile, a box or rows at indices, instead of the TMA engine.
+inline bool threads_copy(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
+
+/// Tells whether threads copy rows at indices.
+inline bool fetches_rows(ir::Op const& fetch) {
+  auto const offsets = fetch.all<ir::FetchOp>("offsets");
+  return threads_copy(fetch) &&
+         std::any_of(offsets.begin(), offsets.end(), [](ir::Value const* at) { return at->type().is_tile(); });
+}
+
+/// Counts the bytes that a thread copies at once.
+inline constexpr std::int64_t chunk_bytes = 16;
 
 /// Tells whether a value only leads to indices of rows that threads copy, through pure ops.
 inline bool leads_to_rows(ir::Value const& value) {

@@ -16,6 +16,7 @@
 #include "support/string_buffer.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 #include "transform/common/dot_turns.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/global_accesses.hpp"
@@ -34,11 +35,6 @@ using ir::ProductStart;
 using ir::Value;
 using layout::WarpGrid;
 using target::Finding;
-
-constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
-constexpr int max_warps = 16;
-constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
-constexpr int row_registers = 32;      ///< the same, with maxima, sums and scales of rows, in a loop with late products
 
 /// Tells whether products alone, also behind a transposition, take a tile.
 bool only_products_take(Value const& tile) {
@@ -84,7 +80,7 @@ class Search {
  public:
   Search(ir::Function& kernel, std::vector<Op*> const& dots, CompileOptions const& options, TargetInfo const& target)
       : kernel_(kernel), dots_(dots), options_(options), target_(target), sums_(accumulators(dots)) {
-    room_ = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_);
+    room_ = static_cast<std::int64_t>(target_.shared) - bytes_beside_rings(kernel_, target_);
     if (!dots.empty()) room_ -= min_bytes_of_rings(kernel_);
     for (Op const* dot : dots_) forms_.emplace_back(*dot);
     if (auto const asked = asked_plan())
@@ -156,23 +152,25 @@ class Search {
 
   /// Tells whether wgmma takes a product whose operands lie where it reads them: none is stored or turned for it.
   /// Warps that load its left operand load it as it is needed.
-  static bool takes_in_place(ProductForm form) {
+  [[nodiscard]] bool takes_in_place(ProductForm form) const {
     Factor const left = form.left();
-    return fits_wgmma(form) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
+    return fits_wgmma(form, target_) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
   }
   /// Tells whether wgmma takes a product whose operands are copied, or loaded and stored, by nothing but loads.
-  static bool takes_loaded(ProductForm form) {
+  [[nodiscard]] bool takes_loaded(ProductForm form) const {
     auto const comes = [](Factor factor) { return factor.fetched().view != nullptr || factor.is_loaded(); };
     return takes_wgmma(form) && comes(form.left()) && comes(form.right());
   }
-  static bool takes_wgmma(ProductForm form) { return fits_wgmma(form, stored_operands(form)); }
+  [[nodiscard]] bool takes_wgmma(ProductForm form) const {
+    return fits_wgmma(form, target_, stored_operands(form, target_));
+  }
   /// Tells whether mma.sync takes a product, with some number of warps.
-  static bool takes_mma(ProductForm form) {
-    for (int warps = 1; warps <= max_warps; ++warps)
-      if (fits_mma(form, warps)) return true;
+  [[nodiscard]] bool takes_mma(ProductForm form) const {
+    for (int warps = 1; warps <= target_.tuning.max_warps; ++warps)
+      if (fits_mma(form, warps, target_)) return true;
     return false;
   }
-  static std::int64_t blocks_of(ProductForm form) { return form.shape()[0] / isa::wgmma.rows; }
+  [[nodiscard]] std::int64_t blocks_of(ProductForm form) const { return form.shape()[0] / target_.wgmma.rows; }
 
   /// Decides which operands of wgmma the warps store, as long as shared memory holds them beside the rings.
   void find_stored() {
@@ -183,11 +181,11 @@ class Search {
       return true;
     };
     for (ProductForm const form : forms_) {
-      StoredOperands stored = stored_operands(form);
+      StoredOperands stored = stored_operands(form, target_);
       if (stored.right != nullptr && !has_room(form.right().tile->type())) stored = {};
       if (stored.left != nullptr && !has_room(form.left().tile->type())) stored.left = nullptr;
       stored_.push_back(stored);
-      reasons_.push_back(why_not_wgmma(form, stored));
+      reasons_.push_back(why_not_wgmma(form, target_, stored));
       if (reasons_.back().empty()) blocks_ = std::gcd(blocks_, blocks_of(form));
     }
     min_by_lanes_ = count_by_lanes();
@@ -221,7 +219,8 @@ class Search {
     int count = 0;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       bool other = reasons_[i].empty();
-      for (int warps = 1; warps <= max_warps && !other; ++warps) other = fits_mma(forms_[i], warps);
+      for (int warps = 1; warps <= target_.tuning.max_warps && !other; ++warps)
+        other = fits_mma(forms_[i], warps, target_);
       if (!other) ++count;
     }
     return count;
@@ -312,7 +311,7 @@ class Search {
   /// the fewer.
   template <class Add>
   void add_warps_of_rows(Add const& add) const {
-    int const wanted = options_.warps != 0 ? options_.warps : warps_of_rows(*kernel_.parent());
+    int const wanted = options_.warps != 0 ? options_.warps : warps_of_rows(*kernel_.parent(), target_);
     std::vector<int> numbers;
     for (int warps = 1; warps * target_.lanes <= target_.threads; warps *= 2) numbers.push_back(warps);
     auto const steps = [&](int warps) { return double(std::max(warps, wanted)) / std::min(warps, wanted); };
@@ -342,21 +341,22 @@ class Search {
     std::int64_t max = 1;
     for (Op const* dot : dots_) max = std::max(max, dot->result()->type().elements());
     int wanted = 1;
-    while (wanted < 8 && wanted * elements_per_warp < max) wanted *= 2;
+    while (wanted < 8 && wanted * target_.tuning.elements_per_warp < max) wanted *= 2;
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
       bool busy = false;
       for (std::size_t i = 0; i < dots_.size(); ++i) {
-        if (!fits_tensor_cores(*dots_[i])) continue;
-        if (!fits_mma(forms_[i], warps) || !grids_of(i, warps).front().direct) return false;
+        if (!fits_tensor_cores(*dots_[i], target_)) continue;
+        if (!fits_mma(forms_[i], warps, target_) || !grids_of(i, warps).front().direct) return false;
         busy = busy || grids_of(i, warps).front().grid.copies == 1;
       }
       return busy;
     };
     if (fits(wanted)) add(wanted);
     // More than 8 where a thread would hold more than 64 elements.
-    int const many = static_cast<int>(std::clamp<std::int64_t>(max / (2 * elements_per_warp), wanted, max_warps));
+    int const many = static_cast<int>(
+        std::clamp<std::int64_t>(max / (2 * target_.tuning.elements_per_warp), wanted, target_.tuning.max_warps));
     std::vector<int> others;
-    for (int warps = max_warps; warps >= 1; --warps)
+    for (int warps = target_.tuning.max_warps; warps >= 1; --warps)
       if (fits(warps)) others.push_back(warps);
     auto const steps = [&](int warps) { return double(std::max(warps, many)) / std::min(warps, many); };
     std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return steps(a) < steps(b); });
@@ -367,7 +367,7 @@ class Search {
   /// Returns the arrangements of so many warps by mma, asked once.
   [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const {
     auto const [at, first] = grids_.try_emplace({i, warps});
-    if (first) at->second = mma_grids(forms_[i], warps);
+    if (first) at->second = mma_grids(forms_[i], warps, target_);
     return at->second;
   }
 
@@ -426,7 +426,7 @@ class Search {
     std::int64_t all = crossing_registers(loop, plan);
     for (std::size_t const i : loop.products) all += registers_of(dots_[i]->result()->type(), plan);
     for (std::size_t const i : loop.products)
-      plan.products[i].late = loop.late.count(dots_[i]) != 0 && all + row_registers <= plan.allowed;
+      plan.products[i].late = loop.late.count(dots_[i]) != 0 && all + target_.tuning.row_registers <= plan.allowed;
   }
 
   void order_starts(LoopOfProducts const& loop, KernelPlan& plan) const {
@@ -500,7 +500,7 @@ class Search {
       plan.registers = analysis::registers_needed(kernel_, analysis::Kernels::of_rows, cost_in(plan));
     } else {  // ahead of layouts the model does not see operands on their way: all that is alive, and a quarter
       int const alive = in_order_of(plan, [&](auto const& cost) { return analysis::register_pressure(kernel_, cost); });
-      plan.registers = alive * 5 / 4 + address_registers;
+      plan.registers = alive * 5 / 4 + target_.tuning.address_registers;
     }
   }
 
@@ -530,12 +530,12 @@ class Search {
     }
     plan.left = place(form.left(), false);
     plan.right = place(form.right(), false);
-    if (fits_mma(form, warps))
+    if (fits_mma(form, warps, target_))
       for (DotGrid const& one : grids_of(i, warps)) {
         ProductPlan& by_mma = result.emplace_back(plan);
         by_mma.path = ProductPath::mma;
         by_mma.grid = one.grid;
-        std::int64_t const step = depth_of_part(form, one.grid);
+        std::int64_t const step = depth_of_part(form, one.grid, target_);
         by_mma.step = step == form.left().shape()[1] ? 0 : step;
       }
     plan.path = ProductPath::lanes;
@@ -610,7 +610,7 @@ int bits_moved(Op const& op) {
 
 }  // namespace
 
-int warps_of_rows(ir::Module const& module) {
+int warps_of_rows(ir::Module const& module, TargetInfo const& target) {
   std::int64_t max = 1;
   int moved = 0;
   bool transposes = false;
@@ -622,17 +622,18 @@ int warps_of_rows(ir::Module const& module) {
       transposes = transposes || op.is<ir::TransOp>();
     });
   // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
-  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
-  // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles
-  // take longer in fewer warps.
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. Exchanges of transposed tiles take longer in
+  // fewer warps.
   // Two warps or more, since a multiprocessor has few CTAs.
   bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
-  bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
-  std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
-  constexpr std::int64_t lanes = 32;
-  std::int64_t const wanted = max / (lanes * per_thread);
+  Tuning const& tuning = target.tuning;
+  bool const long_rows = max >= tuning.large_tile || (narrow && !transposes && max >= tuning.large_tile / 4);
+  std::int64_t const per_thread = long_rows                             ? tuning.large_elements
+                                  : max >= tuning.medium_tile || narrow ? tuning.medium_elements
+                                                                        : tuning.small_elements;
+  std::int64_t const wanted = max / (warp_lanes * per_thread);
   int warps = 1;
-  while (warps < wanted && warps < max_warps) warps *= 2;
+  while (warps < wanted && warps < tuning.max_warps) warps *= 2;
   return warps;
 }
 
@@ -671,7 +672,7 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
 
 std::int64_t max_accumulators(TargetInfo const& target) {
   std::int64_t max = 0;
-  for (int warps = target.warps_per_group; warps <= max_warps; warps += target.warps_per_group)
+  for (int warps = target.warps_per_group; warps <= target.tuning.max_warps; warps += target.warps_per_group)
     max = std::max(max, registers_for_sums(warps, target) * warps * target.lanes);
   return max;
 }

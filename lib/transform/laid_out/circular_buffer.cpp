@@ -34,9 +34,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t max_stages_chosen = 4;
-
-bool of_rows(Op const* fetch) { return fetches_rows(*fetch); }
+bool by_threads(Op const* fetch) { return threads_copy(*fetch); }
 
 bool read_by_tensor_cores(Value const& view) {
   return std::any_of(view.uses().begin(), view.uses().end(), [](ir::Use const& use) {
@@ -44,7 +42,9 @@ bool read_by_tensor_cores(Value const& view) {
     return use.user->is<ir::WgmmaOp>() || (moved && read_by_tensor_cores(*use.user->result()));
   });
 }
-bool rows_for_tensor_cores(Op const* fetch) { return of_rows(fetch) && read_by_tensor_cores(*fetch->result()); }
+bool threads_copy_for_tensor_cores(Op const* fetch) {
+  return by_threads(fetch) && read_by_tensor_cores(*fetch->result());
+}
 
 /// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
 /// ring.
@@ -54,10 +54,10 @@ struct FillSite {
   Value* use = nullptr;      ///< which use of the ring this is
   Value* use_end = nullptr;  ///< after the loop whose body holds the site: the use that would come next
   [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
-  /// Tells whether all threads fill the stage, since they copy rows of it.
-  [[nodiscard]] bool by_threads() const { return std::any_of(fetches.begin(), fetches.end(), of_rows); }
+  /// Tells whether all threads fill the stage, since they copy boxes or rows of it.
+  [[nodiscard]] bool has_threads() const { return std::any_of(fetches.begin(), fetches.end(), by_threads); }
   /// Tells whether one lane starts copies of the TMA engine.
-  [[nodiscard]] bool by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), of_rows); }
+  [[nodiscard]] bool by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), by_threads); }
 };
 
 struct Ring {
@@ -72,12 +72,13 @@ struct Ring {
   std::int64_t share = 1;  ///< CTAs of the cluster that fill each other's stages, and release them to each other
   [[nodiscard]] bool repeats() const { return sites.size() > 1 || ir::loop_around(sites.front().block()) != nullptr; }
   /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
-  [[nodiscard]] std::int64_t requested_stages() const {
+  /// `max_chosen`: stages of a loop that several sites share.
+  [[nodiscard]] std::int64_t requested_stages(std::int64_t max_chosen) const {
     std::int64_t max = repeats() ? 0 : 1;
     for (FillSite const& site : sites)
       if (Op const* const loop = ir::loop_around(site.block()))
         max = std::max(max, std::min(transform::requested_stages(*loop) * sites_beside(site),
-                                     std::max(transform::requested_stages(*loop), max_stages_chosen)));
+                                     std::max(transform::requested_stages(*loop), max_chosen)));
     return max;
   }
   /// Counts the sites of a site's block: so many uses an iteration.
@@ -170,7 +171,7 @@ class Rings {
       if (first || number == 0)
         lines.emplace_back().sites.push_back({{fetch}, life});
       else if (Op const& other = *lines[known->second].sites.front().fetches.front();
-               other.result()->type() != fetch->result()->type() || fetches_rows(other) != fetches_rows(*fetch))
+               other.result()->type() != fetch->result()->type() || threads_copy(other) != threads_copy(*fetch))
         return refuse(*fetch, fmt::format("fetches of ring {} differ in type", number));
       else
         lines[known->second].sites.push_back({{fetch}, life});
@@ -244,7 +245,7 @@ class Rings {
     for (FillSite const& site : ring.sites) {
       std::int64_t share = 1;
       for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
-      if (site.life.generic || share == 1 || site.by_threads()) return 1;
+      if (site.life.generic || share == 1 || site.has_threads()) return 1;
       all = std::max(all, share);
     }
     return all;
@@ -271,7 +272,7 @@ class Rings {
   /// then a second stage for the next iteration of an outer loop.
   bool choose_depths() {
     std::vector<Ring*> inner, outer;
-    std::int64_t total = bytes_beside_rings(function_), scratch = 0;
+    std::int64_t total = bytes_beside_rings(function_, context_.target), scratch = 0;
     ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
     total += scratch;
     for (RingGroup& group : groups_)
@@ -279,7 +280,7 @@ class Rings {
         for (Op const* fetch : ring.sites.front().fetches) {
           Type const& type = fetch->result()->type();
           ring.stage_bytes += transform::stage_bytes(type);
-          if (!fetches_rows(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
+          if (!threads_copy(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
         ring.share = shared_by(ring);
@@ -300,7 +301,7 @@ class Rings {
           ring->stages = depth;
         }
     };
-    deepen(inner, max_stages_chosen);
+    deepen(inner, context_.target.tuning.max_stages);
     deepen(outer, 2);
     return true;
   }
@@ -341,7 +342,7 @@ class Rings {
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
   /// known.
   std::int64_t enough_stages(Ring const& ring) {
-    std::int64_t const asked = ring.requested_stages();
+    std::int64_t const asked = ring.requested_stages(context_.target.tuning.max_stages);
     Op const* const loop = ir::loop_around(ring.sites.front().block());
     if (loop == nullptr || ring.sites.size() > 1 || ir::loop_around(*loop->parent()) != nullptr) return asked;
     auto const known = ir::trip_count(*loop);
@@ -424,7 +425,7 @@ class Rings {
 
   /// Counts the arrivals of a fill: of the lane that starts copies, and of the threads that copy rows.
   [[nodiscard]] std::int64_t arrivals(FillSite const& site) const {
-    return (site.by_engine() ? 1 : 0) + (site.by_threads() ? function_.warps * context_.target.lanes : 0);
+    return (site.by_engine() ? 1 : 0) + (site.has_threads() ? function_.warps * context_.target.lanes : 0);
   }
 
   /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand after `first`.
@@ -583,7 +584,7 @@ class Rings {
     reader.set_where(waits.where());
     reader.op(ir::MbarrierWaitOp{}, {full, at.turn}, {});
     // cp.async writes through the generic proxy, and its threads have gone on: whoever has waited fences.
-    if (std::any_of(site.fetches.begin(), site.fetches.end(), rows_for_tensor_cores)) {
+    if (std::any_of(site.fetches.begin(), site.fetches.end(), threads_copy_for_tensor_cores)) {
       ir::FenceProxyAsyncOp fence;
       fence.space = ir::FenceSpace::shared;
       reader.op(fence, {}, {});
@@ -610,7 +611,7 @@ class Rings {
 
   void fill(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
             std::vector<Value*> const& stages) {
-    if (site.by_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
+    if (site.has_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
     ir::ElectOp filling;
     filling.role = ir::Role::producer;
     filling.ring = ring.number;
@@ -623,14 +624,20 @@ class Rings {
     inside.op(ir::YieldOp{}, {}, {});
   }
 
-  /// Lets all threads copy rows; one of their lanes starts the copies of other tiles.
+  /// Lets all threads copy boxes and rows; one of their lanes starts the copies of other tiles.
   void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
                        std::vector<Value*> const& stages) {
     std::vector<std::vector<Value*>> copies;  // operands
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (!fetches_rows(fetch)) continue;
+      if (!threads_copy(fetch)) continue;
       Type const& tile = fetch.result()->type();
+      if (!fetches_rows(fetch)) {
+        std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
+        copies.push_back({fetch.in<ir::FetchOp>("map"), stages[i]});
+        copies.back().insert(copies.back().end(), offsets.begin(), offsets.end());
+        continue;
+      }
       layout::Layout const& chunks = chunk_layout(tile);
       RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
       std::vector<Value*>& operands = copies.emplace_back();
@@ -660,8 +667,15 @@ class Rings {
     }
     for (std::vector<Value*>& operands : copies) {
       Type const& tile = operands[1]->type();
+      std::int64_t const vector = chunk_bytes / bytes(tile.element());
+      bool const of_rows =
+          std::any_of(operands.begin() + 2, operands.end(), [](Value const* index) { return index->type().is_tile(); });
+      if (!of_rows) {
+        inside.op(ir::make_op<ir::CpAsyncOp>(vector), operands, {});
+        continue;
+      }
       ir::CpAsyncGatherOp copy;
-      copy.vector = chunk_bytes / bytes(tile.element());
+      copy.vector = vector;
       layout::Layout const& chunks = chunk_layout(tile);
       for (std::size_t i = 2; i < operands.size(); ++i)
         if (operands[i]->type().is_tile())
@@ -672,8 +686,6 @@ class Rings {
     inside.op(ir::CpAsyncArriveOp{}, {full}, {});
     inside.op(ir::YieldOp{}, {}, {});
   }
-
-  static constexpr std::int64_t chunk_bytes = 16;
 
   /// Distributes the chunks of rows: lanes along a row first, so that they read adjacent memory. A thread's rows are
   /// adjacent, so that it loads their indices at once. At most one warpgroup copies, as producers are.
@@ -698,7 +710,7 @@ class Rings {
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.tile_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (fetches_rows(fetch)) continue;
+      if (threads_copy(fetch)) continue;
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};
       std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());

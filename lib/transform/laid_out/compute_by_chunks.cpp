@@ -18,9 +18,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Registers of a thread from which on a loaded tile is worth more code.
-constexpr int worth_chunks = 16;
-
 /// Tells whether all loads of chunks give the elements that one load of the whole tile would.
 bool can_be_cut(Op const& load) {
   return load.is<ir::LoadOp>() && load.as<ir::LoadOp>().part.empty() && analysis::reads_constant_memory(load) &&
@@ -30,7 +27,8 @@ bool can_be_cut(Op const& load) {
 /// Computes one tile by its chunks.
 class Chunks {
  public:
-  explicit Chunks(Value& tile) : tile_(tile) {}
+  /// `worth_chunks`: registers of a thread from which on a loaded tile is worth more code.
+  Chunks(Value& tile, int worth_chunks) : tile_(tile), worth_chunks_(worth_chunks) {}
 
   bool run() {
     if (!find_extracts() || !find_ops()) return false;
@@ -98,7 +96,7 @@ class Chunks {
         continue;
       users.insert(&op);
       ops_.push_back(&op);
-      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(result.type()) >= worth_chunks);
+      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(result.type()) >= worth_chunks_);
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();
@@ -153,7 +151,7 @@ class Chunks {
                            load->is<ir::LoadOp>() && load->result()->uses().size() == 1;
         if (!alone || !can_be_cut(*load) || operand->type().shape() != tile_.type().shape() ||
             operand->type().layout() != tile_.type().layout() ||
-            ir::registers_of(load->result()->type()) < worth_chunks)
+            ir::registers_of(load->result()->type()) < worth_chunks_)
           continue;
         vectors_.push_back({broadcast, expand, load});
       }
@@ -204,6 +202,7 @@ class Chunks {
   }
 
   Value& tile_;
+  int worth_chunks_;
   std::vector<Op*> extracts_;
   std::vector<Op*> ops_;  ///< in the order of the text
   std::vector<Vector> vectors_;
@@ -212,7 +211,7 @@ class Chunks {
 
 }  // namespace
 
-PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext& context) {
   std::vector<Value*> tiles;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::ExtractOp>()) return;
@@ -221,7 +220,7 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
     if (std::find(tiles.begin(), tiles.end(), whole) == tiles.end()) tiles.push_back(whole);
   });
   bool changed = false;
-  for (Value* tile : tiles) changed = Chunks(*tile).run() || changed;
+  for (Value* tile : tiles) changed = Chunks(*tile, context.target.tuning.tile_worth_chunks).run() || changed;
   return result_of(changed);
 }
 

@@ -14,11 +14,6 @@ namespace {
 
 using ir::Op;
 
-/// Registers with which 32 warps share a multiprocessor. More warps take turns where fewer would do.
-constexpr int usual_registers = 64;
-/// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
-constexpr int max_tile_ops = 64;
-
 /// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
 /// integers, take many steps.
 bool is_plain(Op const& op) {
@@ -37,7 +32,7 @@ std::set<Op const*> ops_of_chains(ir::Function& function) {
 }
 
 /// Tells whether tiles, and values within chains, are all that takes registers.
-bool has_known_registers(ir::Function& function) {
+bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   std::set<Op const*> const chains = ops_of_chains(function);
   bool known = true;
   int tile_ops = 0;
@@ -48,17 +43,18 @@ bool has_known_registers(ir::Function& function) {
             (analysis::streams(op) || op.is(ir::Family::launch) || op.info().has(ir::terminator) ||
              op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::ReduceOp>() && op.block_count() == 0));
   });
-  return known && tile_ops <= max_tile_ops;
+  return known && tile_ops <= tuning.max_tile_ops;
 }
 
 }  // namespace
 
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
+  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function, context.target.tuning))
+    return PassResult::unchanged;
   TargetInfo const& target = context.target;
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
-  int const registers = std::max((needed + step - 1) / step * step, usual_registers);
+  int const registers = std::max((needed + step - 1) / step * step, target.tuning.usual_registers);
   int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
   if (ctas <= 1) return PassResult::unchanged;
   function.ctas = ctas;

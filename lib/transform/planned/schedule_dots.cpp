@@ -41,16 +41,14 @@ Op* store_of(Value const& view) {
   return nullptr;
 }
 
-/// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
-constexpr int registers_beside = 56;
-
 /// Tells whether all operands of a loop's only product are loaded by the warps: the next ones come while it runs. Each
 /// element of theirs takes a register on its way; sums that have to move would serialise the products (C7514).
 bool loads_beside(Op const& dot, TargetInfo const& target) {
   int const warps = dot.function()->warps;
   std::int64_t const elements =
       dot.lhs()->type().elements() + dot.rhs()->type().elements() + dot.result()->type().elements();
-  if (elements / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
+  if (elements / (std::int64_t{warps} * target.lanes) + target.tuning.registers_beside_product >
+      target.registers_at_start(warps))
     return false;
   for (Value const* operand : {dot.lhs(), dot.rhs()}) {
     Op const* const store = store_of(*fetched_operand(*operand).view);
@@ -150,11 +148,11 @@ class Schedule {
  private:
   /// Stores the operands that the plan says to where wgmma reads them: right ones, and left ones that are transposed,
   /// since other warps have computed their rows.
-  static void store_operands(Op& dot) {
+  void store_operands(Op& dot) const {
     auto const& plan = dot.as<ir::DotOp>();
     bool const right = plan.right == ir::OperandPlace::stored, left = plan.left == ir::OperandPlace::stored;
     if (!right && !left) return;
-    StoredOperands const stored = stored_operands(dot);
+    StoredOperands const stored = stored_operands(dot, context_.target);
     if (right)
       dot.set_operand(dot.position("rhs"), stored_operand(dot, dot.rhs(), stored.right, widest_swizzle_alignment));
     if (!left) return;
@@ -178,21 +176,22 @@ class Schedule {
     if (grid.warps() != function_.warps)
       return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
     if (plan.path == ir::ProductPath::mma) {
-      std::string why = why_not_mma(dot, function_.warps);
+      std::string why = why_not_mma(dot, function_.warps, context_.target);
       Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
       if (why.empty()) (void)layout::mma_layout(d, grid, why);
       bool const whole = plan.step == 0;
-      std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+      std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
       bool const readable =
           whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
                     readable_in_parts(*dot.rhs(), false, plan.step));
       return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
     }
     StoredOperands stored;
-    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
+    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored)
+      stored = stored_operands(dot, context_.target);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
     if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
-    target::Finding why = why_not_wgmma(dot, stored);
+    target::Finding why = why_not_wgmma(dot, context_.target, stored);
     if (!why.empty()) return why.text();
     int const cta_warps = function_.warps + producer_warps;
     auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
@@ -547,8 +546,8 @@ class Schedule {
 
   /// Returns the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
-    target::Finding const elements = why_not_tensor_cores(dot);
-    return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();
+    target::Finding const elements = why_not_tensor_cores(dot, context_.target);
+    return elements.empty() ? why_not_mma(dot, function_.warps, context_.target) : elements.data();
   }
 
   struct PendingLoop {
