@@ -43,8 +43,11 @@ bool only_products_take(Value const& tile) {
   });
 }
 
-/// Returns the registers of a thread that so many warps have for the sums of wgmma.
+/// Returns the registers of a thread that so many warps have for the sums of products. Those of mma.sync share them
+/// with operands on their way.
 std::int64_t registers_for_sums(int warps, TargetInfo const& target) {
+  if (!target.has(Ability::wgmma))
+    return target.registers_at_start(warps) - target.tuning.max_operand_registers / 2 - target.tuning.address_registers;
   return registers_of_roles(warps, target)[1] - target.wgmma.extra_registers;
 }
 
