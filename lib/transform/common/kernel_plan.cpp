@@ -207,7 +207,8 @@ class Search {
     for (LoopOfProducts& loop : loops_) {
       bool const all_copied = std::all_of(loop.products.begin(), loop.products.end(),
                                           [&](std::size_t i) { return forms_[i].right().fetched().view != nullptr; });
-      if (!all_copied) continue;
+      // A product of mma.sync is done when the next op runs: nothing runs beside it.
+      if (!all_copied || !target_.has(Ability::wgmma)) continue;
       auto const late = products_that_can_be_late(*loop.block->parent_op());
       if (late.empty()) continue;
       LateStage const stage(*loop.block->parent_op(), late);
