@@ -7,10 +7,16 @@ endforeach()
 tegula_command_test("sample_17_attention_family: checks of bounds and NaN find nothing" LABELS host L7
   FOLDER "${PROJECT_BINARY_DIR}/samples"
   COMMAND sample_17_attention_family ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_CHECKS=bounds,nan")
-get_property(python GLOBAL PROPERTY TEGULA_PYTHON_SAMPLE)
-if(python)
-  tegula_command_test("sample: kernels take arrays of NumPy and tensors of PyTorch" LABELS host
-    COMMAND "${python}" "${PROJECT_SOURCE_DIR}/samples/python/check.py" "$<TARGET_FILE_DIR:tegula_sample>")
+foreach(program IN ITEMS sample_18_norms sample_20_decode sample_21_four_bits)
+  tegula_command_test("${program}: the same in the simulator of tiles" LABELS host
+    FOLDER "${PROJECT_BINARY_DIR}/samples" COMMAND ${program} ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_SIMULATE=1")
+endforeach()
+get_property(python_package GLOBAL PROPERTY TEGULA_PYTHON_PACKAGE)
+if(python_package)  # skipped where the interpreter has neither NumPy nor PyTorch
+  get_property(python GLOBAL PROPERTY TEGULA_PYTHON)
+  tegula_command_test("python: kernels and operators of the package agree with float64" LABELS host python N21
+    COMMAND "${python}" "${PROJECT_SOURCE_DIR}/samples/python/tests/test_operators.py"
+    ENVIRONMENT "PYTHONPATH=${python_package}" "PYTHONDONTWRITEBYTECODE=1")
 endif()
 
 if(TARGET smollm_parts)

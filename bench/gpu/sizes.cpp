@@ -375,6 +375,8 @@ void fit(std::vector<Measured> const& all, Settings const& settings) {
                                                                 {"products", &Costs::products},
                                                                 {"narrow", &Costs::narrow},
                                                                 {"narrow_wait", &Costs::narrow_wait},
+                                                                {"alone_bytes", &Costs::alone_bytes},
+                                                                {"pair_bytes", &Costs::pair_bytes},
                                                                 {"hindrance", &Costs::hindrance}};
   bool const swapped = settings.half == "judged";
   std::vector<CountedSize> const sizes = counted(all, settings, swapped ? "judged" : "fit"),

@@ -1,5 +1,7 @@
 // Compares host kernels with OpenBLAS, Eigen and hand-written OpenMP loops, by medians of interleaved runs. Runs at one
 // and two threads, for this machine's CPU and for AVX2 alone.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "../../samples/support/compare.hpp"
+#include "host/kernels.hpp"
 #include "host/loops/loops.hpp"
 #include "tune/turns.hpp"
 #include "rig/openblas.hpp"
@@ -21,79 +24,7 @@
 namespace {
 
 using namespace tegula;
-
-constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
-  auto g = grid_over(c, shape<1024>);
-  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
-});
-
-/// Rows of up to 1024 elements, each of which one block changes.
-template <class Row>
-constexpr auto rows(char const* name, Row row) {
-  return kernel(name, [row](in<float, 2> x, out<float, 2> y) {
-    auto g = grid_over(y, shape<1, 1024>);
-    require(y.extent(1) <= 1024, "a row must fit one tile");
-    row(x, y, g);
-  });
-}
-
-constexpr auto softmax = rows("softmax", [](auto x, auto y, auto g) {
-  tile v = load(x, shape<1, 1024>, g[0], 0, pad(-inf));
-  tile e = exp(v - max(v, axis<1>));
-  store(y, shape<1, 1024>, e / sum(e, axis<1>), g[0], 0);
-});
-
-constexpr auto layernorm = rows("layernorm", [](auto x, auto y, auto g) {
-  tile v = load(x, shape<1, 1024>, g[0], 0);
-  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
-  tile d = mask_outside(v - sum(v, axis<1>) / n, axis<1>, 0, x.extent(1), 0);
-  store(y, shape<1, 1024>, d * rsqrt(sum(d * d, axis<1>) / n + 1e-5F), g[0], 0);
-});
-
-constexpr auto rmsnorm = rows("rmsnorm", [](auto x, auto y, auto g) {
-  tile v = load(x, shape<1, 1024>, g[0], 0);
-  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
-  store(y, shape<1, 1024>, v * rsqrt(sum(v * v, axis<1>) / n + 1e-5F), g[0], 0);
-});
-
-constexpr auto sums = kernel("sums", [](in<float, 2> x, out<float, 1> y) {
-  auto g = grid_over(y, shape<1>);
-  tile v = load(x, shape<1, 1024>, g[0], 0);
-  require(x.extent(1) <= 1024, "a row must fit one tile");
-  store(y, shape<1>, squeeze(sum(v, axis<1>), axis<1>), g[0]);
-});
-
-constexpr auto transpose = kernel("transpose", [](in<float, 2> x, out<float, 2> y) {
-  auto g = grid_over(y, shape<64, 64>);
-  store(y, shape<64, 64>, trans(load(x, shape<64, 64>, g[1], g[0])), g[0], g[1]);
-});
-
-template <class T, class Sum, int BN = 128>
-constexpr auto product = kernel("product", [](in<T, 2> A, in<T, 2> B, out<Sum, 2> C) {
-  require(A.extent(1) == B.extent(0), "product: A is M x K and B is K x N, but the two K differ");
-  auto g = grid_over(C, shape<128, BN>);
-  tile acc = loop(ceil_div(A.extent(1), 64), zeros<Sum>(shape<128, BN>), [&](auto k, auto sum) {
-    return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, BN>, k, g[1]), sum);
-  });
-  store(C, shape<128, BN>, acc, g[0], g[1]);
-});
-
-template <int D>
-constexpr auto attention = kernel("attention", [](in<float, 2> Q, in<float, 2> K, in<float, 2> V, out<float, 2> O,
-                                                  arg<float> scale_log2e) {
-  auto g = grid_over(O, shape<128, D>);
-  tile q = load(Q, shape<128, D>, g[0], 0);
-  auto [m, l, o] = loop(ceil_div(K.extent(0), 128),
-                        carry(full(shape<128, 1>, -inf), zeros<float>(shape<128, 1>), zeros<float>(shape<128, D>)),
-                        [&](auto j, auto m0, auto l0, auto o0) {
-                          tile s = dot(q, trans(load(K, shape<128, D>, j, 0))) * scale_log2e;
-                          tile m1 = max(m0, max(s, axis<1>));
-                          tile p = exp2(s - m1);
-                          tile a = exp2(m0 - m1);
-                          return carry(m1, l0 * a + sum(p, axis<1>), dot(p, load(V, shape<128, D>, j, 0), o0 * a));
-                        });
-  store(O, shape<128, D>, o / l, g[0], 0);
-});
+using namespace tegula::bench;
 
 /// Names a row of the table.
 struct Row {
@@ -138,7 +69,7 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
     for (double& value : seconds) value = 1e-9 * work / value;
     return seconds;
   };
-  std::string shape = row.extents + ", threads " + std::to_string(all.threads);
+  std::string shape = fmt::format("{}, threads {}", row.extents, all.threads);
   if (!all.cpu.empty()) shape += ", " + all.cpu;
   bench::ResultFile file(all.json, "host_ratios", device::host().name());
   file.write({row.kernel, shape, row.rival, row.unit, rates(pair->rival, rival_work), "", {}, {}, {}, {}});
@@ -155,40 +86,9 @@ void compare(Bench const& all, Row const& row, std::function<void()> const& ours
   if (!compared.right()) throw std::runtime_error(std::string("WRONG: ") + row.kernel + ": " + compared.str());
 }
 
-/// Returns a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
-template <class T, int Rank, class... E>
-buffer<T, Rank> filled(int seed, E... extents) {
-  buffer<T, Rank> result(device::host(), extents...);
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    std::int64_t const number = (i * 7919 + seed) % 2003;
-    if constexpr (std::is_integral_v<T>)
-      result.data()[i] = static_cast<T>(number % 15 - 7);
-    else if constexpr (sizeof(T) == 2)
-      result.data()[i] = T(static_cast<float>(number % 129 - 64) / 64.0F);
-    else
-      result.data()[i] = static_cast<T>(number) / T(1001) - T(1);
-  }
-  return result;
-}
-
-template <class T, int Rank, class... E>
-buffer<T, Rank> poisoned(E... extents) {
-  buffer<T, Rank> result(device::host(), extents...);
-  result.fill(samples::poison<T>());
-  return result;
-}
-
-/// Compares with the rival's results.
-template <class T, class U, int Rank>
-samples::Comparison compared(buffer<T, Rank>& ours, buffer<U, Rank>& rival, double bound) {
-  samples::Comparison all(bound);
-  for (std::int64_t i = 0; i < ours.size(); ++i) all.add(i, ours.data()[i], static_cast<double>(rival.data()[i]));
-  return all;
-}
-
 std::string extents_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (m == n && n == k) return std::to_string(m) + " cubed";
-  return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+  if (m == n && n == k) return fmt::format("{} cubed", m);
+  return fmt::format("{} x {} x {}", m, n, k);
 }
 
 template <class T>
@@ -273,7 +173,7 @@ void bench_attention(Bench const& all, std::int64_t n) {
   };
   compare(
       all,
-      {"attention f32", std::to_string(n) + ", d " + std::to_string(D), "tile ops, 1024 cubed", "GFLOP/s",
+      {"attention f32", fmt::format("{}, d {}", n, D), "tile ops, 1024 cubed", "GFLOP/s",
        4.0 * static_cast<double>(n * n * D), 2.0 * static_cast<double>(size * size * size)},
       [&] { go(order); }, [&] { go_product(order); }, right);
 }
@@ -304,9 +204,8 @@ void bench_rows(Bench const& all, K const& kernel, char const* name, bench::Loop
   auto const go = prepare(device::host(), kernel, x, y);
   host_stream const order;
   compare(
-      all, {name, std::to_string(rows) + " x " + std::to_string(n), "OpenMP, fast-math", "GB/s", bytes},
-      [&] { go(order); }, [&] { loop(x.data(), z.data(), rows, n, all.threads); },
-      [&] { return compared(y, z, bound); });
+      all, {name, fmt::format("{} x {}", rows, n), "OpenMP, fast-math", "GB/s", bytes}, [&] { go(order); },
+      [&] { loop(x.data(), z.data(), rows, n, all.threads); }, [&] { return compared(y, z, bound); });
 }
 
 void bench_all(Bench const& all) {
@@ -328,12 +227,12 @@ void bench_all(Bench const& all) {
   for (std::int64_t rows : {8192, 64}) {  // out of cache, and in it
     for (std::int64_t n : {1024, 1000}) {
       double const moved = 8.0 * static_cast<double>(rows * n);
-      bench_rows<2>(all, softmax, "softmax", all.loops.softmax, rows, n, moved, 1e-7);
+      bench_rows<2>(all, softmax<>, "softmax", all.loops.softmax, rows, n, moved, 1e-7);
     }
     double const moved = 8.0 * static_cast<double>(rows) * 1024;
-    bench_rows<2>(all, layernorm, "layernorm", all.loops.layernorm, rows, 1024, moved, 1e-5);
-    bench_rows<2>(all, rmsnorm, "rmsnorm", all.loops.rmsnorm, rows, 1024, moved, 1e-5);
-    bench_rows<1>(all, sums, "sums", all.loops.sums, rows, 1024, moved / 2, 1e-3);
+    bench_rows<2>(all, layernorm<>, "layernorm", all.loops.layernorm, rows, 1024, moved, 1e-5);
+    bench_rows<2>(all, rmsnorm<>, "rmsnorm", all.loops.rmsnorm, rows, 1024, moved, 1e-5);
+    bench_rows<1>(all, sums<>, "sums", all.loops.sums, rows, 1024, moved / 2, 1e-3);
     bench_rows<2>(all, transpose, "transpose", all.loops.transpose, rows == 64 ? 128 : 4096, rows == 64 ? 128 : 4096,
                   rows == 64 ? 8.0 * 128 * 128 : 8.0 * 4096 * 4096, 0);
   }
@@ -343,7 +242,7 @@ void print_first_prepare(bench::ComparisonRunner const& runner) {
   if (runner.is_turn()) return;
   buffer<float, 2> x(device::host(), 1, 1), y(device::host(), 1, 1);
   auto const start = std::clock();
-  auto const go = prepare(device::host(), softmax, x, y);
+  auto const go = prepare(device::host(), softmax<>, x, y);
   std::printf("softmax: first prepare (trace, passes, LLVM, load): %.1f ms\n",
               1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
 }

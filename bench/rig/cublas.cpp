@@ -41,7 +41,7 @@ int type_of(Element element) {
   }
 }
 
-/// Gives the type of the sums, and 1 and 0 of the type that scales them.
+/// Finds the type of the sums, and 1 and 0 of the type that scales them.
 struct Sums {
   int compute = compute_f32, scale = type_f32;
   float one = 1, zero = 0;

@@ -82,6 +82,8 @@ double HostTensor::at(std::int64_t index) const {
   switch (element_) {
     case Element::i8:
       return element_at<std::int8_t>(data_.get(), index);
+    case Element::u8:
+      return element_at<std::uint8_t>(data_.get(), index);
     case Element::i32:
       return element_at<std::int32_t>(data_.get(), index);
     case Element::e4m3:
@@ -104,6 +106,8 @@ void HostTensor::set(std::int64_t index, double value) {
       return put(to, static_cast<std::int8_t>(value));
     case Element::i32:
       return put(to, static_cast<std::int32_t>(value));
+    case Element::u8:
+      return put(to, static_cast<std::uint8_t>(value));
     case Element::e4m3:
       return put(to, e4m3_bits(value));
     case Element::e5m2:

@@ -55,8 +55,22 @@ std::string shape_text(std::vector<std::int64_t> const& extents) {
 std::map<std::string, Argument> Workload::arguments(int set) const {
   std::map<std::string, Argument> result;
   for (auto const& [name, tensor] : sets_[static_cast<std::size_t>(set)])
-    result[name] = tensor->argument(name != output_name_);
+    result[name] = tensor->argument(name != output_name_ && more_.count(name) == 0);
   return result;
+}
+
+void Workload::poison(int set) {
+  output(set).poison();
+  for (auto const& [name, zeroed] : more_) zeroed ? tensor(set, name).zero() : tensor(set, name).poison();
+}
+
+void Workload::add_output(std::string const& name, Element element, std::vector<std::int64_t> const& extents,
+                          bool zeroed) {
+  for (Set& set : sets_) {
+    set[name] = std::make_unique<DeviceTensor>(order_.where(), element, extents);
+    if (zeroed) set[name]->zero();
+  }
+  more_[name] = zeroed;
 }
 
 void Workload::upload(std::map<std::string, HostTensor const*> const& inputs, Element element,

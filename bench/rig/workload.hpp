@@ -59,7 +59,8 @@ class Workload {
   [[nodiscard]] tensor_view<T, rank> view(int set, std::string const& name) const {
     return tensor(set, name).view<T, rank>();
   }
-  void poison(int set) { output(set).poison(); }
+  /// Restores the outputs of a set to their state before the first launch.
+  void poison(int set);
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
   /// Returns the rivals. Ratios are taken to the first.
@@ -74,6 +75,8 @@ class Workload {
   /// Puts the inputs and a poisoned output on the device, several times.
   void upload(std::map<std::string, HostTensor const*> const& inputs, Element element,
               std::vector<std::int64_t> const& output_extents, bool one_set);
+  /// Adds to each set an output, or scratch memory, that holds 0 before the first launch, else poison. Needs: upload.
+  void add_output(std::string const& name, Element element, std::vector<std::int64_t> const& extents, bool zeroed);
   [[nodiscard]] DeviceTensor& tensor(int set, std::string const& name) const {
     return *sets_[static_cast<std::size_t>(set)].at(name);
   }
@@ -84,6 +87,7 @@ class Workload {
  private:
   std::string output_name_;
   std::vector<Set> sets_;
+  std::map<std::string, bool> more_;  ///< outputs beside the first; true: begins with zeros
 };
 
 /// Prints extents: "2048x2048x2048".

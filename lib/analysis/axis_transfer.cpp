@@ -192,7 +192,7 @@ class Transfer {
   ValueFacts div(Op const& op, bool up) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
-    if (b.min < 1 || a.min < 0) return result;
+    if (b.min < 0 || a.min < 0) return result;
     set_range(result, op.kind(), a, b, op.result()->type().element());
     if (!b.is_constant()) return result;
     std::int64_t const by = b.min;

@@ -10,6 +10,7 @@
 #include "layout/element_offsets.hpp"
 #include "ir/memory/shared_frame.hpp"
 #include "ir/text/text.hpp"
+#include "ir/memory/accesses.hpp"
 #include "target/finding.hpp"
 #include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
@@ -101,6 +102,18 @@ BrokenRule rule_of_load(ir::Op const& load) {
   return broken;
 }
 
+/// Names the rule that lets threads copy the pieces that cover rows, and shift them.
+BrokenRule rule_of_pieces(ir::Op const& copy) {
+  ir::Value const& tensor = *copy.in<ir::CpAsyncCoverOp>("tensor");
+  target::Finding const finding(target::finding::address, bytes(tensor.type().element()));
+  BrokenRule broken;
+  broken.name = "tma: " + std::string(finding.rule()->name);
+  broken.sentence = ir::to_string(tensor) + " is copied by threads, and shifted: " + finding.sentence();
+  broken.fix = std::string(finding.rule()->fix);
+  broken.where = copy.where();
+  return broken;
+}
+
 BrokenRule rule_of_product(ir::Op const& product) {
   BrokenRule broken;
   broken.name = "wgmma";
@@ -161,8 +174,10 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();
     bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();
-    if (!by_pointer && !by_warps) return ir::Walk::advance;
-    BrokenRule broken = by_pointer ? rule_of_load(op) : rule_of_product(op);
+    bool const by_pieces =
+        op.is<ir::CpAsyncCoverOp>() && !ir::parameter_of(*op.in<ir::CpAsyncCoverOp>("tensor")).facts.aligned_16;
+    if (!by_pointer && !by_warps && !by_pieces) return ir::Walk::advance;
+    BrokenRule broken = by_pointer ? rule_of_load(op) : by_pieces ? rule_of_pieces(op) : rule_of_product(op);
     bool const reported = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
       return earlier.sentence == broken.sentence && earlier.where.line() == broken.where.line();
     });

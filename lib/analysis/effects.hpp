@@ -33,7 +33,7 @@ bool is_global_read(ir::Op const& op);
 /// True for such a read whose value no store of this kernel can change. Its tensor is an in parameter of a kernel,
 /// which never aliases a written one.
 bool reads_constant_memory(ir::Op const& read);
-/// True for an op that gives the same results wherever it stands: pure, or a read of constant memory.
+/// True for an op that returns the same results wherever it stands: pure, or a read of constant memory.
 inline bool is_movable(ir::Op const& op) { return op.pure() || reads_constant_memory(op); }
 
 }  // namespace tegula::analysis

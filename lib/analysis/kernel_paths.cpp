@@ -28,6 +28,7 @@ using layout::shape_text;
 using Kind = AccessPath::Kind;
 
 constexpr int widest_bytes = 16;
+constexpr int piece_bytes = 16;  // of cp_async_cover
 
 std::string element_text(Element element) { return std::string(name(element)); }
 
@@ -58,6 +59,14 @@ class Paths {
 
  private:
   void visit(Op const& op) {
+    moved_by_threads(op);
+    moved_by_copies(op);
+    multiplied(op);
+    if (op.is<ir::CpAsyncArriveOp>()) ring_of_rows(op);
+    if (op.is<ir::MbarrierExpectOp>()) ring(op);
+  }
+
+  void moved_by_threads(Op const& op) {
     if (op.is<ir::LoadOp>() && op.result()->type().layout() != nullptr)
       by_pointer(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector, op.as<ir::LoadOp>().part);
     else if (op.is<ir::LoadOp>() && op.result()->type().is_scalar())
@@ -73,7 +82,16 @@ class Paths {
       indexed(op, Kind::atomic, op.in("tile")->type(), op.as<ir::AtomicUpdateOp>().vector);
     else if (op.is<ir::CompareExchangeOp>())
       indexed(op, Kind::atomic, op.in("tile")->type(), 1);
-    else if (op.is<ir::TmaLoadOp>())
+    else if (op.is<ir::CpAsyncOp>())
+      copied_by_threads(op);
+    else if (op.is<ir::CpAsyncGatherOp>())
+      rows_by_threads(op);
+    else if (op.is<ir::CpAsyncCoverOp>())
+      pieces_by_threads(op);
+  }
+
+  void moved_by_copies(Op const& op) {
+    if (op.is<ir::TmaLoadOp>())
       by_copy(op, Kind::load, *op.in<ir::TmaLoadOp>("map"), op.in<ir::TmaLoadOp>("destination")->type());
     else if (op.is<ir::TmaStoreOp>())
       by_copy(op, Kind::store, *op.in<ir::TmaStoreOp>("map"), op.in<ir::TmaStoreOp>("source")->type());
@@ -83,20 +101,15 @@ class Paths {
       by_bulk_copy(op, Kind::load, op.in<ir::BulkLoadOp>("destination")->type());
     else if (op.is<ir::BulkStoreOp>())
       by_bulk_copy(op, Kind::store, op.in<ir::BulkStoreOp>("source")->type());
-    else if (op.is<ir::CpAsyncOp>())
-      copied_by_threads(op);
-    else if (op.is<ir::CpAsyncGatherOp>())
-      rows_by_threads(op);
-    else if (op.is<ir::CpAsyncArriveOp>())
-      ring_of_rows(op);
-    else if (op.is<ir::WgmmaOp>())
+  }
+
+  void multiplied(Op const& op) {
+    if (op.is<ir::WgmmaOp>())
       product(op, Path::wgmma, *op.lhs(), *op.rhs(), {});
     else if (op.is<ir::MmaOp>())
       product(op, Path::mma, *op.lhs(), *op.rhs(), op.as<ir::MmaOp>().by_warps.view());
     else if (op.is<ir::ForOp>() && !op.as<ir::ForOp>().by_lanes.empty())
       lanes(op);
-    else if (op.is<ir::MbarrierExpectOp>())
-      ring(op);
   }
 
   [[nodiscard]] AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) const {
@@ -210,6 +223,18 @@ class Paths {
     abi::add_once(abi::rows_of(paths_, Kind::gather), std::move(row));
   }
 
+  void pieces_by_threads(Op const& op) {
+    Type const& view = op.in<ir::CpAsyncCoverOp>("destination")->type();
+    Extents box = view.shape();
+    box[1] -= piece_bytes / bytes(view.element());
+    AccessPath row = start(op, Kind::load, Path::pointer, *op.in("tensor"), box);
+    row.bytes = piece_bytes;
+    row.reason =
+        "rows are not known to be multiples of 16 bytes; threads copy the pieces of 16 bytes that cover them to shared "
+        "memory ahead of their use (cp.async), and shift them there";
+    abi::add_once(paths_.loads, std::move(row));
+  }
+
   void product(Op const& op, Path path, Value const& left, Value const& right, std::string_view finding) {
     Extents const extents = extents_of(left.type(), right.type());
     DotPath row;
@@ -282,7 +307,8 @@ class Paths {
     RingDepth row;
     for (Op const& op : *arrive.parent()) {
       if (&op == &arrive) break;
-      if (!op.is<ir::CpAsyncGatherOp>() && !op.is<ir::CpAsyncOp>()) continue;
+      if (op.is<ir::CpAsyncArriveOp>()) row = {};  // of another ring
+      if (!op.is<ir::CpAsyncGatherOp>() && !op.is<ir::CpAsyncOp>() && !op.is<ir::CpAsyncCoverOp>()) continue;
       Type const& view = op.in("destination")->type();
       if (!row.where.known()) row.where = op.where();
       row.stage_bytes += view.elements() * bytes(view.element());

@@ -114,6 +114,30 @@ std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
   return together == widest ? 0 : std::max<std::int64_t>(info(tensor->element).bits / 8, 1);
 }
 
+/// Bytes of shared memory that are read and written for a byte that is shifted: two words, and the shifted one.
+constexpr double bytes_of_shift = 3;
+
+/// Tells whether threads copy the pieces of 16 bytes that cover the rows of a load, and shift them, if these are not
+/// multiples of 16 bytes: those of an operand of products in a loop.
+bool is_shifted(Op const& load) {
+  constexpr std::int64_t rows_of_warpgroup = 64, widest_element = 32;
+  auto const feeds = [](auto const& self, ir::Value const& tile) -> bool {
+    return !tile.uses().empty() && std::all_of(tile.uses().begin(), tile.uses().end(), [&](ir::Use const& use) {
+      Op const& user = *use.user;
+      if (user.is<ir::TransOp>()) return self(self, *user.result());
+      if (!user.is<ir::DotOp>() || use.is<ir::DotOp>("accumulator")) return false;
+      if (tile.type().element() == Element::f32 && user.as<ir::DotOp>().precision == ir::DotPrecision::full)
+        return false;
+      Extents const& result = user.result()->type().shape();
+      return result[0] % rows_of_warpgroup == 0 || result[1] % rows_of_warpgroup == 0;
+    });
+  };
+  ir::Type const& tile = load.result()->type();
+  bool const in_loop = load.parent_op() != nullptr && load.parent_op()->is<ir::ForOp>();
+  return in_loop && load.is<ir::LoadOp>() && tile.rank() == 2 && info(tile.element()).bits <= widest_element &&
+         feeds(feeds, *load.result());
+}
+
 /// Returns the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
 /// that is no multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
@@ -143,7 +167,10 @@ void add(Work& found, Op const& op, double times, Counting const& counting) {
       double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
       found.loaded_bytes += all * within;
       found.lines += all * within / line * lines_of_a_row(op, counting) / ctas;
-      if (std::int64_t const at_once = narrow_bytes(op, counting); at_once > 0)
+      std::int64_t const at_once = narrow_bytes(op, counting);
+      if (at_once > 0 && is_shifted(op))
+        found.operand_bytes += bytes_of_shift * all;
+      else if (at_once > 0)
         found.narrow += all / static_cast<double>(at_once * lanes);
       else
         found.outside_lines += all * (1 - within) / line / ctas;
@@ -314,6 +341,21 @@ double clocks_waited(Ring const& ring, Rates const& rates, double resident) {
   return ring.times * waited;
 }
 
+/// Returns the time in which blocks get their bytes from memory. Pairs of multiprocessors share its rate alike, so of
+/// the last blocks those without a neighbour end first; the others then take what their pair can.
+double ns_in_memory(Estimate const& work, double blocks, Rates const& rates) {
+  Machine const& machine = rates.machine;
+  LaunchCosts const& costs = *rates.costs;
+  double const memory = machine.memory_bytes_per_ns, pairs = machine.processors / 2;
+  double const each = work.tensor_bytes / blocks;
+  double const at_once = machine.processors * std::max(work.resident, 1.0);
+  double const last = blocks - std::floor(blocks / at_once) * at_once;
+  double const before = (blocks - last) * each / memory;
+  if (last <= pairs) return before + last * each / std::max(std::min(memory, last * costs.alone_bytes), 1.0);
+  if (last >= machine.processors) return before + last * each / memory;
+  return before + pairs * each / memory + each / std::min(memory / (last - pairs), costs.pair_bytes);
+}
+
 double bytes_of(std::vector<TensorSize> const& tensors) {
   double bytes = 0;
   for (TensorSize const& tensor : tensors) {
@@ -354,11 +396,10 @@ double seconds_of(Estimate const& work, Executor const& executor, LaunchCosts co
   double const fixed =
       on_gpu ? costs.start + costs.wave * (waves - 1) / work.resident : machine.block_clocks * (1 + 0.3 * (waves - 1));
   double const in_turn = (waves * block + fixed) / machine.clocks_per_ns;
-  // One multiprocessor of each pair is enough for memory's rate.
-  double const reached = on_gpu ? std::min(blocks / half, 1.0) : 1;
-  double const in_memory = work.tensor_bytes / (machine.memory_bytes_per_ns * reached);
+  double const in_memory = work.tensor_bytes / machine.memory_bytes_per_ns;
+  double const uneven = on_gpu ? std::max(ns_in_memory(work, blocks, rates), in_memory) : in_memory;
   double const hindrance = on_gpu ? costs.hindrance : 0.2;
-  double const ns = std::max(in_turn, in_memory) + hindrance * std::min(in_turn, in_memory);
+  double const ns = std::max(in_turn, uneven) + hindrance * std::min(in_turn, in_memory);
   return (ns + machine.launch_ns) * 1e-9;
 }
 

@@ -59,28 +59,32 @@ struct LaunchCosts {
   double products = 1;        ///< share of the tensor cores' rate that a loop of products reaches
   double narrow = 0;          ///< of an access of a warp to elements whose rows are not multiples of 16 bytes
   double narrow_wait = 0;     ///< from such a load to its use, an iteration later
+  double alone_bytes = 1;     ///< from memory to a multiprocessor whose neighbour idles, a nanosecond
+  double pair_bytes = 1;      ///< and to two neighbours
   double hindrance = 0;       ///< share of the lesser of memory and multiprocessors that does not hide behind the other
 };
 
 /// Fitted to products of sizes drawn by a seed on an H200: `bench_gpu_sizes --fit`.
-inline constexpr LaunchCosts hopper_costs{.line = 0.6,
-                                          .outside_line = 3.5,
+inline constexpr LaunchCosts hopper_costs{.line = 0.65,
+                                          .outside_line = 2.5,
                                           .pair = 2.8,
-                                          .latency = 1200,
-                                          .start = 2150,
-                                          .wave = 900,
-                                          .exchange = 1600,
-                                          .exchange_cta = 220,
-                                          .exchange_bytes = 100,
+                                          .latency = 1130,
+                                          .start = 1670,
+                                          .wave = 450,
+                                          .exchange = 1700,
+                                          .exchange_cta = 200,
+                                          .exchange_bytes = 28,
                                           .products = 0.95,
-                                          .narrow = 0.7,
-                                          .narrow_wait = 2000,
-                                          .hindrance = 0.33};
+                                          .narrow = 5.5,
+                                          .narrow_wait = 1400,
+                                          .alone_bytes = 78,
+                                          .pair_bytes = 93,
+                                          .hindrance = 0.37};
 
 /// Counts what a block does.
 struct Work {
   double product_bytes = 0;  ///< bytes of K, times rows times columns, of all products
-  double operand_bytes = 0;  ///< that products read from shared memory
+  double operand_bytes = 0;  ///< that products read from shared memory, and that are moved there to be read
   double loaded_bytes = 0;   ///< from global memory, of what lies within the tensors, and stored
   double stored_bytes = 0;
   double lines = 0;  ///< of 128 bytes that loads and stores take, less what CTAs of a cluster fetch for each other

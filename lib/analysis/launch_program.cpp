@@ -89,7 +89,7 @@ class Slice {
     return emit(LaunchOp::sub, zero, step);
   }
 
-  // Each op gives its step from those of its operands. Steps are made in statements of their own: the order of
+  // Each op makes its step from those of its operands. Steps are made in statements of their own: the order of
   // arguments is the compiler's, the program must not be.
   std::int32_t step(ir::ConstantOp const& constant, Op const&) { return number(ir::to_int(constant.value)); }
   std::int32_t step(ir::MultiprocessorsOp const&, Op const&) { return emit(LaunchOp::multiprocessors); }

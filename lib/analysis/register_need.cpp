@@ -58,7 +58,7 @@ std::int64_t moved_at_once(ir::Op const& op) {
   return !plan || plan->matrices ? 0 : plan->vectors.width;
 }
 
-/// Tells whether an op gives elements one by one, to be stored one by one.
+/// Tells whether an op returns elements one by one, to be stored one by one.
 bool goes_by_elements(ir::Value const& value) {
   if (!value.defining_op()->is(ir::Family::elementwise) || value.uses().empty()) return false;
   return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
@@ -179,8 +179,8 @@ class Products {
     Reads const reads(mma);
     for (ir::Value const* operand : {mma.lhs(), mma.rhs()})
       if (reads.by_fragments(*operand)) by_fragments_.insert({operand, maker(*operand)->result()});
-    // Left operands of products one after another are read ahead, unless arithmetic gives the right ones. Products of
-    // f64 take long enough to read them in between.
+    // Left operands of products one after another are read ahead, unless arithmetic computes the right ones. Products
+    // of f64 take long enough to read them in between.
     bool const apart =
         mma.parent() != block_ || reads.load_of(*mma.rhs()) == nullptr || mma.lhs()->type().element() == Element::f64;
     if (apart) left_ = 0;

@@ -43,8 +43,8 @@ int registers_of_role(ir::Block& role);
 /// Says what a kernel ahead of layouts does: what the assembler keeps besides tiles differs.
 enum class Kernels : std::uint8_t { of_rows, of_wgmma };
 
-/// Asks the same model ahead of layouts, where `cost` gives the registers of a value. What layouts decide is not known
-/// yet: elements that stay apart, and operands of mma.sync on their way.
+/// Asks the same model ahead of layouts, where `cost` returns the registers of a value. What layouts decide is not
+/// known yet: elements that stay apart, and operands of mma.sync on their way.
 int registers_needed(ir::Function const& kernel, Kernels kind, std::function<int(ir::Value const&)> const& cost);
 
 }  // namespace tegula::analysis

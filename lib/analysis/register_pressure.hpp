@@ -12,7 +12,7 @@ using ir::registers_of;
 /// Registers of addresses, predicates and temporaries besides the tiles', in kernels that memory limits.
 inline constexpr int other_registers = 16;
 
-/// True for an op that gives elements of its result one by one from those of its operands.
+/// True for an op that computes elements of its result one by one from those of its operands.
 bool streams(ir::Op const& op);
 
 /// Estimates the maximum of the registers of values alive between any two ops. Constants and values computed from
@@ -23,7 +23,7 @@ int register_pressure(ir::Function const& function);
 /// The same of one block, to whose end its arguments live.
 int register_pressure(ir::Block& block);
 
-/// The same by the registers that `cost` gives for a value: ahead of layouts.
+/// The same by the registers that `cost` returns for a value: ahead of layouts.
 int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
 /// Estimates the registers of all values after ops that take or give whole tiles, where the assembler cannot go

@@ -147,6 +147,7 @@ class SharedAccesses {
   Slice slice_in_global(ir::Op const& op, ir::Value const& named, ir::Value const* registers);
   Slice slice_of_tensor(ir::Op const& op, ir::Value const& tensor, Extents const& shape);
   static void move(Slice::Axis& axis, Affine const& by);
+  void see_through(ir::Op const& view, Slice& slice);
   void place_bytes(Access& access);
   /// Holds a sum in two parts: values at the later access, and values at the earlier one.
   struct Sums {

@@ -163,24 +163,46 @@ void set_holders(Access& access, Sharing sharing, Value const* registers) {
       access.holders = Holders::chunks;
       access.vector = access.op->as<CpAsyncOp>().vector;
       break;
+    case Sharing::anywhere:
+      break;
   }
 }
 
 }  // namespace
 
-/// Returns the box of an access to global memory. `registers`: the tile or scalar that it moves, if any.
+/// Returns the box of an access to global memory, as one of the parameter behind its views. `registers`: the tile or
+/// scalar that it moves, if any.
 Slice SharedAccesses::slice_in_global(Op const& op, Value const& named, Value const* registers) {
-  Value const& tensor = parameter_behind(named);
-  if (!op.info().names("offsets") || &named != &tensor) {  // elements at indices, or of a slice that begins anywhere
+  if (!op.info().names("offsets")) {  // elements at indices
     Slice slice;
-    slice.root = &tensor;
+    slice.root = &parameter_behind(named);
     slice.whole = true;
     return slice;
   }
   Extents const box = registers != nullptr     ? registers->type().shape()
                       : op.info().names("map") ? copied_box(op)
                                                : view_of(op)->type().shape();
-  return slice_of_tensor(op, tensor, box);
+  Slice slice = slice_of_tensor(op, named, box);
+  for (Value const* tensor = &named; ir::Op const* const view = ir::view_op(*tensor); tensor = slice.root) {
+    see_through(*view, slice);
+    slice.root = view->in("tensor");
+  }
+  slice.whole = !std::all_of(slice.axes.begin(), slice.axes.end(),
+                             [](Slice::Axis const& axis) { return Affines::small(axis.offset); });
+  return slice;
+}
+
+/// Turns a box of a view into the box of the tensor behind it. What lies outside of the view is not touched.
+void SharedAccesses::see_through(Op const& view, Slice& slice) {
+  if (view.is<ir::SliceOp>()) {
+    auto const axis = static_cast<std::size_t>(view.as<ir::SliceOp>().axis);
+    move(slice.axes[axis], affines_.of(*view.in<ir::SliceOp>("begin")));
+    return;
+  }
+  std::vector<Slice::Axis> const axes = slice.axes;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    slice.axes[static_cast<std::size_t>(ir::viewed_axis(view, static_cast<int>(i)))] = axes[i];
+  for (int& axis : slice.axis_of) axis = ir::viewed_axis(view, axis);
 }
 
 void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {

@@ -53,7 +53,7 @@ class Search {
   }
 
   /// Looks at the ops after `op` in its block, then after the op around it.
-  Op const* behind(Op const& op) {
+  Op const* after(Op const& op) {
     for (Op const* at = &op; at != nullptr; at = at->parent_op()) {
       bool passed = false;
       for (Op const& other : *at->parent()) {
@@ -134,6 +134,6 @@ std::int64_t leaves_open(Op const& op, Completion group) {
   return -1;
 }
 
-Op const* completed_at(Op const& op) { return completion_of(op) == Completion::none ? &op : Search(op).behind(op); }
+Op const* completed_at(Op const& op) { return completion_of(op) == Completion::none ? &op : Search(op).after(op); }
 
 }  // namespace tegula::analysis

@@ -1,6 +1,7 @@
-# tegula_library(<folder> [PRIVATE <target>...] [PRECOMPILE <header>...]) makes the target of one folder of lib/. It links
-# the folders of its row in lib/arrows.txt, and privately the targets given. The headers, none of its own, are
-# precompiled where TEGULA_PRECOMPILE is on.
+# tegula_library(<folder> [PRIVATE <target>...] [PRECOMPILE <header>...] [TOGETHER [APART <source>...]]) makes the target
+# of one folder of lib/. It links the folders of its row in lib/arrows.txt, and privately the targets given. The headers,
+# none of its own, are precompiled where TEGULA_PRECOMPILE is on. With TOGETHER, sources are compiled by eights where
+# TEGULA_TOGETHER is on: no two of them may define one name, but for those after APART.
 #
 # A target sees the headers of its own folder and of the folders it links, and no others. Each target has a view folder
 # that holds only links to lib/<folder> and include/tegula/<folder>. So a wrong #include "codegen/x.hpp" or
@@ -29,7 +30,7 @@ function(tegula_include_view target folder)
 endfunction()
 
 function(tegula_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TOGETHER" "" "PRIVATE;PRECOMPILE;APART")
   set(target tegula_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/${folder}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/main[.]cpp$")  # it makes a program of what links it, and is a library of its own
@@ -53,6 +54,13 @@ function(tegula_library folder)
     endforeach()
     if(TEGULA_PRECOMPILE)
       target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+    endif()
+    if(TEGULA_TOGETHER AND arg_TOGETHER)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+      foreach(source IN LISTS arg_APART)
+        set_source_files_properties("${PROJECT_SOURCE_DIR}/lib/${folder}/${source}" TARGET_DIRECTORY ${target}
+          PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endforeach()
     endif()
   else()
     add_library(${target} INTERFACE)

@@ -22,7 +22,7 @@ CompileOptions with_facts(Traced const& source, CompileOptions options);
 /// Returns the way of each tensor to the kernel's code, as far as no launch decides it.
 HostPlan plan_of(Traced const& traced, CompiledKernel const& compiled, KernelPaths const& paths);
 
-/// Returns the facts of a kernel that is compiled for a GPU. `lowered`: the module behind the passes; `assembly`: of
+/// Returns the facts of a kernel that is compiled for a GPU. `lowered`: the module after the passes; `assembly`: of
 /// the code, null where there is no ptxas.
 KernelFacts facts_of(Traced const& source, ir::Module const& lowered, CompiledKernel const& compiled,
                      CompileOptions const& options, runtime::cuda::Assembly const* assembly);

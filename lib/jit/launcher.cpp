@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "abi/pass_options.hpp"
+#include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
 #include "jit/advice.hpp"
 #include "jit/choose.hpp"
@@ -248,8 +249,9 @@ Explanation explain(device const* where, KernelRef const& kernels, ArgumentList 
   if (target.is_host()) {
     std::string phases;
     for (HostPhase const& phase : compiled.phases) phases += (phases.empty() ? "" : ", ") + phase.entry;
-    text += fmt::format("  path: host code, phases {}; {} bytes of scratch per thread, {} threads\n", phases,
-                        compiled.scratch_bytes, target.limits().processors);
+    text += fmt::format("  path: host code, phases {}; vectors of {} bytes, {} bytes of scratch per thread, {} threads\n",
+                        phases, codegen::host_vector_bytes(used.architecture), compiled.scratch_bytes,
+                        target.limits().processors);
   } else {
     text += fmt::format(
         "  path: {}; {} threads per CTA, {} registers, {} bytes of local memory, {} bytes of shared "

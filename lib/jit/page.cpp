@@ -34,7 +34,7 @@ namespace {
 using page::Page;
 using page::Section;
 
-/// Calls `make`; gives the reason why it failed as a sentence.
+/// Calls `make`; returns the reason why it failed as a sentence.
 template <class Make>
 std::string reason_why_not(Make const& make) {
   try {
@@ -76,7 +76,7 @@ void add_lines(std::string& text, std::string const& file, std::uint32_t first, 
     text += fmt::format("{:5}  {}\n", number, lines[number - 1]);
 }
 
-/// Fills the passes, and gives the module behind the last one; nothing where a pass refuses the kernel.
+/// Fills the passes, and returns the module after the last one; nothing where a pass refuses the kernel.
 std::optional<ir::Module> run_passes(Page& page, detail::ExplainedLaunch const& launch, std::string& refusal) {
   ir::Module const& module = trace::module(launch.source->kernel);
   page.recorded = ir::print(compiler::with_checks(module, launch.options));

@@ -1,5 +1,5 @@
-// Gives the offset of each element of a shared tile: the inverse of its layout as one table per axis. For lowering, for
-// the simulator, and for every decision that looks at all elements.
+// Computes the offset of each element of a shared tile: the inverse of its layout as one table per axis. For lowering,
+// for the simulator, and for every decision that looks at all elements.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tegula::layout {
 
-/// Gives offsets in elements from the start of the tile. The parts of the axes are combined: XOR of `low`, sum of
+/// Computes offsets in elements from the start of the tile. The parts of the axes are combined: XOR of `low`, sum of
 /// `high`.
 class ElementOffsets {
  public:

@@ -44,7 +44,8 @@ std::string error_with_sizes(std::vector<LayoutInput> const& inputs, int rank) {
       if (digit.count < 1 || digit.count >= (std::int64_t{1} << max_bits) / size)
         return "layout: input " + subject + " is too large";
       size *= digit.count;
-      if (single_component(digit.stride) == -2) return "layout: a stride of " + subject + " moves along two outputs";
+      if (detail::has_several_components(digit.stride))
+        return "layout: a stride of " + subject + " moves along two outputs";
       for (std::int64_t value : digit.stride)
         if (value < 0 || value >= max_extent) return "layout: a stride of " + subject + " is out of range";
     }

@@ -184,6 +184,8 @@ class Layout {
   static std::string make_text(std::vector<LayoutInput> const& inputs, std::vector<Dim> const& outputs);
   void find_free_bits();
   bool pass_digit(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const;
+  bool pass_through_digits(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const;
+  [[nodiscard]] std::optional<Extents> step_of(LayoutInput const& input) const;
 
   std::vector<LayoutInput> inputs_;  ///< ascending by dim; inputs without bits and digits are left out
   std::vector<Dim> outputs_;

@@ -44,11 +44,47 @@ Layout const* Layout::after(Layout const& first) const {
   return intern(std::move(result), outputs_, nullptr);
 }
 
-/// Follows a digit of `first` through this layout: to whole digits, or a part of one, of the input it moves along.
+/// Follows a digit of `first` through this layout: to whole digits, or a part of one, of the input it moves along; else
+/// along the line that this input is.
 bool Layout::pass_digit(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const {
+  std::size_t const before = result.size();
+  if (pass_through_digits(first, digit, result)) return true;
+  result.resize(before);
   int const o = single_component(digit.stride);
-  if (o == -2) return false;
-  if (o == -1) {
+  auto const step = o < 0 ? std::nullopt : step_of(input(first.outputs_[static_cast<std::size_t>(o)]));
+  if (!step) return false;
+  Extents stride = *step;
+  for (int k = 0; k < rank(); ++k) stride[k] *= digit.stride[o];
+  result.push_back({digit.count, stride});
+  return true;
+}
+
+/// Returns where an input moves with each step, if with every step by as much along one axis.
+std::optional<Extents> Layout::step_of(LayoutInput const& input) const {
+  std::optional<Extents> step;
+  std::int64_t position = 1;
+  auto const goes_on = [&](Extents const& stride) {
+    if (!step) step = stride;
+    bool alike = single_component(*step) >= 0;
+    for (int k = 0; k < rank(); ++k) alike = alike && stride[k] == (*step)[k] * position;
+    return alike;
+  };
+  for (Extents const& basis : input.bases) {
+    if (!goes_on(basis)) return std::nullopt;
+    position *= 2;
+  }
+  for (LayoutDigit const& digit : input.digits) {
+    if (!goes_on(digit.stride)) return std::nullopt;
+    position *= digit.count;
+  }
+  return step;
+}
+
+bool Layout::pass_through_digits(Layout const& first, LayoutDigit const& digit,
+                                 std::vector<LayoutDigit>& result) const {
+  if (detail::has_several_components(digit.stride)) return false;
+  int const o = single_component(digit.stride);
+  if (o < 0) {
     result.push_back({digit.count, zeros(rank())});
     return true;
   }
@@ -168,7 +204,7 @@ Layout const* Layout::times(Layout const& large) const {
     if (shape_ != atom_ || !found->digits.empty()) {
       // Above digits everything is a digit.
       for (Extents const& basis : in.bases) {
-        if (single_component(basis) == -2) return nullptr;
+        if (detail::has_several_components(basis)) return nullptr;
         found->digits.push_back({2, basis});
       }
     } else {

@@ -1,6 +1,7 @@
 // Provides, for the files of Layout alone, small vectors over F2 and their elimination.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -15,15 +16,16 @@ inline Extents zeros(int rank) {
   return result;
 }
 
-/// Returns the position of the only component that is not 0; -1: all 0; -2: several.
+/// Tells whether a vector has several components that are not 0: it moves along several outputs.
+inline bool has_several_components(Extents const& vector) {
+  return std::count_if(vector.begin(), vector.end(), [](std::int64_t value) { return value != 0; }) > 1;
+}
+/// Returns the position of the only component that is not 0; -1: there is none, or there are several.
 inline int single_component(Extents const& vector) {
-  int found = -1;
-  for (int i = 0; i < vector.size(); ++i) {
-    if (vector[i] == 0) continue;
-    if (found >= 0) return -2;
-    found = i;
-  }
-  return found;
+  if (has_several_components(vector)) return -1;
+  for (int i = 0; i < vector.size(); ++i)
+    if (vector[i] != 0) return i;
+  return -1;
 }
 
 inline std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }

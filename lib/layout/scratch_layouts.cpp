@@ -10,6 +10,7 @@
 // that vector and lanes span, on each side. Two spaces of one dimension always have a common complement.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "layout/conversion.hpp"
 #include "layout/layout_detail.hpp"
@@ -125,60 +126,99 @@ Extents unpack(std::uint64_t vector, Extents const& atom) {
   return result;
 }
 
-}  // namespace
+/// Searches the layout of scratch memory whose vectors hold the common registers and those of `wide`.
+class ScratchSearch {
+ public:
+  ScratchSearch(Layout const& from, Layout const& to, int element_bytes)
+      : shape_(from.shape()),
+        atom_(from.atom()),
+        element_bytes_(element_bytes),
+        writer_(side_of(from)),
+        reader_(side_of(to)),
+        units_(units_of(atom_)),
+        widest_(static_cast<std::size_t>(log2_of(access_bytes / element_bytes))),
+        in_banks_(std::min(units_.size(), static_cast<std::size_t>(log2_of(bank_row_bytes / element_bytes)))),
+        common_(common_registers(writer_, reader_, widest_)) {}
 
-std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to, int element_bytes) {
-  if (from.rank() == 0 || from.shape() != to.shape() || from.atom() != to.atom()) return {};
-  if (!from.input(Dim::lane).digits.empty() || !to.input(Dim::lane).digits.empty()) return {};
-  Extents const& atom = from.atom();
-  Side const writer = side_of(from), reader = side_of(to);
-  Vectors units;
-  for (std::uint64_t unit = 1; unit < static_cast<std::uint64_t>(atom.product()); unit *= 2) units.push_back(unit);
-  auto const widest = static_cast<std::size_t>(log2_of(access_bytes / element_bytes));
-  auto const in_banks = std::min(units.size(), static_cast<std::size_t>(log2_of(bank_row_bytes / element_bytes)));
-  Vectors const common = common_registers(writer, reader, widest);
+  std::vector<Layout const*> all() const {
+    std::vector<Layout const*> result;
+    for (Side const* wide : {static_cast<Side const*>(nullptr), &writer_, &reader_}) {
+      Layout const* const memory = with_vectors_of(wide);
+      if (memory != nullptr && std::find(result.begin(), result.end(), memory) == result.end())
+        result.push_back(memory);
+    }
+    return result;
+  }
 
-  std::vector<Layout const*> result;
-  for (Side const* wide : {static_cast<Side const*>(nullptr), &writer, &reader}) {
+ private:
+  static Vectors units_of(Extents const& atom) {
+    Vectors units;
+    for (std::uint64_t unit = 1; unit < static_cast<std::uint64_t>(atom.product()); unit *= 2) units.push_back(unit);
+    return units;
+  }
+
+  /// Returns the layout whose vectors are as wide as one side takes them; null: there is none without conflicts.
+  [[nodiscard]] Layout const* with_vectors_of(Side const* wide) const {
     Basis vector;
-    for (std::uint64_t one : common) vector.add(one);
-    if (wide != nullptr) vector.add_up_to(widest, wide->registers);
-    auto const word =
-        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes))));
-    Vectors const in_word(vector.vectors().begin(), vector.vectors().begin() + static_cast<std::ptrdiff_t>(word));
-    auto const moved = [&](Side const& side) { return wide == &side ? vector.vectors() : common; };
-    Basis written = busy(moved(writer), in_word, writer, element_bytes);
-    Basis read = busy(moved(reader), in_word, reader, element_bytes);
-    if (written.size() > in_banks || read.size() > in_banks) continue;
-    Basis const before = written;
-    complete(written, read, in_banks, units);
-    complete(read, before, in_banks, units);
-    Vectors const rows = common_complement(written, read, units);
-
+    for (std::uint64_t one : common_) vector.add(one);
+    if (wide != nullptr) vector.add_up_to(widest_, wide->registers);
+    std::optional<Vectors> const rows = rows_of(vector, wide);
+    if (!rows) return nullptr;
     Basis taken;
-    for (std::uint64_t row : rows) taken.add(row);
+    for (std::uint64_t row : *rows) taken.add(row);
     Vectors bits;
     auto const put = [&](Vectors const& vectors) {
       for (std::uint64_t one : vectors)
         if (taken.add(one)) bits.push_back(one);
     };
     put(vector.vectors());
-    if (bits.size() != vector.size()) continue;  // a row lies within a vector
-    put((wide == &reader ? reader : writer).lanes);
-    put(units);
-    bits.insert(bits.end(), rows.begin(), rows.end());
-
-    LayoutInput offset{Dim::offset, {}, {}};
-    for (std::uint64_t bit : bits) offset.bases.push_back(unpack(bit, atom));
-    for (int axis = atom.size() - 1; axis >= 0; --axis) {
-      Extents stride = detail::zeros(atom.size());
-      stride[axis] = atom[axis];
-      offset.digits.push_back({from.shape()[axis] / atom[axis], stride});
-    }
-    Layout const* const memory = Layout::get({offset}, atom.size());
-    if (std::find(result.begin(), result.end(), memory) == result.end()) result.push_back(memory);
+    if (bits.size() != vector.size()) return nullptr;  // a row lies within a vector
+    put((wide == &reader_ ? reader_ : writer_).lanes);
+    put(units_);
+    bits.insert(bits.end(), rows->begin(), rows->end());
+    return memory_of(bits);
   }
-  return result;
+
+  /// Returns what tells rows of banks apart for both sides; nothing: one side has conflicts.
+  [[nodiscard]] std::optional<Vectors> rows_of(Basis const& vector, Side const* wide) const {
+    auto const word =
+        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes_))));
+    Vectors const in_word(vector.vectors().begin(), vector.vectors().begin() + static_cast<std::ptrdiff_t>(word));
+    auto const moved = [&](Side const& side) { return wide == &side ? vector.vectors() : common_; };
+    Basis written = busy(moved(writer_), in_word, writer_, element_bytes_);
+    Basis read = busy(moved(reader_), in_word, reader_, element_bytes_);
+    if (written.size() > in_banks_ || read.size() > in_banks_) return std::nullopt;
+    Basis const before = written;
+    complete(written, read, in_banks_, units_);
+    complete(read, before, in_banks_, units_);
+    return common_complement(written, read, units_);
+  }
+
+  [[nodiscard]] Layout const* memory_of(Vectors const& bits) const {
+    LayoutInput offset{Dim::offset, {}, {}};
+    for (std::uint64_t bit : bits) offset.bases.push_back(unpack(bit, atom_));
+    for (int axis = atom_.size() - 1; axis >= 0; --axis) {
+      Extents stride = detail::zeros(atom_.size());
+      stride[axis] = atom_[axis];
+      offset.digits.push_back({shape_[axis] / atom_[axis], stride});
+    }
+    return Layout::get({offset}, atom_.size());
+  }
+
+  Extents shape_, atom_;
+  int element_bytes_;
+  Side writer_, reader_;
+  Vectors units_;
+  std::size_t widest_, in_banks_;
+  Vectors common_;
+};
+
+}  // namespace
+
+std::vector<Layout const*> scratch_layouts(Layout const& from, Layout const& to, int element_bytes) {
+  if (from.rank() == 0 || from.shape() != to.shape() || from.atom() != to.atom()) return {};
+  if (!from.input(Dim::lane).digits.empty() || !to.input(Dim::lane).digits.empty()) return {};
+  return ScratchSearch(from, to, element_bytes).all();
 }
 
 }  // namespace tegula::layout

@@ -20,9 +20,9 @@ struct Line {
 std::vector<std::string_view> lines_of(std::string_view text);
 
 /// Compares two texts by their longest common subsequence of lines. Indentation is not compared: a pass may put a loop
-/// around ops. Numbers of values (%7) are not compared one by one, since a new op gives all later values other numbers.
-/// Lines that differ by numbers alone are equal if one renaming of numbers makes all of them equal; the first line that
-/// breaks it is a change. Of equal lines, the later text is given.
+/// around ops. Numbers of values (%7) are not compared one by one, since a new op changes the numbers of all later
+/// values. Lines that differ by numbers alone are equal if one renaming of numbers makes all of them equal; the first
+/// line that breaks it is a change. Of equal lines, the later text is given.
 ///
 ///   before           after             lines
 ///   %0 = extent %x   %0 = constant 1     + %0 = constant 1

@@ -104,7 +104,7 @@ void* allocate_on_host(std::int64_t bytes) {
   return address;
 }
 
-/// Makes an allocation whose address `get` gives; it is not called for 0 bytes.
+/// Makes an allocation whose address `get` returns; it is not called for 0 bytes.
 template <class Get>
 Handle<Allocation> allocation_of(device where, std::int64_t bytes, Get const& get) {
   auto* const allocation = new Allocation;

@@ -4,6 +4,7 @@
 
 #include "abi/launch_steps.hpp"
 #include "support/diagnostics.hpp"
+#include "support/enum_names.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/symbol.hpp"
 
@@ -18,55 +19,30 @@ Argument const& argument(std::span<Argument const> arguments, std::int32_t numbe
   return arguments[static_cast<std::size_t>(number)];
 }
 
-std::string_view spelling(LaunchOp op) {
-  switch (op) {
-    case LaunchOp::add:
-      return "+";
-    case LaunchOp::sub:
-      return "-";
-    case LaunchOp::mul:
-      return "*";
-    case LaunchOp::div:
-      return "/";
-    case LaunchOp::rem:
-      return "%";
-    case LaunchOp::bit_and:
-      return "&";
-    case LaunchOp::bit_or:
-      return "|";
-    case LaunchOp::bit_xor:
-      return "^";
-    case LaunchOp::eq:
-      return "==";
-    case LaunchOp::ne:
-      return "!=";
-    case LaunchOp::lt:
-      return "<";
-    case LaunchOp::le:
-      return "<=";
-    case LaunchOp::gt:
-      return ">";
-    case LaunchOp::ge:
-      return ">=";
-    case LaunchOp::min:
-      return "min";
-    case LaunchOp::max:
-      return "max";
-    case LaunchOp::ceil_div:
-      return "ceil_div";
-    case LaunchOp::select:
-      return "select";
-    case LaunchOp::constant:
-      return "constant";
-    case LaunchOp::extent:
-      return "extent";
-    case LaunchOp::scalar:
-      return "scalar";
-    case LaunchOp::multiprocessors:
-      return "multiprocessors";
-  }
-  return "?";
-}
+constexpr support::EnumNames<LaunchOp::multiprocessors> spellings({
+    {LaunchOp::constant, "constant"},
+    {LaunchOp::extent, "extent"},
+    {LaunchOp::scalar, "scalar"},
+    {LaunchOp::add, "+"},
+    {LaunchOp::sub, "-"},
+    {LaunchOp::mul, "*"},
+    {LaunchOp::div, "/"},
+    {LaunchOp::rem, "%"},
+    {LaunchOp::min, "min"},
+    {LaunchOp::max, "max"},
+    {LaunchOp::ceil_div, "ceil_div"},
+    {LaunchOp::bit_and, "&"},
+    {LaunchOp::bit_or, "|"},
+    {LaunchOp::bit_xor, "^"},
+    {LaunchOp::eq, "=="},
+    {LaunchOp::ne, "!="},
+    {LaunchOp::lt, "<"},
+    {LaunchOp::le, "<="},
+    {LaunchOp::gt, ">"},
+    {LaunchOp::ge, ">="},
+    {LaunchOp::select, "select"},
+    {LaunchOp::multiprocessors, "multiprocessors"},
+});
 
 /// Prints a step; at depth 0 only its value.
 std::string words(LaunchProgram const& program, std::span<std::int64_t const> values, int step, int depth) {
@@ -91,11 +67,11 @@ std::string words(LaunchProgram const& program, std::span<std::int64_t const> va
     case LaunchOp::min:
     case LaunchOp::max:
     case LaunchOp::ceil_div:
-      return fmt::format("{}({}, {})", spelling(instruction.op), a, b);
+      return fmt::format("{}({}, {})", spellings[instruction.op], a, b);
     case LaunchOp::select:
       return fmt::format("select({}, {}, {})", a, b, words(program, values, instruction.c, depth - 1));
     default:
-      return fmt::format("{} {} {}", a, spelling(instruction.op), b);
+      return fmt::format("{} {} {}", a, spellings[instruction.op], b);
   }
 }
 

@@ -14,6 +14,7 @@ std::shared_ptr<LoadedKernel const> make_loaded(CompiledKernel compiled, LoadedH
     throw InternalError(fmt::format("kernel {}: {} phases but {} entries loaded", compiled.name, compiled.phases.size(),
                                     host.entries.size()));
   auto loaded = std::make_shared<LoadedKernel>();
+  loaded->paces = std::make_unique<host::Pace[]>(compiled.phases.size());
   loaded->compiled = std::move(compiled);
   loaded->host = std::move(host);
   return loaded;

@@ -2,19 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "runtime/cuda/backend.hpp"
+#include "runtime/host/thread_pool.hpp"
 #include "tegula/runtime/device.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/abi/loaded_host_kernel.hpp"
 
 namespace tegula::runtime {
 
-/// Holds a loaded kernel, immutable once made and shared by all its launches.
+/// Holds a loaded kernel, shared by all its launches. Once made only its paces change.
 struct LoadedKernel {
   CompiledKernel compiled;
   device where;
   LoadedHostKernel host;                                ///< if where is the host
+  std::unique_ptr<host::Pace[]> paces;                  ///< of the phases on the host, which launches measure
   cuda::Function function;                              ///< if where is a CUDA device
   std::int64_t multiprocessors = host_multiprocessors;  ///< that run its CTAs at once; see LaunchOp::multiprocessors
 };

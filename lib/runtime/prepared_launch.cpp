@@ -133,7 +133,8 @@ void PreparedLaunch::run(stream const& order) const {
       one_at_a_time = std::unique_lock(profiled.get());
       number_launch(kernel_->host);
     }
-    host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes);
+    host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes,
+              std::span(kernel_->paces.get(), compiled.phases.size()));
     return;
   }
   cuda::launch(

@@ -196,7 +196,7 @@ float shortened(float value, std::int64_t significant) {
   return std::isfinite(rounded) ? rounded : value;
 }
 
-/// Gives the numbers that relaxed arithmetic may give at worst: with the bits that it promises, and 0 below 2^-126
+/// Returns the numbers that relaxed arithmetic may return at worst: with the bits that it promises, and 0 below 2^-126
 /// where it flushes. Under Precision::float64 nothing is relaxed.
 void relax(Agent& agent, Op const& op, std::int64_t bits, bool flush) {
   if (agent.precision() == Precision::float64 || (bits == 0 && !flush)) return;

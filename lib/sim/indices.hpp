@@ -1,6 +1,7 @@
 // Finds single elements of global memory, by coordinates and by the indices that tiles hold; for blocks and for warps.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace tegula::sim {
 /// Finds the element at coordinates of a tensor argument: null outside the extents, and, with a report, outside its
 /// memory.
 std::byte* locate(Agent&, ir::Op const&, int tensor, std::int64_t const* coordinates);
+
+/// Computes the address of the element at coordinates, which may lie outside the tensor.
+std::uintptr_t address_at(Tensor const& tensor, std::int64_t const* coordinates);
 
 /// Reads the coordinates that the operands called `indices` give, element by element of the agent's values.
 class Indices {

@@ -10,8 +10,8 @@
 
 namespace tegula::sim {
 
-/// Gives `set(i, result)` for i = 0 to extent - 1, the places of the line in the order of the scan; `get(i)` gives the
-/// elements. f16 and bf16 are combined in f32, and each result is rounded once.
+/// Calls `set(i, result)` for i = 0 to extent - 1, the places of the line in the order of the scan; `get(i)` returns
+/// the elements. f16 and bf16 are combined in f32, and each result is rounded once.
 template <class Get, class Set>
 void scan_line(ir::ScanOp const& attributes, Element element, std::int64_t extent, Get&& get, Set&& set) {
   using T = decltype(get(extent));

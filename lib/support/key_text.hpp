@@ -23,7 +23,7 @@ class KeyText {
 };
 
 /// Names a field in which two keys differ, with its values, "(absent)" where one key lacks it. Of a field of several
-/// lines, it gives the first line that differs, with its number in the name ("ir:12").
+/// lines, it returns the first line that differs, with its number in the name ("ir:12").
 struct KeyDifference {
   std::string field;
   std::string a;

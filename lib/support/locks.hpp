@@ -84,7 +84,7 @@ class Lasting {
   T& get() {
     return get([] { return std::make_unique<T>(); });
   }
-  /// `make` gives a unique_ptr; what it throws is passed on, and the next call tries again.
+  /// `make` returns a unique_ptr; what it throws is passed on, and the next call tries again.
   template <class Make>
   T& get(Make const& make) {
     if (T* const found = object_.load(std::memory_order_acquire)) return *found;

@@ -183,50 +183,62 @@ std::vector<Finding> tma_copy_errors(Extents const& box, int swizzle_bytes, Exte
   return plan.broken;
 }
 
+namespace {
+
+/// Explains why no copies bring a view of shared memory from a tensor; empty: some may.
+Finding why_no_copies(Extents const& view, layout::Layout const& memory, Extents const& first,
+                      std::optional<layout::SharedForm> const& form) {
+  if (Finding error = leaves_tile(first, view, memory); !error.empty()) return error;
+  if (view.empty() || view.size() > max_tma_rank) return Finding(finding::tile_rank, view.size());
+  if (!form) return Finding(finding::layout, memory.text());
+  return {};
+}
+
+/// Merges elements into a box from the innermost axis out, as long as the next row follows where the box so far ends.
+/// Column blocks end a row.
+Extents merged_box(Extents const& view, Extents const& axes, layout::ElementOffsets const& offsets,
+                   layout::SharedForm const& form, int element_bytes, Extents const& first, int swizzle) {
+  int const rank = view.size(), missing = first.size() - rank;
+  auto const linear = [&](Extents const& where) {
+    return layout::swizzled_address(layout::in_bytes(offsets.at(where), element_bytes), swizzle);
+  };
+  Extents box;
+  for (int a = 0; a < rank; ++a) box.push_back(1);
+  std::int64_t filled = 1;
+  bool whole = true;  // the box so far is all of the view along the axes passed
+  for (int i = rank - 1; i >= 0; --i) {
+    int const axis = static_cast<int>(axes[i]);
+    if (view[axis] == 1 || !whole) continue;
+    Extents next = first;
+    next[axis + missing] += 1;
+    if (linear(next) - linear(first) != layout::in_bytes(layout::ElementOffset{filled}, element_bytes)) continue;
+    bool const in_blocks = i == rank - 1 && form.swizzle_bytes > 0;
+    box[i] = largest_divisor(view[axis], in_blocks ? form.swizzle_bytes / element_bytes : max_box);
+    filled *= box[i];
+    whole = box[i] == view[axis] || in_blocks;
+  }
+  return box;
+}
+
+}  // namespace
+
 TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin) {
   TmaPlan refused;
   std::string why;
   layout::ElementOffsets const* offsets = fits(view, memory, why) ? layout::ElementOffsets::get(memory, why) : nullptr;
   Extents const first = place(origin, memory.rank());
   auto const form = layout::shared_form(memory, element_bytes);
-  Finding error;
-  if (offsets == nullptr) error = Finding(finding::stated, why);
-  if (error.empty()) error = leaves_tile(first, view, memory);
-  if (error.empty() && (view.empty() || view.size() > max_tma_rank)) error = Finding(finding::tile_rank, view.size());
-  if (error.empty() && !form) error = Finding(finding::layout, memory.text());
+  Finding error = offsets == nullptr ? Finding(finding::stated, why) : why_no_copies(view, memory, first, form);
   if (!error.empty()) {
     refused.broken.push_back(std::move(error));
     return refused;
   }
   int const swizzle = form->swizzle_bytes > 16 ? form->swizzle_bytes : 0;
   int const rank = view.size();
-  int const missing = memory.rank() - rank;
-  Extents axes, box;
-  for (int a = 0; a < rank; ++a) {
-    axes.push_back(a);
-    box.push_back(1);
-  }
+  Extents axes;
+  for (int a = 0; a < rank; ++a) axes.push_back(a);
   if (form->transposed && rank >= 2) std::swap(axes[rank - 1], axes[rank - 2]);
-
-  // Merges from the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a
-  // row.
-  auto const linear = [&](Extents const& where) {
-    return layout::swizzled_address(layout::in_bytes(offsets->at(where), element_bytes), swizzle);
-  };
-  std::int64_t filled = 1;
-  bool whole = true;  // the box so far is all of the view along the axes passed
-  for (int i = rank - 1; i >= 0; --i) {
-    int const axis = static_cast<int>(axes[i]);
-    if (view[axis] == 1 || !whole) continue;
-    bool const inner = i == rank - 1;
-    Extents next = first;
-    next[axis + missing] += 1;
-    if (linear(next) - linear(first) != layout::in_bytes(layout::ElementOffset{filled}, element_bytes)) continue;
-    bool const in_blocks = inner && form->swizzle_bytes > 0;
-    box[i] = largest_divisor(view[axis], in_blocks ? form->swizzle_bytes / element_bytes : max_box);
-    filled *= box[i];
-    whole = box[i] == view[axis] || in_blocks;
-  }
+  Extents const box = merged_box(view, axes, *offsets, *form, element_bytes, first, swizzle);
   return tma_copies(box, swizzle, view, memory, element_bytes, axes, origin);
 }
 

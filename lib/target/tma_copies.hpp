@@ -1,7 +1,7 @@
 // Finds the TMA copies that move a shared tile, from its layout, and the rules of tensor maps that a copy breaks.
 //
 // Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). Each broken rule
-// gives one finding with its values; without a finding the copy is legal.
+// makes one finding with its values; without a finding the copy is legal.
 #pragma once
 
 #include <cstdint>

@@ -135,7 +135,7 @@ std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b
   return folds ? std::optional(abi::apply(*step, a, b)) : std::nullopt;
 }
 
-// Tell whether an op of i64 gives its other operand when this one is the number.
+// Tell whether an op of i64 returns its other operand when this one is the number.
 bool is_neutral_right(ir::OpKind kind, std::optional<std::int64_t> number) {
   if (number == 1) return kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp;
   return number == 0 && (kind == ir::OpKind::AddOp || kind == ir::OpKind::SubOp);

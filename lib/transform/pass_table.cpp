@@ -19,6 +19,7 @@
 #include "transform/laid_out/sink_reductions.hpp"
 #include "transform/laid_out/split_products.hpp"
 #include "transform/laid_out/split_stores.hpp"
+#include "transform/laid_out/spread_rows.hpp"
 #include "transform/laid_out/test_masks.hpp"
 #include "transform/placed/insert_barriers.hpp"
 #include "transform/placed/insert_proxy_fences.hpp"
@@ -275,11 +276,19 @@ constexpr PassInfo table[] = {
      .needs = {Property::no_dots},
      .breaks = {Property::shared_offsets, Property::barriers},
      .after = {{"eliminate-dead-code", "dead tiles would decide layouts"}}},
+    {.name = "spread-rows",
+     .summary = "spreads rows that one CTA does not hold over a cluster",
+     .function = spread_rows,
+     .works_on = only(Level::laid_out),
+     .needs = {Property::whole_kernels},
+     .breaks = {Property::shared_offsets, Property::barriers},
+     .after = {{"eliminate-dead-code", "dead tiles would be the largest"}}},
     {.name = "raise-loads",
      .summary = "issues loads of tiles ahead of arithmetic that does not feed them",
      .function = raise_loads,
      .works_on = only(Level::laid_out),
-     .after = {{"eliminate-dead-code", "dead tiles would count as registers"}}},
+     .after = {{"eliminate-dead-code", "dead tiles would count as registers"},
+               {"spread-rows", "parts of rows take fewer registers"}}},
     {.name = "limit-registers",
      .summary = "says how many CTAs of a kernel that memory limits share a multiprocessor",
      .function = limit_registers,
@@ -459,10 +468,10 @@ constexpr auto for_cuda = list(
     "hoist-loop-invariants", "choose-memory-paths", "share-rings", "plan-kernel", "swap-operands", "raise-dots",
     "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math",
     "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
-    "eliminate-common-subexpressions", "eliminate-dead-code", "raise-loads", "limit-registers", "share-atomic-results",
-    "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "share-items", "split-products",
-    "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead", "run-ahead",
-    "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "spread-rows", "raise-loads", "limit-registers",
+    "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "share-items",
+    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead",
+    "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
     "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
     "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =

@@ -45,6 +45,21 @@ bool known(std::uint32_t format) {
          format == static_cast<std::uint32_t>(Format::q4_1) || format == static_cast<std::uint32_t>(Format::q8_0);
 }
 
+bool in_blocks(Format format) { return format == Format::q4_1 || format == Format::q8_0; }
+
+/// Returns the bytes that a tensor takes in the file; its last extent is whole blocks.
+std::uint64_t bytes_of(Tensor const& tensor) {
+  std::int64_t elements = 1;
+  for (std::int64_t const extent : tensor.extents) elements *= extent;
+  return static_cast<std::uint64_t>((in_blocks(tensor.format) ? elements / block_weights : elements) *
+                                    block_bytes(tensor.format));
+}
+
+/// Says where the file has a tensor: bytes after the start of all.
+struct Place {
+  std::uint64_t offset, bytes;
+};
+
 /// Prints a name of the file: bytes that do not print become dots, and a long one is cut.
 std::string printable(std::string_view text) {
   std::string result(text.substr(0, 80));
@@ -203,38 +218,16 @@ void Gguf::read_tensors(Cursor& cursor, std::uint64_t count) {
   if (values_.contains("general.alignment"))
     alignment = static_cast<std::uint64_t>(integer("general.alignment", 1, max_alignment));
   if (!std::has_single_bit(alignment)) cursor.fail("the alignment is {}, not a power of two", alignment);
-  struct Place {
-    std::uint64_t offset, bytes;
-  };
   std::map<std::string, Place, std::less<>> places;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::string_view const key = cursor.string("the name of a tensor");
     if (key.empty() || key.size() > max_name) cursor.fail("the name of a tensor has {} bytes", key.size());
-    auto const axes = cursor.take<std::uint32_t>("the axes of a tensor");
-    if (axes < 1 || axes > max_axes) cursor.fail("tensor {} has {} axes; 1 to 4 are read", printable(key), axes);
-    Tensor tensor;
-    std::uint64_t elements = 1;
-    for (std::uint32_t axis = 0; axis < axes; ++axis) {
-      auto const extent = cursor.take<std::uint64_t>("an extent");
-      // 2^40 elements are more than any file has; their bytes cannot wrap.
-      if (extent == 0 || extent > (1ULL << 40U) / elements)
-        cursor.fail("tensor {} has an extent of {} along axis {}", printable(key), extent, axis);
-      elements *= extent;
-      tensor.extents.insert(tensor.extents.begin(), static_cast<std::int64_t>(extent));
-    }
-    auto const format = cursor.take<std::uint32_t>("the format of a tensor");
-    if (!known(format))
-      cursor.fail("tensor {} has format {}; F32, F16, Q4_1 and Q8_0 are read", printable(key), format);
-    tensor.format = static_cast<Format>(format);
-    bool const blocks = tensor.format == Format::q4_1 || tensor.format == Format::q8_0;
-    if (blocks && tensor.extents.back() % block_weights != 0)
-      cursor.fail("tensor {} has rows of {} weights, not whole blocks of 32", printable(key), tensor.extents.back());
-    std::uint64_t const bytes = (blocks ? elements / static_cast<std::uint64_t>(block_weights) : elements) *
-                                static_cast<std::uint64_t>(block_bytes(tensor.format));
+    Tensor tensor = read_tensor(cursor, key);
     auto const offset = cursor.take<std::uint64_t>("the offset of a tensor");
     if (offset % alignment != 0)
       cursor.fail("tensor {} begins at {}, not a multiple of {}", printable(key), offset, alignment);
-    if (!places.emplace(key, Place{offset, bytes}).second) cursor.fail("tensor {} stands there twice", printable(key));
+    if (!places.emplace(key, Place{offset, bytes_of(tensor)}).second)
+      cursor.fail("tensor {} stands there twice", printable(key));
     tensors_.emplace(key, std::move(tensor));
   }
   std::uint64_t const start = (cursor.at() + alignment - 1) / alignment * alignment;
@@ -246,6 +239,27 @@ void Gguf::read_tensors(Cursor& cursor, std::uint64_t count) {
       cursor.fail("tensor {} takes {} bytes from {} on, of {}", printable(key), taken, offset, size);
     tensor.bytes = bytes().subspan(static_cast<std::size_t>(start + offset), static_cast<std::size_t>(taken));
   }
+}
+
+Tensor Gguf::read_tensor(Cursor& cursor, std::string_view key) {
+  auto const axes = cursor.take<std::uint32_t>("the axes of a tensor");
+  if (axes < 1 || axes > max_axes) cursor.fail("tensor {} has {} axes; 1 to 4 are read", printable(key), axes);
+  Tensor tensor;
+  std::uint64_t elements = 1;
+  for (std::uint32_t axis = 0; axis < axes; ++axis) {
+    auto const extent = cursor.take<std::uint64_t>("an extent");
+    // 2^40 elements are more than any file has; their bytes cannot wrap.
+    if (extent == 0 || extent > (1ULL << 40U) / elements)
+      cursor.fail("tensor {} has an extent of {} along axis {}", printable(key), extent, axis);
+    elements *= extent;
+    tensor.extents.insert(tensor.extents.begin(), static_cast<std::int64_t>(extent));
+  }
+  auto const format = cursor.take<std::uint32_t>("the format of a tensor");
+  if (!known(format)) cursor.fail("tensor {} has format {}; F32, F16, Q4_1 and Q8_0 are read", printable(key), format);
+  tensor.format = static_cast<Format>(format);
+  if (in_blocks(tensor.format) && tensor.extents.back() % block_weights != 0)
+    cursor.fail("tensor {} has rows of {} weights, not whole blocks of 32", printable(key), tensor.extents.back());
+  return tensor;
 }
 
 void Gguf::check_overlaps() const {

@@ -75,6 +75,7 @@ class Gguf {
 
   [[nodiscard]] static Value read_value(Cursor& cursor, std::uint32_t type, std::string_view key);
   void read_tensors(Cursor& cursor, std::uint64_t count);
+  [[nodiscard]] static Tensor read_tensor(Cursor& cursor, std::string_view key);
   void check_overlaps() const;
   template <class T>
   [[nodiscard]] T const& value(std::string const& key, char const* type) const;

@@ -186,7 +186,7 @@ class Generator {
     positions[static_cast<std::size_t>(sequence)] = static_cast<int>(tokens.size()) - 1;
     positions_.copy_from(positions);
   }
-  /// Computes the logits behind each sequence's token, and puts its keys and values into the cache.
+  /// Computes the logits after each sequence's token, and puts its keys and values into the cache.
   void step() {
     for (tegula::prepared const& go : step_) go(order_);
   }

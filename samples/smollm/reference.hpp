@@ -14,7 +14,7 @@ class Reference {
  public:
   /// Dequantises all weights to float64. The file must be one that sizes_of() takes.
   explicit Reference(Gguf const& file);
-  /// Returns the logits behind the next token of the sequence.
+  /// Returns the logits after the next token of the sequence.
   std::vector<double> step(int token);
 
  private:

@@ -10,7 +10,7 @@
 using namespace tegula;
 
 // [begin: kernel]
-/// Gives the sum and the maximum of each column.
+/// Computes the sum and the maximum of each column.
 constexpr auto column_statistics =
     kernel("column_statistics", [](in<float, 2> x, out<float, 1> sums, out<float, 1> maxima) {
       auto g = grid_over(sums, shape<64>);

@@ -18,7 +18,7 @@ struct Moments {
 // [end]
 
 // [begin: function]
-/// Gives the moments of both sets of numbers together.
+/// Returns the moments of both sets of numbers together.
 constexpr auto joined = function(
     "joined",
     [](Moments a, Moments b) {

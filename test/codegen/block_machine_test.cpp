@@ -18,15 +18,17 @@ namespace {
 
 /// Makes a row-major matrix of small integers, which every element holds exactly.
 struct Matrix {
-  Matrix(std::string of_element, int of_rows, int of_columns)
-      : element(std::move(of_element)), rows(of_rows), columns(of_columns) {
-    bytes.assign(static_cast<std::size_t>(rows * columns * size() + 16), 0xee);
+  /// `from`: elements in front of the first one, in the same allocation, which begins at a multiple of 16 bytes.
+  Matrix(std::string of_element, int of_rows, int of_columns, int from = 0)
+      : element(std::move(of_element)), rows(of_rows), columns(of_columns), begin(from) {
+    bytes.assign(static_cast<std::size_t>((begin + rows * columns) * size() + 16), 0xee);
   }
   int size() const { return element == "f32" ? 4 : 2; }
-  std::uint8_t* data() {
+  std::uint8_t* allocation() {
     auto const address = reinterpret_cast<std::uintptr_t>(bytes.data());
     return bytes.data() + (16 - address % 16) % 16;
   }
+  std::uint8_t* data() { return allocation() + begin * size(); }
   void set(int row, int column, double value) {
     std::uint8_t* const at = data() + (row * columns + column) * size();
     if (element == "f32") {
@@ -56,7 +58,7 @@ struct Matrix {
   }
 
   std::string element;
-  int rows, columns;
+  int rows, columns, begin;
   std::vector<std::uint8_t> bytes;
 };
 
@@ -83,7 +85,8 @@ std::string run(std::string const& body, int warps, std::vector<Matrix*> const& 
   BlockMachine machine(compiled.image);
   for (std::size_t i = 0; i < matrices.size(); ++i) {
     Matrix& matrix = *matrices[i];
-    machine.allow(matrix.data(), matrix.rows * matrix.columns * matrix.size(), i + 1 == matrices.size());
+    machine.allow(matrix.allocation(), (matrix.begin + matrix.rows * matrix.columns) * matrix.size(),
+                  i + 1 == matrices.size());
     slots.push_back(reinterpret_cast<std::uint64_t>(matrix.data()));
     for (int extent : {matrix.rows, matrix.columns, matrix.columns, 1})
       slots.push_back(static_cast<std::uint64_t>(extent));
@@ -311,6 +314,37 @@ TEST_CASE("cp_async_gather fills a swizzled tile with rows at indices, zeros for
       }
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("cp_async_cover and shifted_load bring rows from any address, and read nothing behind the tensor",
+          "[block-ptx]") {
+  std::mt19937_64 random(test::data_seed);
+  for (auto const& [element, rows, columns, layout] :
+       {std::tuple("bf16", 16, 32, "[register (0,1) (8,0), lane (0,2) (0,4) (0,8) (0,16) (1,0), warp (2,0) (4,0)]"),
+        std::tuple("f16", 16, 32, "[register (8,0) (0,1), lane (0,2) (0,4) (0,8) (0,16) (1,0), warp (2,0) (4,0)]"),
+        std::tuple("bf16", 64, 64, "wgmma"),
+        std::tuple("f32", 8, 32, "[register (0,1), lane (0,2) (0,4) (0,8) (0,16) (1,0), warp (2,0) (4,0)]")})
+    for (int const width : {columns + 5, columns - 3, columns - 6, columns})
+      for (int const begin : {0, 1, 3, 6}) {
+        Matrix x(element, rows - 3, width, begin), y(element, rows, columns);
+        x.fill(random, 100);
+        int const gap = element == std::string("f32") ? 4 : 8;
+        INFO(element << " " << rows << "x" << columns << " of rows of " << width << " from " << begin);
+        for (int const first : {0, 2}) {
+          std::string const at = "%c0, " + std::string(first == 0 ? "%c0" : "%two");
+          CHECK(run("  %two = constant {value = 2 : i64} : i64\n  %s = buffer_alloc {align = 128} : shared<" +
+                        std::to_string(rows) + "x" + std::to_string(columns + gap) + "x" + element +
+                        ", dense>\n  cp_async_cover %x, %s, " + at +
+                        "\n  cp_async_commit\n  cp_async_wait\n  barrier\n  %t = shifted_load %s, %x, " + at + " : " +
+                        type("tile", rows, columns, element, layout) + "\n  store %y, %t, %c0, %c0\n",
+                    4, {&x, &y}) == "");
+          int wrong = 0;
+          for (int r = 0; r < rows; ++r)
+            for (int c = 0; c < columns; ++c)
+              wrong += y.get(r, c) != (r < rows - 3 && c + first < width ? x.get(r, c + first) : 0) ? 1 : 0;
+          CHECK(wrong == 0);
+        }
+      }
 }
 
 TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-ptx]") {

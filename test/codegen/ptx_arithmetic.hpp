@@ -90,6 +90,7 @@ class PtxArithmetic : public PtxText {
     if (op == "selp" && at.words.size() == 2 && (is_integer(type) || is_float(type)))
       return cut(in[2] != 0 ? in[0] : in[1], bits_of(type));
     if (is_float(type)) return float_op(at, in);
+    if (op == "prmt" && type == "f4e") return permute(in[0], in[1], 0x3210 + 0x1111 * (in[2] & 3));
     if (!is_integer(type)) refuse(at);
     return integer_op(at, in);
   }

@@ -61,6 +61,7 @@ TEST_CASE("the PTX machine shifts by the lower 32 bits of an amount, and clamps 
   CHECK(shift("shr.s32", 0x80000000, 4) == 0xF8000000);
   CHECK(run("shf.l.clamp.b32 \t%rd9, %rd1, %rd2, %rd3;", {5, 9, 32}) == 5);
   CHECK(run("shf.l.wrap.b32 \t%rd9, %rd1, %rd2, %rd3;", {5, 9, 32}) == 9);
+  CHECK(run("prmt.b32.f4e \t%rd9, %rd1, %rd2, %rd3;", {0x33221100, 0x77665544, 6}) == 0x55443322);
 }
 
 TEST_CASE("the PTX machine clamps floats to the range of the integer type", "[ptx]") {
@@ -152,7 +153,7 @@ TEST_CASE("the PTX machine refuses forms that it does not compute", "[ptx]") {
                            "cvt.rz.f32.u32 \t%rd9, %rd1;",
                            "cvt.rn.e4m3x2.f32 \t%rd9, %rd1, %rd2;",
                            "cvt.rn.satfinite.e4m3x2.f16x2 \t%rd9, %rd1;",
-                           "prmt.b32.f4e \t%rd9, %rd1, %rd2, %rd3;",
+                           "prmt.b32.b4e \t%rd9, %rd1, %rd2, %rd3;",
                            "setp.lt.and.s32 \t%rd9, %rd1, %rd2, %rd3;",
                            "setp.lt.ftz.f32 \t%rd9, %rd1, %rd2;",
                            "bfind.u32 \t%rd9, %rd1;",

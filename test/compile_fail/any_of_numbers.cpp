@@ -1,4 +1,4 @@
-// expect: any and all take a mask (a tile of bool): compare first, for instance x != 0
+// expect: the operand of any and all must be a mask (a tile of bool): compare first, for instance x != 0
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

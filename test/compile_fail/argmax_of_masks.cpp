@@ -1,4 +1,4 @@
-// expect: a reduction is for numbers, and a bool is not a number: cast the mask first, or use any or all
+// expect: a reduction must be of numbers, and a bool is not a number: cast the mask first, or use any or all
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

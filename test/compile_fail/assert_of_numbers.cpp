@@ -1,4 +1,4 @@
-// expect: device_assert: a comparison of scalars or tiles, or a bool, is expected
+// expect: device_assert: the condition must be a comparison of scalars or tiles, or a bool
 // rows: N3 F38
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: atomics: the tensor is read and written: declare it inout
+// expect: atomics: the tensor is read and written, so it must be inout
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: this function is for floating elements
+// expect: the elements of this function must be floating
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

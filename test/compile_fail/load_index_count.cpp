@@ -1,4 +1,4 @@
-// expect: load: one index per axis of the tensor is expected
+// expect: load: one index must be given per axis of the tensor
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

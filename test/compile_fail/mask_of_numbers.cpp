@@ -1,4 +1,4 @@
-// expect: mask: a tile of bool is expected, for instance a comparison
+// expect: mask: the mask must be a tile of bool, for instance a comparison
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

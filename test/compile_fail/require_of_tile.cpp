@@ -1,4 +1,4 @@
-// expect: require: a comparison of extents and arguments is expected
+// expect: require: the condition must be a comparison of extents and arguments
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a scan is for numbers, and a bool is not a number: cast the mask first
+// expect: a scan must be of numbers, and a bool is not a number: cast the mask first
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

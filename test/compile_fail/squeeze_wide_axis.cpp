@@ -1,4 +1,4 @@
-// expect: squeeze: only axes of extent 1 can be dropped
+// expect: squeeze: a dropped axis must have extent 1
 // rows: F26
 #include <tegula/dsl/dsl.hpp>
 

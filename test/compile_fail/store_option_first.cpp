@@ -1,4 +1,4 @@
-// expect: store: one index per axis of the tensor is expected
+// expect: store: one index must be given per axis of the tensor
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

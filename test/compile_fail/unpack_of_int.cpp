@@ -1,4 +1,4 @@
-// expect: unpack: a tile of std::int8_t or std::uint8_t is expected, with two elements in each byte
+// expect: unpack: the tile must be of std::int8_t or std::uint8_t, with two elements in each byte
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

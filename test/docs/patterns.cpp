@@ -94,7 +94,7 @@ constexpr auto scaled_rows =
 // [end]
 
 // [begin: top]
-/// Gives the 8 largest elements of each row, and their columns. Rows have at most 256 elements.
+/// Finds the 8 largest elements of each row, and their columns. Rows have at most 256 elements.
 constexpr auto top8 = kernel("top8", [](in<float, 2> x, out<float, 2> values, out<int, 2> columns) {
   auto g = grid_over(values, shape<4, 8>);
   auto [v, c] = top_k<8>(load(x, shape<4, 256>, g[0], 0, pad(-inf)), axis<1>);

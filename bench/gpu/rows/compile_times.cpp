@@ -19,7 +19,7 @@
 namespace tegula::bench {
 namespace {
 
-/// Gives the time since the last call, in seconds.
+/// Returns the time since the last call, in seconds.
 class Lap {
  public:
   double operator()() {

@@ -1,84 +1,16 @@
 // Lists the kernels of the table that the memory limits, with their problems.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "gpu/rows/kernels.hpp"
-#include "gpu/rows/row.hpp"
+#include "gpu/rows/memory_problem.hpp"
 
 namespace tegula::bench {
 namespace {
 
-using Extents = std::vector<std::int64_t>;
-using Inputs = std::map<std::string, HostTensor>;
-
 constexpr double epsilon = 1e-5;
-
-/// States a problem: its inputs, its output, and the comparison of one part of the output, for instance a row.
-struct Problem {
-  Inputs inputs;
-  Element element = Element::f32;  ///< of the output
-  Extents output;
-  std::int64_t parts = 0;
-  std::function<void(Verdict&, Inputs const&, HostTensor const& out, std::int64_t part)> compare;
-};
-
-/// Counts as work the bytes that are read and written.
-class MemoryWork final : public Workload {
- public:
-  MemoryWork(stream const& order, Problem problem, bool one_set)
-      : Workload(order, "Y"), problem_(std::move(problem)), shape_(shape_text(problem_.inputs.at("X").extents())) {
-    std::map<std::string, HostTensor const*> inputs;
-    for (auto const& [name, values] : problem_.inputs) {
-      inputs[name] = &values;
-      bytes_ += values.byte_count();
-    }
-    std::int64_t size = bytes(problem_.element);
-    for (std::int64_t const extent : problem_.output) size *= extent;
-    bytes_ += size;
-    upload(inputs, problem_.element, problem_.output, one_set);
-  }
-
-  [[nodiscard]] std::string shape() const override { return shape_; }
-  [[nodiscard]] double work() const override { return static_cast<double>(bytes_); }
-
-  [[nodiscard]] Verdict check(HostTensor const& out) const override {
-    // All parts up to 2^22 entries, else 256 evenly spread and the last.
-    std::int64_t const step = out.size() <= std::int64_t{1} << 22 ? 1 : std::max<std::int64_t>(problem_.parts / 256, 1);
-    std::int64_t const count = (problem_.parts + step - 1) / step;
-    Verdict verdict;
-    std::mutex lock;
-    in_parallel(count + 1, [&](std::int64_t first, std::int64_t last) {
-      Verdict mine;
-      for (std::int64_t i = first; i < last; ++i)
-        problem_.compare(mine, problem_.inputs, out, i == count ? problem_.parts - 1 : i * step);
-      std::lock_guard const held(lock);
-      verdict.join(mine);
-    });
-    verdict.finish();
-    verdict.unwritten = out.count_unwritten();
-    return verdict;
-  }
-
-  std::vector<Candidate> rivals(stream const&, Cublas const*) override { return {}; }
-
- private:
-  Problem problem_;
-  std::string shape_;
-  std::int64_t bytes_ = 0;
-};
-
-HostTensor normal(Element element, Extents extents, std::uint64_t seed, double amplitude = 1) {
-  HostTensor result(element, std::move(extents));
-  result.fill_normal(seed, amplitude);
-  return result;
-}
-
-/// Allows for the rounding of a value to its element, and for f32 on the way.
-double rounding(Element element, double value) { return std::ldexp(std::abs(value), -1 - info(element).mantissa); }
 
 template <class T>
 Problem rmsnorm_problem(Extents const& extents, std::uint64_t seed) {
@@ -172,7 +104,7 @@ void add(std::vector<Row>& rows, std::string const& kernel, Problem (*problem)(E
          Extents extents, Extents small, Code made, Prepare const& go) {
   Row row = row_of(kernel, std::move(extents), std::move(small), std::move(made), go);
   row.make = [problem](stream const& order, Extents const& of, std::uint64_t seed, bool one_set) {
-    return std::make_unique<MemoryWork>(order, problem(of, seed), one_set);
+    return make_memory_work(order, problem(of, seed), one_set);
   };
   rows.push_back(std::move(row));
 }

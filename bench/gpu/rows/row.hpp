@@ -29,9 +29,10 @@ struct Code {
 
 enum class Rival : std::uint8_t {
   none,
-  library,  ///< of the workload: the last that it names, for products the best of cuBLASLt's heuristics
-  copy,     ///< from device to device, by the driver, of as many bytes as the kernel reads and writes
-  plain,    ///< Row::plain
+  library,     ///< of the workload: the last that it names, for products the best of cuBLASLt's heuristics
+  copy,        ///< from device to device, by the driver, of as many bytes as the kernel reads and writes
+  large_copy,  ///< the driver's copy of 1 GiB: the ratio is that of bytes in a second
+  plain,       ///< Row::plain
 };
 
 /// Holds a library's rate from an earlier day, on an H200. The library is not called here.
@@ -65,5 +66,9 @@ Code code(std::string label, Kernel<F> const& kernel, CompileOptions options = {
 std::vector<Row> product_rows();
 std::vector<Row> attention_rows();
 std::vector<Row> memory_rows();
+std::vector<Row> norm_rows();
+std::vector<Row> long_rows();
+std::vector<Row> decode_rows();
+std::vector<Row> four_bit_rows();
 
 }  // namespace tegula::bench

@@ -16,7 +16,17 @@ struct Loops {
   Rows layernorm;  ///< (x - mean) / sqrt(variance + 1e-5)
   Rows rmsnorm;    ///< x / sqrt(mean of squares + 1e-5)
   Rows sums;       ///< y: one sum a row
+  Rows maxima;     ///< y: one maximum a row
+  Rows row_scans;  ///< y: sums of each row up to each place
+  /// y: one sum a column.
+  Rows column_sums;
+  /// y: sums of each column up to each place.
+  Rows column_scans;
   Rows transpose;  ///< y: n x rows, in blocks of 32 x 32
+  void (*transpose_16)(std::uint16_t const* x, std::uint16_t* y, std::int64_t rows, std::int64_t n, int threads);
+  /// y (rows x n): row places[i] of x.
+  void (*gathered_rows)(float const* x, int const* places, float* y, std::int64_t rows, std::int64_t n, int threads);
+  void (*gathered)(float const* x, int const* places, float* y, std::int64_t n, int threads);  ///< y[i] = x[places[i]]
   /// C (m x n) = A (m x k) * B (k x n) by Eigen; null: built without Eigen.
   void (*product)(float const* a, float const* b, float* c, std::int64_t m, std::int64_t n, std::int64_t k,
                   int threads);

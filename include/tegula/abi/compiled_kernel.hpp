@@ -38,7 +38,7 @@ struct ParameterInfo {
 /// Counts the argument slots after the parameters': see CompiledKernel.
 inline constexpr int launch_slots = 4;
 
-/// Gives the number of multiprocessors that host and simulator report. It is the same on every machine, and small: a
+/// States the number of multiprocessors that host and simulator report. It is the same on every machine, and small: a
 /// grid of that many blocks has several tiles per block already for small arguments.
 inline constexpr std::int64_t host_multiprocessors = 4;
 

@@ -42,7 +42,7 @@ concept MdspanLike = requires(X& x) {
   requires std::is_convertible_v<decltype(x.stride(0)), std::int64_t>;
 };
 
-/// Gives the type that extent() and stride() take: std::mdspan's is unsigned.
+/// Names the type that extent() and stride() take: std::mdspan's is unsigned.
 template <class X>
 using AxisNumber = std::conditional_t<MdspanLike<X>, std::size_t, int>;
 

@@ -54,7 +54,7 @@ struct AtomicOptions<First, Rest...> : AtomicOptions<Rest...> {
   static constexpr ir::AtomicScope scope = bare<First>::reaches;
 };
 
-/// Gives the result of an atomic: a tile, or without tiles of indices a scalar.
+/// Finds the result of an atomic: a tile, or without tiles of indices a scalar.
 template <class T, class S>
 using old_elements =
     std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;
@@ -75,7 +75,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   static constexpr bool defined = bitwise                                  ? whole
                                   : combine == ir::AtomicCombine::exchange ? wide
                                                                            : is_arithmetic(element_v<T>);
-  static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
+  static_assert(is_inout<P>, "atomics: the tensor is read and written, so it must be inout");
   static_assert(
       defined,
       "atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32 and "
@@ -114,10 +114,10 @@ class UpdateBox {
                         index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank,
                         indices_are = (IndexLike<Rest> && ...);
   static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
-  static_assert(inout, "atomics: the tensor is read and written: declare it inout");
+  static_assert(inout, "atomics: the tensor is read and written, so it must be inout");
   static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
   static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
-  static_assert(index_count_fits, "atomics: one index per axis of the tensor is expected");
+  static_assert(index_count_fits, "atomics: one index must be given per axis of the tensor");
   static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");
 
  public:
@@ -245,7 +245,7 @@ class atomic_compare_exchange
   using S = detail::places_shape<Rest...>;
   using Base = detail::old_elements<T, S>;
   static constexpr bool wide = bits(element_v<T>) >= 16;
-  static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
+  static_assert(detail::is_inout<P>, "atomics: the tensor is read and written, so it must be inout");
   static_assert(wide, "atomic_compare_exchange: elements must have 16, 32 or 64 bits");
 
  public:

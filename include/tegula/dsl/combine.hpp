@@ -502,7 +502,7 @@ auto reduce(X&& x, Axis<along...>, Init&& init, F f, location where = location::
   }
 }
 
-/// Gives at each place along an axis f(init, total of the elements up to it); the rules of reduce apply. `exclusive`
+/// Returns at each place along an axis f(init, total of the elements up to it); the rules of reduce apply. `exclusive`
 /// leaves the element itself out, `reverse` begins with the last one: `scan(carry(a, b), axis<1>, carry(1, h), [](auto
 /// a1, auto b1, auto a2, auto b2) { return carry(a1 * a2, b1 * a2 + b2); })` gives h = a * h + b. Groups of four
 /// elements are joined one after another, and their totals by pairs: the same bits on every executor.

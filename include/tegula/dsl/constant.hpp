@@ -28,7 +28,8 @@ constexpr auto operator""_c() {
       if (digit != '\'') sum = 10 * sum + (digit - '0');
     return sum;
   }();
-  static_assert(((digits == '\'' || (digits >= '0' && digits <= '9')) && ...), "_c: a decimal integer is expected");
+  static_assert(((digits == '\'' || (digits >= '0' && digits <= '9')) && ...),
+                "_c: the number must be a decimal integer");
   return Static<number>{};
 }
 }  // namespace literals

@@ -50,7 +50,7 @@ concept Group = is_group<bare<X>>;
 template <class X>
 concept Carryable = TileLike<X> || ScalarLike<X> || Number<X> || Group<X>;
 
-/// Gives the type of a carried value in the body and in the result: a tile or a scalar.
+/// Finds the type of a carried value in the body and in the result: a tile or a scalar.
 template <class X>
 struct HeldOf {
   using type = X;
@@ -309,7 +309,7 @@ concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Intege
 /// Carries several values through a loop or out of a branch: `carry(m, l * a, o)`.
 template <class... X>
 constexpr auto carry(X&&... values) {
-  static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
+  static_assert(sizeof...(X) > 0, "carry: at least one value must be given");
   static_assert((detail::Carryable<detail::bare<X>> && ...),
                 "carry: a carried value must be a tile, an expression of tiles, a scalar, a number, or a struct or "
                 "tuple of tiles");
@@ -437,8 +437,9 @@ requires(!detail::Carryable<detail::bare<Body>> &&
     trace::Id const upper = recorder.index_value(range.upper, where);
     trace::Id const step = recorder.index_value(range.step, where);
     recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor, exact}, where);
-    static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
-                  "loop: a returned value is carried, so the loop needs its initial value: loop(count, init, body)");
+    static_assert(
+        std::is_void_v<decltype(Call::call(body, recorder))>,
+        "loop: a returned value is carried, so the loop must have its initial value: loop(count, init, body)");
     if (recorder.enters()) {
       do Call::call(body, recorder);
       while (recorder.again({nullptr, 0}));

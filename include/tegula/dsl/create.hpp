@@ -34,7 +34,7 @@ class Iota : public Recipe<T, S> {
   location where_;
 };
 
-/// Gives the element of a number as written: int is i32, float and inf are f32, double is f64.
+/// Finds the element of a number as written: int is i32, float and inf are f32, double is f64.
 template <class V>
 struct OwnElement {
   using type = std::conditional_t<ElementType<bare<V>>, bare<V>,

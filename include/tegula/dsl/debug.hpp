@@ -27,7 +27,7 @@ inline constexpr bool is_condition<C> = number_kind<C>() == NumberKind::boolean;
 template <class C>
 void device_assert(C&& condition, char const* message, location where = location::current()) {
   constexpr bool boolean = detail::is_condition<C>, used_once = !detail::named_recipe<C>;
-  static_assert(boolean, "device_assert: a comparison of scalars or tiles, or a bool, is expected");
+  static_assert(boolean, "device_assert: the condition must be a comparison of scalars or tiles, or a bool");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (boolean && used_once && !detail::is_invalid<C>) {
     auto& recorder = trace::Recorder::current("device_assert", where);

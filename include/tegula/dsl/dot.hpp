@@ -19,7 +19,7 @@ inline constexpr Tf32x3 tf32x3;
 
 namespace detail {
 
-/// Gives the accumulator's element: i32 for integers, f64 for f64, else f32.
+/// Finds the accumulator's element: i32 for integers, f64 for f64, else f32.
 template <class T>
 using accumulator_t = std::conditional_t<std::is_integral_v<T>, std::int32_t,
                                          std::conditional_t<std::is_same_v<T, double>, double, float>>;

@@ -38,3 +38,4 @@
 #include "tegula/dsl/kernel.hpp"
 #include "tegula/dsl/host.hpp"
 #include "tegula/dsl/mistakes.hpp"
+#include "tegula/dsl/std_mistakes.hpp"

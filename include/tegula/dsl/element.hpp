@@ -68,7 +68,7 @@ class e5m2 : public detail::StoredFloat<e5m2, Element::e5m2> {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(e4m3) == 1 && sizeof(e5m2) == 1);
 
-/// Gives the IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the element types only.
+/// Finds the IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the element types only.
 template <class T>
 struct element_of;
 template <>

@@ -27,7 +27,7 @@ struct LiteralRef {
   [[nodiscard]] constexpr location where() const { return {}; }
 };
 
-/// Gives the form in which a node keeps an operand.
+/// Finds the form in which a node keeps an operand.
 template <class X>
 struct Stored {
   using type = LiteralRef;

@@ -30,7 +30,7 @@ inline constexpr bool is_mask = false;
 template <class M>
 inline constexpr bool is_mask<Mask<M>> = true;
 
-/// Gives the shape that a shape and, if X is a tile, its shape broadcast to.
+/// Finds the shape that a shape and, if X is a tile, its shape broadcast to.
 template <class S, class X>
 struct JoinedShape {
   using type = S;
@@ -49,7 +49,7 @@ struct FoldShape {
 };
 template <class S, class First, class... X>
 struct FoldShape<S, First, X...> : FoldShape<typename JoinedShape<S, First>::type, X...> {};
-/// Gives the shape that the tiles among the arguments broadcast to; Shape<> if there are none.
+/// Finds the shape that the tiles among the arguments broadcast to; Shape<> if there are none.
 template <class... X>
 using places_shape = typename FoldShape<Shape<>, X...>::type;
 
@@ -144,7 +144,7 @@ constexpr void check_places() {
   static_assert(indices_are,
                 "gather, scatter, atomics: an index must be a tile of int or std::int64_t, an integer or an index "
                 "expression; mask(m), pad(x) of a gather, and order and scope of an atomic come last");
-  static_assert(count_fits, "gather, scatter, atomics: one index per axis of the tensor is expected");
+  static_assert(count_fits, "gather, scatter, atomics: one index must be given per axis of the tensor");
   static_assert(shapes_agree,
                 "gather, scatter, atomics: the tiles of indices and the mask do not broadcast to one shape");
   static_assert(masks_tile,
@@ -159,7 +159,7 @@ template <detail::TileLike M>
 constexpr auto mask(M&& m) {
   constexpr bool boolean = std::is_same_v<detail::element_t<M>, bool> || detail::is_invalid<M>;
   constexpr bool used_once = !detail::named_recipe<M>;
-  static_assert(boolean, "mask: a tile of bool is expected, for instance a comparison");
+  static_assert(boolean, "mask: the mask must be a tile of bool, for instance a comparison");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (used_once)
     return detail::Mask<detail::stored_t<M>>{detail::stored(m)};

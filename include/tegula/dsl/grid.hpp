@@ -67,7 +67,7 @@ detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, locat
   return detail::Grid<rank>(indices);
 }
 
-/// States a grid of the given numbers of blocks; in a kernel it gives this block's index along each axis, the last
+/// States a grid of the given numbers of blocks; in a kernel it returns this block's index along each axis, the last
 /// running fastest. Before the arguments of a launch, given in plain numbers, it replaces the kernel's own grid.
 template <class... Counts>
 class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
@@ -96,7 +96,7 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
     return written.number;
   }
   static Indices state(location where, Counts const&... counts) {
-    static_assert(rank >= 1 && rank <= max_rank, "grid: 1 to 8 numbers of blocks are expected");
+    static_assert(rank >= 1 && rank <= max_rank, "grid: 1 to 8 numbers of blocks must be given");
     if (plain && trace::Recorder::active() == nullptr) return {};
     auto& recorder = trace::Recorder::current("grid", where);
     trace::Id const ids[rank] = {recorder.index_value(detail::coordinate(counts), where)...};
@@ -113,7 +113,7 @@ grid(Counts...) -> grid<Counts...>;
 template <class C>
 void require(C const& condition, char const* message, location where = location::current()) {
   constexpr bool comparison = std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>;
-  static_assert(comparison, "require: a comparison of extents and arguments is expected");
+  static_assert(comparison, "require: the condition must be a comparison of extents and arguments");
   if constexpr (comparison) {
     auto& recorder = trace::Recorder::current("require", where);
     recorder.require(detail::scalar_id<bool>(recorder, condition, where), message, where);

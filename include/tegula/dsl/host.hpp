@@ -65,7 +65,7 @@ constexpr Problem host_problem() {
     return domain_problem<T>(domain);
 }
 
-/// Gives the type that computes for an element: float for the narrow floats.
+/// Names the type that computes for an element: float for the narrow floats.
 template <class T>
 using compute_t = std::conditional_t<NarrowFloat<T>, float, T>;
 
@@ -229,7 +229,7 @@ constexpr host<T> host_function(host<T> x, F f) {
   constexpr bool floating = is_float(element_of<T>::value);
   static_assert(!is_narrow<T>, TEGULA_NARROW_ELEMENT);
   static_assert(floating || is_narrow<T>,
-                "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
+                "the elements of this function must be floating (f16, bf16, float, double): use cast<T>(...)");
   if constexpr (floating)
     return host<T>(static_cast<T>(f(static_cast<compute_t<T>>(x.value()))));
   else
@@ -353,7 +353,8 @@ constexpr host<bool> operator!(host<bool> a) { return host<bool>(!a.value()); }
 template <ElementType T>
 constexpr host<T> operator~(host<T> a) {
   static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
-  static_assert(detail::in_domain<T>(detail::Domain::bits) || detail::is_narrow<T>, "~ is for integers and bool");
+  static_assert(detail::in_domain<T>(detail::Domain::bits) || detail::is_narrow<T>,
+                "the operand of ~ must be an integer or a bool");
   if constexpr (std::is_same_v<T, bool>)
     return host<T>(!a.value());
   else

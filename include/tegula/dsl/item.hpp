@@ -31,9 +31,9 @@ struct ItemElement<A> {
 
 }  // namespace detail
 
-/// Gives an element of a tile as a run-time scalar: item(x, i, j) the one at a place, a number for each axis, and
+/// Returns an element of a tile as a run-time scalar: item(x, i, j) the one at a place, a number for each axis, and
 /// item(x) the only one. It serves as an index of a load or store, a bound of a loop, a condition of if_ and while_.
-/// Places are integers or index expressions, and count elements. Outside the tile it gives 0, which checks of bounds
+/// Places are integers or index expressions, and count elements. Outside the tile it returns 0, which checks of bounds
 /// report. All threads have the same scalar. On a GPU item(x, i, j) takes about as long as sum(x).
 template <class A, class... Places>
 class item : public scalar<typename detail::ItemElement<A>::type> {

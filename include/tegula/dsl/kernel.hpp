@@ -36,7 +36,7 @@ inline constexpr bool is_arg<arg<T, Facts...>> = true;
 template <class X>
 concept LeafParameter = TensorLike<X> || is_arg<X>;
 
-/// Gives the first mistake in the facts of some parameters.
+/// Finds the first mistake in the facts of some parameters.
 template <class P>
 struct Parameter;
 template <class... P>

@@ -22,7 +22,7 @@ class Cast : public Recipe<T, S> {
   location where_;
 };
 
-/// Gives the shape of a select; scalars and numbers fit any shape.
+/// Finds the shape of a select; scalars and numbers fit any shape.
 template <class... X>
 struct SelectShape {
   using type = Shape<1>;
@@ -49,7 +49,8 @@ constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
   constexpr bool floating = floating_operand<A>() || TensorLike<A> || is_invalid<A> || !wide;
   check_operands<unary_problem<A>(Domain::any), A, A>();
   static_assert(wide, TEGULA_NARROW_ELEMENT);
-  static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
+  static_assert(floating,
+                "the elements of this function must be floating (f16, bf16, float, double): use cast<T>(...)");
   return unary<A>(Op(), a, where);
 }
 
@@ -208,14 +209,14 @@ constexpr auto(abs)(A&& a, location where = location::current()) {
   return detail::unary<A>(ir::AbsOp(), a, where);
 }
 
-/// Returns the maximum of two, element by element; a NaN gives the other one.
+/// Returns the maximum of two, element by element; of a NaN and a number, the number.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(max)(A&& a, B&& b,
                                                                                location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>({}, a, b, where);
 }
-/// Returns the minimum of two, element by element; a NaN gives the other one.
+/// Returns the minimum of two, element by element; of a NaN and a number, the number.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A&& a, B&& b,
                                                                                location where = location::current()) {

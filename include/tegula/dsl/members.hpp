@@ -40,7 +40,7 @@ template <class X>
 inline constexpr bool counts_members = member_count<X>() >= 1 && member_count<X>() <= max_members;
 
 /// States the members of a type that structured bindings do not decompose; dsl/hana.hpp specialises it:
-/// - `types`, a TypeList, and `with(x, f)`, which gives f(members...),
+/// - `types`, a TypeList, and `with(x, f)`, which returns f(members...),
 /// - `made_of_members`, true if X{members...} makes an X of all of them.
 template <class X>
 struct StatedMembers;
@@ -71,7 +71,7 @@ template <class X>
 inline constexpr bool is_made_of_members = true;
 template <StatesMembers X>
 inline constexpr bool is_made_of_members<X> = StatedMembers<X>::made_of_members;
-/// True if with_members gives the members of X, of which there are some, and X{members...} makes it again.
+/// True if with_members passes the members of X, of which there are some, and X{members...} makes it again.
 template <class X>
 inline constexpr bool has_listed_members = is_made_of_members<X>&& BoundMembers<X>::value >= 1 &&
                                            (BoundMembers<X>::value <= max_members || StatesMembers<X>);

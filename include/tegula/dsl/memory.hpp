@@ -54,7 +54,7 @@ template <class T>
 inline constexpr trace::Literal zero_pad =
     std::is_same_v<T, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0} : trace::Literal{};
 
-/// Stands for the shape of a load that gives one element.
+/// Stands for the shape of a load that returns one element.
 struct OneElement {
   static constexpr int rank = 0;
 };
@@ -107,7 +107,7 @@ template <class P>
 struct SliceOf {
   using type = P;
 };
-/// Gives the type of a slice: its extents have none of the facts that the tensor's type states.
+/// Finds the type of a slice: its extents have none of the facts that the tensor's type states.
 template <TensorLike P>
 struct SliceOf<P> {
   using T = typename P::element;
@@ -167,7 +167,7 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
   static_assert(rank_fits, "load: the shape has more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
-  static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
+  static_assert(index_count_fits, "load: one index must be given per axis of the tensor");
   static_assert(indices_are, "load: an index must be an integer, an index expression or elem(k); pad(x) comes last");
 
  public:
@@ -193,9 +193,9 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
-/// Loads one element: load(tensor, indices..., pad(x), within<min, end>) gives a run-time scalar. Of integers it is an
-/// index expression: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements.
-/// Outside the tensor it gives pad, by default 0.
+/// Loads one element: load(tensor, indices..., pad(x), within<min, end>) returns a run-time scalar. Of integers it is
+/// an index expression: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements.
+/// Outside the tensor it returns pad, by default 0.
 template <class P, class... Rest>
 class load<P, detail::OneElement, Rest...> : public scalar<typename detail::TensorElement<P>::type> {
   using facts = detail::TensorElement<P>;
@@ -207,7 +207,7 @@ class load<P, detail::OneElement, Rest...> : public scalar<typename detail::Tens
   static constexpr bool range_fits = (detail::range_fits<T, Rest> && ...);
   static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
-  static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
+  static_assert(index_count_fits, "load: one index must be given per axis of the tensor");
   static_assert(whole, "load: within<min, end> must be of elements that are indices, int or std::int64_t");
   static_assert(
       range_fits,
@@ -295,7 +295,7 @@ class store {
   static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
   static_assert(rank_fits, "store: the shape has more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
-  static_assert(index_count_fits, "store: one index per axis of the tensor is expected");
+  static_assert(index_count_fits, "store: one index must be given per axis of the tensor");
   static_assert(indices_are,
                 "store: an index must be an integer, an index expression or elem(k); may_be_outside comes last");
 

@@ -136,7 +136,7 @@ constexpr Problem scalars_problem() {
     return Problem::none;
 }
 
-/// Gives the element that the op computes in.
+/// Finds the element that the op computes in.
 template <class A, class B>
 struct OperandElement {
   using type = typename CommonScalar<A, B>::type;

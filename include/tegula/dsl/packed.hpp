@@ -47,7 +47,7 @@ auto unpack(A&& bytes, Axis<along>, location where = location::current()) {
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool of_bytes = invalid || detail::holds_bytes<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(of_bytes, "unpack: a tile of std::int8_t or std::uint8_t is expected, with two elements in each byte");
+  static_assert(of_bytes, "unpack: the tile must be of std::int8_t or std::uint8_t, with two elements in each byte");
   if constexpr (!used_once || invalid || !of_bytes) {
     return detail::Invalid<U, detail::shape_t<A>>();
   } else {
@@ -71,7 +71,7 @@ auto pack(A&& elements, Axis<along>, location where = location::current()) {
   constexpr bool integers = invalid || detail::holds_integers<A>;
   constexpr bool even = invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(integers, "pack: a tile of integers is expected: use cast<int>(x)");
+  static_assert(integers, "pack: the tile must be of integers: use cast<int>(x)");
   static_assert(even, "pack: the tile must have this axis, with an even extent, and at most 7 axes");
   if constexpr (!used_once || invalid || !integers || !even) {
     return detail::Invalid<U, detail::shape_t<A>>();

@@ -9,7 +9,7 @@ namespace tegula {
 /// it is checked at each launch (prepared: once), and the code relies on it.
 template <std::int64_t n>
 struct multiple_of {
-  static_assert(n >= 1, "multiple_of: a positive number is expected");
+  static_assert(n >= 1, "multiple_of: the number must be positive");
   static constexpr std::int64_t multiple = n;
 };
 

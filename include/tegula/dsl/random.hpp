@@ -1,4 +1,4 @@
-// Gives random numbers that a seed and a place decide: Philox4x32 with 10 rounds. The same seed and place give the same
+// Draws random numbers that a seed and a place decide: Philox4x32 with 10 rounds. The same seed and place give the same
 // number in every tile shape, launch and executor.
 //
 // Philox: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.

@@ -147,8 +147,9 @@ constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
   constexpr bool distinct = !in_range || !sorted_axes({along...}, S::rank).empty() || is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(number,
-                "a reduction is for numbers, and a bool is not a number: cast the mask first, or use any or all");
-  static_assert(truth, "any and all take a mask (a tile of bool): compare first, for instance x != 0");
+                "a reduction must be of numbers, and a bool is not a number: cast the mask first, or use any or all");
+  static_assert(truth,
+                "the operand of any and all must be a mask (a tile of bool): compare first, for instance x != 0");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a reduction along an axis that the tile does not have");
   static_assert(distinct, "a reduction must name one axis or several, each of them once");

@@ -81,7 +81,7 @@ constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::curr
   constexpr bool some = sizeof...(axes) > 0, few = E::rank <= max_rank, in_range = !few || E::in_range,
                  once = !in_range || !few || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(some, "expand_dims: at least one axis is expected");
+  static_assert(some, "expand_dims: at least one axis must be given");
   static_assert(few, "expand_dims: a tile must have at most 8 axes");
   static_assert(in_range, "expand_dims: an axis is outside of the result's");
   static_assert(once, "expand_dims: an axis is given twice");
@@ -104,7 +104,7 @@ constexpr auto squeeze(A&& a, Axis<axes...>, location where = location::current(
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(in_range, "squeeze: the tile does not have this axis");
   static_assert(once, "squeeze: an axis is given twice");
-  static_assert(unit, "squeeze: only axes of extent 1 can be dropped");
+  static_assert(unit, "squeeze: a dropped axis must have extent 1");
   static_assert(some_left, "squeeze: a tile must keep at least one axis");
   return detail::squeezed<A, axes...>(a, where);
 }

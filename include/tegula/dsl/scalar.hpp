@@ -70,7 +70,7 @@ struct scalar_element_of<X> {
 template <class X>
 using scalar_element_t = typename scalar_element_of<X>::type;
 
-/// Gives the element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void:
+/// Finds the element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void:
 /// refused.
 template <class A, class B>
 struct CommonScalar {
@@ -99,7 +99,7 @@ inline trace::Id index_id(trace::Recorder& recorder, trace::Coordinate const& co
 template <class X>
 constexpr elem::elem(X const& x) : coordinate_(detail::coordinate(x)) {
   constexpr bool is_index = detail::IntegerScalar<X> || detail::Integer<X>;
-  static_assert(is_index, "elem: an integer or an index expression is expected");
+  static_assert(is_index, "elem: the offset must be an integer or an index expression");
   coordinate_.in_elements = true;
 }
 

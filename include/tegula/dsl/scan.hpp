@@ -24,7 +24,7 @@ constexpr auto scan(std::remove_reference_t<A>& a, location where) {
   constexpr int at = wrap_axis(along, S::rank);
   constexpr bool in_range = at >= 0 || is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(number, "a scan is for numbers, and a bool is not a number: cast the mask first");
+  static_assert(number, "a scan must be of numbers, and a bool is not a number: cast the mask first");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a scan along an axis that the tile does not have");
   if constexpr (!used_once || !number || !wide || at < 0 || is_invalid<A>)
@@ -58,13 +58,13 @@ template <detail::TileLike A, int along, detail::ScanOption First = detail::Incl
 constexpr auto cumprod(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {
   return detail::scan<A, ir::Combine::product, along, First, Second>(a, where);
 }
-/// Gives the maximum of the elements up to each place; a NaN gives the others.
+/// Returns the maximum of the elements up to each place; a NaN is left out.
 template <detail::TileLike A, int along, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
 constexpr auto cummax(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {
   return detail::scan<A, ir::Combine::max, along, First, Second>(a, where);
 }
-/// Gives the minimum of the elements up to each place; a NaN gives the others.
+/// Returns the minimum of the elements up to each place; a NaN is left out.
 template <detail::TileLike A, int along, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
 constexpr auto cummin(A&& a, Axis<along>, First = {}, Second = {}, location where = location::current()) {

@@ -72,7 +72,7 @@ inline constexpr bool is_axis<Axis<axes...>> = true;
 template <class X>
 concept AxisLike = is_axis<bare<X>>;
 
-/// Gives the IR type of a tile.
+/// Returns the IR type of a tile.
 template <class T, class S>
 inline constexpr ir::Type tile_type = ir::Type::tile(element_of<T>::value, S::list);
 

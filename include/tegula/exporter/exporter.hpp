@@ -78,7 +78,7 @@ class exported {
   static constexpr bool alike(detail::TypeList<First, Rest...>) {
     return (std::is_same_v<typename Kernel<First>::parameters, typename Kernel<Rest>::parameters> && ...);
   }
-  static_assert(sizeof...(F) > 0, "exported: at least one kernel is expected");
+  static_assert(sizeof...(F) > 0, "exported: at least one kernel must be given");
   static constexpr bool same_parameters = alike(detail::TypeList<F...>());
   static_assert(same_parameters, "exported: all configurations of a kernel must have the same parameters");
 

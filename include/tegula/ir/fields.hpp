@@ -52,6 +52,7 @@ enum class Sharing : std::uint8_t {
   registers,  ///< as they hold the tile that the op moves; without such a tile each touches all elements
   rows,       ///< each warp the rows of the first axis that it has in the result's layout
   chunks,     ///< thread t of n the chunks t, t + n, ... of `vector` elements
+  anywhere,   ///< each thread some elements, which follow from addresses
 };
 
 /// Describes one memory access of an op: where, how and through which proxy; `operand` is the operand accessed (-1:

@@ -11,7 +11,7 @@ namespace tegula::ir {
 
 inline constexpr int max_source_parts = 2;
 
-/// Gives one coordinate of the operand's element: step * (x xor mask) + offset. x is the result's coordinate along
+/// Computes one coordinate of the operand's element: step * (x xor mask) + offset. x is the result's coordinate along
 /// `axis`.
 struct AxisSource {
   int axis = -1;  ///< of the result; -1: none, the coordinate is `offset`
@@ -21,7 +21,7 @@ struct AxisSource {
   bool uniform = false;  ///< all elements along the operand's axis are equal: another coordinate serves as well
 };
 
-/// Gives the element of one operand for each element of the result.
+/// Finds the element of one operand for each element of the result.
 struct SourcePart {
   int operand = 0;
   bool row_major = false;  ///< the element of the same number in row-major order; `axes` has no meaning

@@ -166,7 +166,7 @@ inline constexpr bool launches<Variants<F...>> = true;
 ///                                .tuned(gemm_sm_90a);
 template <class... Members>
 [[nodiscard]] auto variants(char const* name, Members const&... members) {
-  static_assert(sizeof...(Members) > 0, "variants: give at least one kernel");
+  static_assert(sizeof...(Members) > 0, "variants: at least one kernel must be given");
   return detail::variants_of(name, detail::as_variant(members)...);
 }
 

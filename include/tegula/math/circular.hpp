@@ -67,7 +67,7 @@ constexpr V less_fours(V x) {
   return x - nearest * like(x, 4);
 }
 
-/// Gives a + b and its rounding error.
+/// Returns a + b and its rounding error.
 template <class V>
 struct Sum {
   V high;

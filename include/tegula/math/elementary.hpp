@@ -148,7 +148,7 @@ constexpr V log_edges(V x, V result) {
   return select(zero < x, finite, edge);
 }
 
-/// Gives `magnitude` the sign of x.
+/// Returns `magnitude` with the sign of x.
 template <class V>
 constexpr V signed_f32(V x, V magnitude) {
   auto const bits = to_bits(x);

@@ -21,8 +21,8 @@ using untyped = std::conditional_t<std::is_const_v<T>, void const*, void*>;
 }  // namespace detail
 
 /// Describes a tensor: address, extents and strides in elements, outermost axis first, and the device of its memory. It
-/// is a value that never changes: with_address() gives another one. Kernels take it as they take a buffer or a view, by
-/// TMA where the memory allows it, else by pointers. The launcher encodes equal tensors once.
+/// is a value that never changes: with_address() returns another one. Kernels take it as they take a buffer or a view,
+/// by TMA where the memory allows it, else by pointers. The launcher encodes equal tensors once.
 ///
 /// The view of a buffer keeps the buffer's record without keeping its memory. A use after free() is a UserError that
 /// names the places of both. Other memory must stay alive as long as launches use it.

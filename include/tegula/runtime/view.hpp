@@ -186,7 +186,7 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
     }
   }
 
-  /// Gives the element at the given indices; not checked.
+  /// Returns the element at the given indices; not checked.
   template <detail::ExtentLike... At>
   requires(sizeof...(At) == Rank) constexpr T& operator()(At... indices) const {
     std::int64_t const index[] = {static_cast<std::int64_t>(indices)...};

@@ -94,7 +94,7 @@ class Elements {
   std::uint32_t bits_ = 0;
 };
 
-/// Gives the shape of one matrix instruction: `rows` x N x K. N is a multiple of `column_step` up to `max_columns`; K
+/// States the shape of one matrix instruction: `rows` x N x K. N is a multiple of `column_step` up to `max_columns`; K
 /// fills `depth_bytes` bytes of the operands' elements.
 struct MatrixInstruction {
   int rows = 0;  ///< 0: the architecture lacks the instruction
@@ -179,7 +179,7 @@ inline constexpr MatrixInstruction mma{.rows = 16, .column_step = 8, .max_column
 inline constexpr int named_barriers = 16;
 inline constexpr int warps_per_group = 4;  ///< of a warpgroup
 
-/// Gives the register counts that setmaxnreg accepts: multiples of `step` from `min` to `max`.
+/// States the register counts that setmaxnreg accepts: multiples of `step` from `min` to `max`.
 struct SetmaxnregCounts {
   int min = 24;
   int max = 256;
@@ -192,7 +192,7 @@ inline constexpr SetmaxnregCounts setmaxnreg;
 
 }  // namespace isa
 
-/// Gives the costs of an H100 or H200 SXM. Sources:
+/// States the costs of an H100 or H200 SXM. Sources:
 /// - clocks per ns, multiprocessors: NVIDIA's data sheets, boost clock 1755 MHz and 132 multiprocessors.
 /// - schedulers, bytes of shared memory per clock (32 banks of 4 bytes): CUDA C++ Programming Guide.
 /// - bytes of global memory per clock: the port of one multiprocessor to L2, as NVIDIA states it for A100.

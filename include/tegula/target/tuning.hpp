@@ -71,6 +71,9 @@ struct Tuning {
   int usual_registers = 64;
   /// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too. Estimate.
   int max_tile_ops = 64;
+  /// CTAs of such a kernel with a loop: rows are on their way while others are computed, and two CTAs hide the
+  /// exchanges of each other. Measured.
+  int max_ctas_with_loops = 2;
   /// Registers of a thread whose loads come early: 28 warps share a multiprocessor. Measured.
   int max_early_registers = 72;
   /// Kernels with more loads hold more tiles than that. Estimate.

@@ -164,16 +164,23 @@ bool only_stored(ir::Value const& value, std::vector<ir::Op const*>& stores, int
   return true;
 }
 
-/// True for a scalar that has one value in a block, wherever it is computed.
-bool known_in_block(ir::Value const& value, int& budget) {
-  ir::Op const* const op = value.defining_op();
-  if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
-  if (--budget < 0 || !op->pure() || op->block_count() != 0 || gives_item(*op)) return false;
-  return std::all_of(op->operands().begin(), op->operands().end(),
-                     [&](ir::Value const* operand) { return known_in_block(*operand, budget); });
+/// True where the op stands in the block, or in a region of one of its ops.
+bool is_within(ir::Op const& op, ir::Block const* block) {
+  for (ir::Op const* at = &op; at != nullptr; at = at->parent_op())
+    if (at->parent() == block) return true;
+  return false;
 }
 
-/// Gives the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
+/// True for a scalar that can be computed where the op stands.
+bool known_at(ir::Value const& value, ir::Op const& place, int& budget) {
+  ir::Op const* const op = value.defining_op();
+  if (op == nullptr) return is_within(place, value.owner_block()) || value.owner_block()->parent_function() != nullptr;
+  if (--budget < 0 || !op->pure() || op->block_count() != 0 || gives_item(*op)) return false;
+  return std::all_of(op->operands().begin(), op->operands().end(),
+                     [&](ir::Value const* operand) { return known_at(*operand, place, budget); });
+}
+
+/// Returns the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
 /// the operand is a load padded with zeros (but for casts and transposes) whose offset is the loop's counter times the
 /// depth.
 struct PaddedDepth {
@@ -206,16 +213,16 @@ std::optional<PaddedDepth> padded_depth(Contraction const& contraction, int side
 
 }  // namespace
 
-llvm::Value* FunctionEmitter::stored(Contraction const& contraction, int axis) {
+llvm::Value* FunctionEmitter::stored(ir::Value const& value, ir::Op const& place, int axis) {
   std::vector<ir::Op const*> stores;
   int budget = 64;
-  if (!only_stored(*contraction.loop->result(), stores, budget)) return nullptr;
+  if (!only_stored(value, stores, budget)) return nullptr;
   llvm::Value* result = i64(0);
   for (ir::Op const* store : stores) {
     ir::Value const& to = *store->in<ir::StoreOp>("tensor");
-    auto const of_tensor = static_cast<std::size_t>(to.type().rank() - 2 + axis);
+    auto const of_tensor = static_cast<std::size_t>(to.type().rank() - value.type().rank() + axis);
     ir::Value const* const offset = store->all("offsets")[of_tensor];
-    if (!known_in_block(to, budget) || !known_in_block(*offset, budget)) return nullptr;
+    if (!known_at(to, place, budget) || !known_at(*offset, place, budget)) return nullptr;
     result = smax(result, b.CreateSub(tensor(to).extents[of_tensor], scalar(*offset)));
   }
   return result;
@@ -243,8 +250,8 @@ void FunctionEmitter::contract(Contraction const& contraction) {
   } else {
     materialise(init, c);
   }
-  llvm::Value* const rows = from_zero ? stored(contraction, 0) : nullptr;
-  llvm::Value* const columns = from_zero ? stored(contraction, 1) : nullptr;
+  llvm::Value* const rows = from_zero ? stored(*contraction.loop->result(), *contraction.loop, 0) : nullptr;
+  llvm::Value* const columns = from_zero ? stored(*contraction.loop->result(), *contraction.loop, 1) : nullptr;
   llvm::Value* const nonzero = from_zero ? nonzero_depth(contraction, layout.depth) : nullptr;
   llvm::Value* const own[2] = {scratch(layout.bytes[0], contraction.dot), scratch(layout.bytes[1], contraction.dot)};
 

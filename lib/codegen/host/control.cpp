@@ -33,7 +33,7 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? &ir::parameter_behind(*op.in("tensor")) : nullptr;
 }
 
-/// True for an op outside of nests that tells the host something, records, gives an element of a tile, or accesses a
+/// True for an op outside of nests that tells the host something, records, returns an element of a tile, or accesses a
 /// buffer or a tensor which the kernel writes. Other accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
   return changes_elements(op) || tells_host(op) || logs(op) || touches_buffer(op) || gives_item(op) ||
@@ -132,6 +132,25 @@ void FunctionEmitter::add_sinks(ir::Op const& op, std::vector<ir::Op const*> con
   if (plan.kept(value) && !only_here) sinks.push_back({Sink::Kind::buffer, &value, &op, target_of(value, &op)});
 }
 
+/// Returns the reductions of the axis ahead that alone take the results of a nest of reductions of the last axis; empty
+/// if one has another user. Sums of 16 bits are rounded for each axis.
+std::vector<ir::Op const*> FunctionEmitter::next_reductions(std::vector<Sink> const& sinks) {
+  std::vector<ir::Op const*> result;
+  for (Sink const& sink : sinks) {
+    if (sink.kind != Sink::Kind::reduce) return {};
+    ir::ReduceOp const inner = sink.op->as<ir::ReduceOp>();
+    ir::Value const& value = *sink.op->result();
+    int const rank = value.type().rank();
+    if (rank < 2 || inner.axis != rank - 1 || bits(value.type().element()) < 32 || value.uses().size() != 1) return {};
+    ir::Op const& user = *value.uses().begin()->user;
+    if (!user.is<ir::ReduceOp>() || user.parent() != sink.op->parent()) return {};
+    ir::ReduceOp const outer = user.as<ir::ReduceOp>();
+    if (outer.axis != rank - 2 || outer.combine != inner.combine || outer.order != ir::Order::any) return {};
+    result.push_back(&user);
+  }
+  return result;
+}
+
 void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) {
   std::vector<ir::Op const*> const members = members_of_group(first, region);
   std::vector<Sink> sinks;
@@ -140,7 +159,20 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
     add_sinks(*op, members, sinks);
   }
   if (sinks.empty()) return;
-  Nest(*this, nest_value(*first).type().shape(), sinks).emit();
+  Nest nest(*this, nest_value(*first).type().shape(), sinks);
+  // Sums over the last two axes, as sum(x, axis<1, 2>), are one: the vectors are joined once.
+  std::vector<ir::Op const*> const outer = next_reductions(sinks);
+  std::vector<Buffer> targets;
+  for (ir::Op const* op : outer) targets.push_back(target_of(*op->result(), op));
+  bool const joined = !outer.empty() && nest.join(targets);
+  nest.emit();
+  if (joined) {
+    for (std::size_t i = 0; i < outer.size(); ++i) {
+      done_[outer[i]] = true;
+      set_buffer(*outer[i]->result(), targets[i]);
+    }
+    return;
+  }
   for (Sink const& sink : sinks) {
     if (sink.kind == Sink::Kind::reduce) set_buffer(*sink.op->result(), sink.target);
     if (sink.kind != Sink::Kind::buffer) continue;
@@ -152,8 +184,10 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
   }
 }
 
-void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to) {
-  Nest(*this, value.type().shape(), {{Sink::Kind::buffer, &value, nullptr, to}}).emit();
+void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to, std::vector<llvm::Value*> limits) {
+  Nest nest(*this, value.type().shape(), {{Sink::Kind::buffer, &value, nullptr, to}});
+  nest.limit(std::move(limits));
+  nest.emit();
 }
 
 void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {

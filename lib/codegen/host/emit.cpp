@@ -119,6 +119,11 @@ bool host_has_fma(std::string const& architecture) {
   return HostTarget::get(architecture).has_fma;
 }
 
+int host_vector_bytes(std::string const& architecture) {
+  support::HoldsForkOff const calls_llvm;
+  return HostTarget::get(architecture).vector_bytes;
+}
+
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options) {
   support::HoldsForkOff const calls_llvm;
   HostTarget const& target = HostTarget::get(options.architecture);

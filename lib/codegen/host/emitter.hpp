@@ -212,7 +212,9 @@ class FunctionEmitter {
   void set_panels(ir::Value const& value, Buffer const& buffer) { panels_[&value] = buffer; }
   void copy(Buffer const& from, Buffer const& to);
   /// Evaluates a tile into a buffer.
-  void materialise(ir::Value const& value, Buffer const& to);
+  void materialise(ir::Value const& value, Buffer const& to) { materialise(value, to, {}); }
+  /// The same for the first elements along each axis; a null limit: all.
+  void materialise(ir::Value const& value, Buffer const& to, std::vector<llvm::Value*> limits);
   llvm::Value* dummy() const { return dummy_; }
 
   // --- single elements (indexed.cpp)
@@ -220,6 +222,8 @@ class FunctionEmitter {
   llvm::Value* load_scalar(ir::Op const& op);
   /// Emits a scatter or an atomic: changes each element inside its tensor.
   void change_elements(ir::Op const& op);
+  /// Emits a scatter whose places run along the last axis, in vectors. Returns false for another one.
+  bool scatter_runs(ir::Op const& op);
   /// Emits body(index) for each element of a type, in row-major order; once for a scalar.
   void for_each_element(ir::Type const& type, std::function<void(Index const&)> const& body);
   /// Returns a tile as rows: where it is kept, or evaluated into scratch.
@@ -307,8 +311,8 @@ class FunctionEmitter {
   void add_to_line(llvm::Value* line, Element element, llvm::Value* value);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
-  /// Returns the rows (axis 0) or columns of a contraction's result that are stored; null: all may be needed.
-  llvm::Value* stored(Contraction const& contraction, int axis);
+  /// Returns the elements along an axis of a tile that are stored, for code at an op; null: all may be needed.
+  llvm::Value* stored(ir::Value const& value, ir::Op const& place, int axis);
   /// Returns the k behind which both operands are 0; null: unknown.
   llvm::Value* nonzero_depth(Contraction const& contraction, std::int64_t depth);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
@@ -329,6 +333,7 @@ class FunctionEmitter {
   bool effect_op(ir::Op const& op);
   bool tile_op(ir::Op const& op);
   bool scalar_op(ir::Op const& op);
+  static std::vector<ir::Op const*> next_reductions(std::vector<Sink> const& sinks);
   void group(ir::Block::iterator first, ir::Block const& block);
   /// Finds the ops that share the nest of the first one.
   std::vector<ir::Op const*> members_of_group(ir::Block::iterator first, ir::Block const& block) const;
@@ -342,8 +347,10 @@ class FunctionEmitter {
                  std::map<std::pair<ir::Value const*, bool>, bool>& known) const;
   void pairwise(ir::Op const& op);
   /// Emits a scan (scan.cpp).
+  llvm::Value* scan_places(ir::Op const& op, Buffer const& result, Index const& line, llvm::AllocaInst* before,
+                           std::vector<llvm::Value*> const& limits);
   void scan(ir::Op const& op);
-  /// Emits an op that gives a tile another shape (regroup.cpp).
+  /// Emits an op that changes the shape of a tile (regroup.cpp).
   void regroup(ir::Op const& op);
   Buffer resized(ir::Op const& op);
   Buffer exchanged(ir::Op const& op, ir::AxisSource const& source, Buffer const& from);

@@ -26,6 +26,9 @@ CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options
 /// Tells whether that CPU has instructions for products and sums rounded once. UserError as emit_host.
 bool host_has_fma(std::string const& architecture);
 
+/// Returns the bytes of that CPU's widest vectors. UserError as emit_host.
+int host_vector_bytes(std::string const& architecture);
+
 /// True for an op that emit_host takes: all of the tile family; of the block family buffers and the barriers of a CTA.
 bool runs_on_host(ir::Op const& op);
 

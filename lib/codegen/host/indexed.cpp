@@ -180,6 +180,7 @@ void FunctionEmitter::item(ir::Op const& op) {
 
 // Visits the elements in row-major order, so that of several at one place the last one stays.
 void FunctionEmitter::change_elements(ir::Op const& op) {
+  if (scatter_runs(op)) return;
   ir::Value const& parameter = *op.in("tensor");
   ir::Type const& type = op.in("tile")->type();
   record_access(context.paths, op, {1, "each element has indices of its own"});

@@ -84,6 +84,9 @@ int Nest::scan_sinks() {
       prefer(*sink.op->in<ir::StoreOp>("tensor"), whole);
     } else if (sink.kind == Sink::Kind::buffer) {
       prefer(sink.target, whole);
+    } else if (sink.kind == Sink::Kind::scatter) {
+      for (ir::Value const* index : sink.op->all("indices"))
+        if (index->type().is_tile()) scan(*index, whole);
     }
   }
   return cost;
@@ -92,6 +95,7 @@ int Nest::scan_sinks() {
 /// Finds the axis that runs in vectors: the innermost one with the most adjacent accesses; -1: none.
 int Nest::vector_axis() const {
   if (group_size() > 1) return 1;  // adjacent k are joined by lanes
+  if (sinks_[0].kind == Sink::Kind::scatter) return shape_.size() - 1;
   int best = -1;
   for (int axis = shape_.size() - 1; axis >= 0; --axis) {
     if (shape_[axis] == 1) continue;
@@ -127,6 +131,7 @@ bool Nest::many_strided_loads() const {
 bool Nest::takes_vectors(Sink const& sink) const {
   if (sink.kind == Sink::Kind::store)
     return whole_map().back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;
+  if (sink.kind == Sink::Kind::scatter) return true;
   bool const reduced = sink.kind == Sink::Kind::reduce && sink.op->as<ir::ReduceOp>().axis == axis_;
   return reduced || FunctionEmitter::contiguous(sink.target, axis_);
 }
@@ -135,6 +140,7 @@ void Nest::choose() {
   clipped_ = sinks_.size() == 1 && sinks_[0].kind == Sink::Kind::store;
   int const cost = scan_sinks();
   axis_ = vector_axis();
+  varying_.clear();
   if (axis_ < 0) return;
   find_range_masks();
   std::int64_t const extent = shape_[axis_];
@@ -142,6 +148,7 @@ void Nest::choose() {
   width_ = static_cast<int>(
       std::min<std::int64_t>(native, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)))));
   unroll_ = unrolling(cost);
+  find_tail();
   scalar_tail_ = many_strided_loads() ||
                  !std::all_of(sinks_.begin(), sinks_.end(), [&](Sink const& sink) { return takes_vectors(sink); });
 }
@@ -154,11 +161,15 @@ void Nest::record() const {
   for (int axis = 0; axis < shape_.size(); ++axis) every.push_back(axis);
   for (auto const& [op, map] : reads_) record_access(e_.context.paths, *op, width_of(*op, map));
   for (Sink const& sink : sinks_)
-    if (sink.kind == Sink::Kind::store) record_access(e_.context.paths, *sink.op, width_of(*sink.op, every));
+    if (sink.kind == Sink::Kind::store || sink.kind == Sink::Kind::scatter)
+      record_access(e_.context.paths, *sink.op, width_of(*sink.op, every));
 }
 
 AccessWidth Nest::width_of(ir::Op const& access, Map const& map) const {
-  if (access.is<ir::GatherOp>()) return {1, "each element has indices of its own"};
+  if (access.is<ir::GatherOp>() || access.is<ir::ScatterOp>()) {
+    if (runs(access, map)) return {width_, {}};
+    return {1, "each element has indices of its own"};
+  }
   if (axis_ < 0) return {1, "one element"};
   if (std::find(map.begin(), map.end(), axis_) == map.end()) return {1, "one element serves a whole vector"};
   if (map.back() != axis_) return {1, "vectors run along another axis than the tensor's last one"};
@@ -166,12 +177,23 @@ AccessWidth Nest::width_of(ir::Op const& access, Map const& map) const {
   return {width_, {}};
 }
 
-void Nest::emit() {
+bool Nest::join(std::vector<Buffer> const& targets) {
   choose();
+  chosen_ = true;
+  int const outer = shape_.size() - 2;
+  if (axis_ != outer + 1 || width_ == 1 || scalar_tail_ || shape_[outer] == 1) return false;
+  joined_ = outer;
+  for (std::size_t i = 0; i < sinks_.size(); ++i) sinks_[i].target = targets[i];
+  return true;
+}
+
+void Nest::emit() {
+  if (!chosen_) choose();
   record();
   for (int axis = 0; axis < shape_.size(); ++axis) {
     lower_.push_back(e_.i64(0));
-    upper_.push_back(e_.i64(shape_[axis]));
+    llvm::Value* const limit = limits_.empty() ? nullptr : limits_[static_cast<std::size_t>(axis)];
+    upper_.push_back(limit == nullptr ? e_.i64(shape_[axis]) : e_.smin(limit, e_.i64(shape_[axis])));
     at_.push_back(e_.i64(0));
   }
   for (Sink const& sink : sinks_) {
@@ -187,9 +209,14 @@ void Nest::emit() {
       Buffer const& target = sink.target;
       std::int64_t const bytes = e_.buffer_bytes(target);
       int const size = e_.storage_bytes(target.element);
-      llvm::Value* const start = identity(*sink.op, 1);
-      e_.loop(e_.i64(0), e_.i64(bytes / size), e_.i64(1), [&](llvm::Value* i) {
-        b_.CreateStore(start, b_.CreateGEP(e_.storage_type(target.element), target.pointer, i));
+      int const lanes = static_cast<int>(cache_line) / size;  // buffers are whole cache lines
+      llvm::Value* start = identity(*sink.op, lanes);
+      if (target.element == Element::boolean)
+        start = b_.CreateZExt(start, start->getType()->getWithNewType(b_.getInt8Ty()));
+      llvm::Align const align(static_cast<std::uint64_t>(size));
+      e_.loop(e_.i64(0), e_.i64(bytes / size), e_.i64(lanes), [&](llvm::Value* i) {
+        llvm::Value* const to = b_.CreateGEP(e_.storage_type(target.element), target.pointer, i);
+        b_.CreateAlignedStore(start, to, align);
       });
     }
     accumulators_.push_back(std::move(accumulators));
@@ -232,11 +259,14 @@ void Nest::round_targets() {
 void Nest::outer(std::size_t level) {
   if (level == lower_.size()) return row();
   if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
-  e_.loop(lower_[level], upper_[level], e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
+  bool const joined = static_cast<int>(level) == joined_;
+  if (joined) start_rows();
+  e_.loop(lower_[level], outer_end(level), e_.i64(level == 0 ? group_size() : 1), [&](llvm::Value* i) {
     at_[level] = i;
     outer(level + 1);
     at_[level] = e_.i64(0);
   });
+  if (joined) finish_rows();
 }
 
 void Nest::start_rows() {
@@ -315,12 +345,14 @@ Nest::Span Nest::unchecked_span() {
 }
 
 /// Emits a tight loop of one branch over whole vectors of a span, from `position` on. `streams`: it is entered only
-/// where the stores may bypass the caches.
-void Nest::unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks) {
+/// where the stores may bypass the caches. `settled`: it ends there.
+void Nest::unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks,
+                          llvm::Value* settled) {
   streams_ = streams;
   in_masks_ = in_masks;
   std::int64_t const elements = static_cast<std::int64_t>(width_) * unroll;
-  llvm::Value* const last = b_.CreateSub(span.to, e_.i64(elements));
+  llvm::Value* last = b_.CreateSub(span.to, e_.i64(elements));
+  if (settled != nullptr) last = e_.smin(last, b_.CreateSub(settled, e_.i64(1)));
   llvm::Value* const start = e_.get(position);
   llvm::Value* within = b_.CreateAnd(b_.CreateICmpSGE(start, span.from), b_.CreateICmpSLE(start, last));
   if (streams) within = b_.CreateAnd(within, streamed(start));
@@ -344,7 +376,9 @@ void Nest::vectors() {
   Span in_masks = inside;
   limit_to_masks(in_masks.from, in_masks.to);
   bool const fast = shape_[axis_] >= width_ && width_ > 1;
-  bool const slow = !fast || !bounds_.empty() || clipped_ || shape_[axis_] % (width_ * unroll_) != 0;
+  llvm::Value* const settled = tail_ ? tail_start() : nullptr;
+  bool const slow =
+      !fast || !bounds_.empty() || clipped_ || !limits_.empty() || shape_[axis_] % (width_ * unroll_) != 0;
 
   llvm::AllocaInst* const position = e_.variable(b_.getInt64Ty(), lower_[vector_axis]);
   llvm::BasicBlock* const head = e_.new_block("row");
@@ -355,9 +389,14 @@ void Nest::vectors() {
   bool const masks = !range_masks_.empty();
   if (fast && may_stream()) unchecked_loop(position, masks ? in_masks : inside, unroll_, true, masks);
   if (fast && masks) unchecked_loop(position, in_masks, unroll_, false, true);
-  if (fast) unchecked_loop(position, inside, unroll_, false, false);
+  if (fast) unchecked_loop(position, inside, unroll_, false, false, settled);
   // The rest may still hold whole vectors.
-  if (slow && fast && unroll_ > 1) unchecked_loop(position, inside, 1, false, false);
+  if (slow && fast && unroll_ > 1) unchecked_loop(position, inside, 1, false, false, settled);
+  if (settled != nullptr) {
+    llvm::Value* const start = e_.get(position);
+    llvm::Value* const whole = b_.CreateICmpSLE(start, b_.CreateSub(upper_[vector_axis], e_.i64(width_)));
+    e_.when(b_.CreateAnd(whole, b_.CreateICmpSGE(start, settled)), [&] { tail(position); });
+  }
   llvm::Value* const x = e_.get(position);
   b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
   b_.SetInsertPoint(slow_block);
@@ -378,11 +417,16 @@ void Nest::row() {
   if (axis_ < 0) {
     element(index);
   } else {
+    Index const first = index;
     index[static_cast<std::size_t>(axis_)] = {nullptr, true};
     hoist_row(std::move(index));
-    start_rows();
-    vectors();
-    finish_rows();
+    if (joined_ < 0) start_rows();
+    if (sinks_[0].kind == Sink::Kind::scatter) {
+      e_.when(scatters_row(first), [&] { vectors(); });
+    } else {
+      vectors();
+    }
+    if (joined_ < 0) finish_rows();
   }
   known_.pop_back();
 }
@@ -466,6 +510,7 @@ void Nest::sink(Sink const& sink, std::size_t number, llvm::Value* value, Index 
   if (lanes_ > 1) value = splat(value);
   if (sink.kind == Sink::Kind::store) return store(*sink.op, value, index);
   if (sink.kind == Sink::Kind::buffer) return store(sink.target, value, index);
+  if (sink.kind == Sink::Kind::scatter) return scatter_run(*sink.op, value, index);
   Accumulators const& accumulators = accumulators_[number];
   if (!accumulators.vectors.empty() || accumulators.scalar != nullptr) {
     llvm::AllocaInst* const to = lanes_ > 1 || accumulators.scalar == nullptr

@@ -1,6 +1,9 @@
 // Emits one fused loop nest over a tile's index space. Private to this folder.
 #pragma once
 
+#include <optional>
+#include <set>
+
 #include "codegen/host/emitter.hpp"
 #include "codegen/host/paths.hpp"
 
@@ -8,10 +11,10 @@ namespace tegula::codegen::host {
 
 /// Says how a nest uses one value at every index of its shape.
 struct Sink {
-  enum class Kind : std::uint8_t { store, buffer, reduce };
+  enum class Kind : std::uint8_t { store, buffer, reduce, scatter };
   Kind kind = Kind::buffer;
   ir::Value const* value = nullptr;
-  ir::Op const* op = nullptr;  ///< of store and reduce
+  ir::Op const* op = nullptr;  ///< of store, reduce and scatter
   Buffer target;               ///< of buffer and reduce
 };
 
@@ -21,6 +24,13 @@ class Nest {
  public:
   Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks);
   void emit();
+  /// Asks for the first elements along each axis alone; null: all.
+  void limit(std::vector<llvm::Value*> limits) { limits_ = std::move(limits); }
+  /// Asks for sums over the axis ahead of the reduced one too, into these targets, one for each sink. Returns false
+  /// where the nest's loops do not allow it.
+  bool join(std::vector<Buffer> const& targets);
+  /// True for a nest of one scatter whose places run along the last axis.
+  bool scatters_runs();
 
  private:
   /// Holds `0 <= offset + (index along axis, or 0) < extent` of one axis of a tensor.
@@ -44,7 +54,35 @@ class Nest {
 
   [[nodiscard]] bool varies(ir::Value const& value, Map const& map) const;
   [[nodiscard]] bool counts(ir::Value const& value, Map const& map) const;
+  /// True where the values are too many to emit their code once more for a part of the row.
+  [[nodiscard]] bool is_long() const { return scanned_.size() > 200; }
   void find_range_masks();
+  /// Holds the place where a range mask changes: false or true from `at` on. Not `exact`: it may change elsewhere too.
+  struct MaskEdge {
+    llvm::Value *at, *exact;
+  };
+  MaskEdge edge_of(RangeMask const& mask);
+  /// True for a mask that is false behind its edge.
+  static bool ends(RangeMask const& mask) {
+    return mask.predicate == ir::Predicate::lt || mask.predicate == ir::Predicate::le;
+  }
+  /// Returns the range mask of an op; null: it is none.
+  [[nodiscard]] RangeMask const* range_mask(ir::Op const& op) const;
+  /// Holds the loads and range masks on which a value depends that settles: it is the same everywhere behind them.
+  struct Settling {
+    std::set<ir::Op const*> loads, masks;
+    std::map<std::pair<ir::Value const*, Map>, bool> seen;
+  };
+  bool settles(ir::Value const& value, Map const& map, Settling& needs) const;
+  bool op_settles(ir::Op const& op, Map const& map, Settling& needs) const;
+  /// Finds whether all sinks' values settle along the vector axis.
+  void find_tail();
+  llvm::Value* tail_start();
+  bool is_zero_behind(ir::Value const& value, Map const& map, std::set<ir::Op const*>& loads) const;
+  llvm::Value* outer_end(std::size_t level);
+  /// Emits the whole vectors of the row from `position` on, where the values are settled.
+  void tail(llvm::AllocaInst* position);
+  void tail_sink(std::size_t number, llvm::Value* value, llvm::Value* from, llvm::Value* to);
   void limit_to_masks(llvm::Value*& from, llvm::Value*& to);
   void scan(ir::Value const& value, Map const& map);
   void scan_access(ir::Op const& op, Map const& map, std::vector<Bound>& bounds);
@@ -68,7 +106,8 @@ class Nest {
     llvm::Value *from, *to;
   };
   Span unchecked_span();
-  void unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks);
+  void unchecked_loop(llvm::AllocaInst* position, Span const& span, int unroll, bool streams, bool in_masks,
+                      llvm::Value* settled = nullptr);
   void vectors();
   void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
   void step(llvm::Value* x, int lanes, int unroll, bool checked);
@@ -86,6 +125,16 @@ class Nest {
   llvm::Value* table(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* gather(ir::Op const& op, Index const& index);
+  [[nodiscard]] bool runs(ir::Op const& op, Map const& map) const;
+  /// Holds adjacent elements of a tensor, one a lane: `before` lanes lie ahead of it, and those from `left` on behind.
+  struct Run {
+    llvm::Value *first, *all, *inside, *before, *left;
+  };
+  llvm::Value* valid_lanes(Run const& run);
+  llvm::Value* scatters_row(Index const& index);
+  Run run_at(ir::Op const& op, Index const& index);
+  llvm::Value* gather_run(ir::Op const& op, Index const& index);
+  void scatter_run(ir::Op const& op, llvm::Value* value, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);
   void store(ir::Op const& op, llvm::Value* value, Index const& index);
   void store(Buffer const& buffer, llvm::Value* value, Index const& index);
@@ -116,13 +165,19 @@ class Nest {
   std::vector<std::pair<ir::Value const*, Map>> loads_;  ///< tensors that load reads
   std::vector<int> contiguous_;                          ///< adjacent accesses, per axis
   bool wide_ = false;                                    ///< some element has 8 bytes
+  bool chosen_ = false;
+  int joined_ = -1;  ///< axis that the accumulators live through, besides the vectors'; -1: none
   bool clipped_ = false;
+  std::vector<llvm::Value*> limits_;
   std::vector<std::pair<ir::Op const*, Map>> comparisons_;
   std::vector<RangeMask> range_masks_;
-  bool in_masks_ = false;  ///< range masks hold in the code being emitted
-  bool streams_ = false;   ///< the stores being emitted bypass the caches
-  int axis_ = -1;          ///< in vectors; -1: none
-  int width_ = 1;          ///< lanes of the vectors
+  bool in_masks_ = false;                                             ///< range masks hold in the code being emitted
+  mutable std::map<std::pair<ir::Value const*, Map>, bool> varying_;  ///< answers of varies()
+  std::optional<Settling> tail_;
+  bool in_tail_ = false;  ///< values are settled in the code being emitted
+  bool streams_ = false;  ///< the stores being emitted bypass the caches
+  int axis_ = -1;         ///< in vectors; -1: none
+  int width_ = 1;         ///< lanes of the vectors
   int unroll_ = 1;
   std::vector<llvm::Value*> group_;  ///< rows whose elements one word holds: only of a single sink of packed panels
   bool scalar_tail_ = false;

@@ -49,9 +49,8 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
       on<ir::IotaOp>([&] { return iota(op, index); }), on<ir::TableOp>([&] { return table(op, index); }),
       on<ir::LoadOp>([&] { return load(op, index); }), on<ir::GatherOp>([&] { return gather(op, index); }));
   if (element != nullptr) return element;
-  if (in_masks_ &&
-      std::any_of(range_masks_.begin(), range_masks_.end(), [&](RangeMask const& mask) { return mask.op == &op; }))
-    return b_.getTrue();
+  if (in_masks_ || in_tail_)
+    if (RangeMask const* const mask = range_mask(op)) return b_.getInt1(in_masks_ || !ends(*mask));
   if (llvm::Value* const result = by_one_instruction(op, index)) return result;
   std::vector<llvm::Value*> operands;
   bool vectors = false;
@@ -190,6 +189,7 @@ llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
     llvm::Value* const value = e_.arith.from_memory(element, b_.CreateAlignedLoad(memory, safe, align));
     return b_.CreateSelect(valid, value, pad);
   }
+  if (in_tail_) return pad;
   bool const unit = tensor.unit_inner && lane_axis + 1 == static_cast<int>(at.size());
   if (!checked_ && unit) return e_.arith.from_memory(element, b_.CreateAlignedLoad(vector_of(memory), pointer, align));
   llvm::Value* const stride = tensor.strides[static_cast<std::size_t>(lane_axis)];
@@ -212,6 +212,15 @@ llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
 }
 
 llvm::Value* Nest::gather(ir::Op const& op, Index const& index) {
+  if (lanes_ > 1) {
+    Map map;
+    bool lanes = false;
+    for (Axis const& axis : index) {
+      map.push_back(axis.lanes ? axis_ : -1);
+      lanes = lanes || axis.lanes;
+    }
+    if (lanes && runs(op, map)) return gather_run(op, index);
+  }
   Element const element = op.result()->type().element();
   Tensor const& tensor = e_.tensor(*op.in<ir::GatherOp>("tensor"));
   std::vector<llvm::Value*> at;
@@ -353,7 +362,7 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
 // --- reductions ----------------------------------------------------------------------------------------------
 
 /// Combines x with y as HostArith does, but for the sign of a 0. The inner select is one instruction of x86, which
-/// gives its second operand, y, where one is NaN. In loops it is faster than a select by two comparisons.
+/// returns its second operand, y, where one is NaN. In loops it is faster than a select by two comparisons.
 llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y) {
   ir::Combine const how = reduce.as<ir::ReduceOp>().combine;
   bool const largest = how == ir::Combine::max;

@@ -14,18 +14,21 @@ bool Nest::varies(ir::Value const& value, Map const& map) const {
   ir::Op const& op = *value.defining_op();
   if (op.is<ir::IotaOp>()) return map[static_cast<std::size_t>(op.as<ir::IotaOp>().axis)] == axis_;
   if (reads_tensor(op)) return true;
-  for (int i = 0; i < op.operand_count(); ++i)
-    if (op.operand(i)->type().is_tile() && varies(*op.operand(i), operand_index(op, i, map, -1))) return true;
-  return false;
+  auto const key = std::make_pair(&value, map);
+  if (auto const found = varying_.find(key); found != varying_.end()) return found->second;
+  bool result = false;
+  for (int i = 0; i < op.operand_count() && !result; ++i)
+    result = op.operand(i)->type().is_tile() && varies(*op.operand(i), operand_index(op, i, map, -1));
+  return varying_[key] = result;
 }
 
 /// True when the value grows by 1 from lane to lane, but for overflow.
 bool Nest::counts(ir::Value const& value, Map const& map) const {
-  if (e_.buffer_of(value) != nullptr || e_.panels_of(value) != nullptr) return false;
+  if (value.defining_op() == nullptr) return false;
   ir::Op const& op = *value.defining_op();
   if (op.is<ir::IotaOp>()) return varies(value, map);
   if (ir::moves_elements(op))
-    return op.operand()->type().is_tile() && counts(*op.operand(), operand_index(op, 0, map, -1));
+    return ir::relabels(op) && op.operand()->type().is_tile() && counts(*op.operand(), operand_index(op, 0, map, -1));
   if (!op.is<ir::AddOp>() && !op.is<ir::SubOp>()) return false;
   Map const left = operand_index(op, 0, map, -1);
   Map const right = operand_index(op, 1, map, -1);
@@ -34,10 +37,7 @@ bool Nest::counts(ir::Value const& value, Map const& map) const {
 }
 
 void Nest::find_range_masks() {
-  constexpr int most_cost = 200;  // the loop is emitted twice
-  int cost = 0;
-  for (Sink const& sink : sinks_) cost += e_.context.plan.cost(*sink.value);
-  if (cost > most_cost) return;
+  if (is_long()) return;
   for (auto const& [op, map] : comparisons_) {
     auto const same = [op = op](auto const& other) { return other.first == op; };
     if (std::count_if(comparisons_.begin(), comparisons_.end(), same) != 1) continue;
@@ -54,37 +54,43 @@ void Nest::find_range_masks() {
   }
 }
 
+/// Emits the place along the vector axis where a range mask changes in this row, and whether its moving side may wrap
+/// within the row.
+Nest::MaskEdge Nest::edge_of(RangeMask const& mask) {
+  // Evaluates the operands at lane 0 of the row.
+  Index index;
+  for (std::size_t i = 0; i < mask.map.size(); ++i) {
+    int const axis = mask.map[i];
+    bool const row = axis >= 0 && axis != axis_;
+    index.push_back({row ? at_[static_cast<std::size_t>(axis)] : e_.i64(0), false});
+  }
+  auto const operand = [&](int i) {
+    ir::Value const& value = *mask.op->operand(i);
+    llvm::Value* const number = eval(value, operand_index(*mask.op, i, index, Axis{e_.i64(0), false}));
+    return b_.CreateSExt(number, b_.getInt64Ty());
+  };
+  llvm::Value* const first = operand(mask.moving);
+  llvm::Value* const limit = operand(1 - mask.moving);
+  auto const saturated = [&](llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) {
+    return b_.CreateBinaryIntrinsic(id, x, y);
+  };
+  llvm::Value* at = saturated(llvm::Intrinsic::ssub_sat, limit, first);
+  if (mask.predicate == ir::Predicate::le || mask.predicate == ir::Predicate::gt)
+    at = saturated(llvm::Intrinsic::sadd_sat, at, e_.i64(1));
+  std::int64_t const last_start = max_integer(mask.op->lhs()->type().element()) - shape_[axis_];
+  return {at, b_.CreateICmpSLE(first, e_.i64(last_start))};
+}
+
 /// Limits [from, to) of the vector axis to where all range masks of the row hold.
 void Nest::limit_to_masks(llvm::Value*& from, llvm::Value*& to) {
   for (RangeMask const& mask : range_masks_) {
-    // Evaluates the operands at lane 0 of the row.
-    Index index;
-    for (std::size_t i = 0; i < mask.map.size(); ++i) {
-      int const axis = mask.map[i];
-      bool const row = axis >= 0 && axis != axis_;
-      index.push_back({row ? at_[static_cast<std::size_t>(axis)] : e_.i64(0), false});
-    }
-    auto const operand = [&](int i) {
-      ir::Value const& value = *mask.op->operand(i);
-      llvm::Value* const number = eval(value, operand_index(*mask.op, i, index, Axis{e_.i64(0), false}));
-      return b_.CreateSExt(number, b_.getInt64Ty());
-    };
-    llvm::Value* const first = operand(mask.moving);
-    llvm::Value* const limit = operand(1 - mask.moving);
-    auto const saturated = [&](llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) {
-      return b_.CreateBinaryIntrinsic(id, x, y);
-    };
-    llvm::Value* bound = saturated(llvm::Intrinsic::ssub_sat, limit, first);
-    if (mask.predicate == ir::Predicate::le || mask.predicate == ir::Predicate::gt)
-      bound = saturated(llvm::Intrinsic::sadd_sat, bound, e_.i64(1));
-    if (mask.predicate == ir::Predicate::lt || mask.predicate == ir::Predicate::le) {
-      to = e_.smin(to, e_.smax(bound, e_.i64(0)));
+    MaskEdge const edge = edge_of(mask);
+    if (ends(mask)) {
+      to = e_.smin(to, e_.smax(edge.at, e_.i64(0)));
     } else {
-      from = e_.smax(from, bound);
+      from = e_.smax(from, edge.at);
     }
-    // The moving side may wrap within the row.
-    std::int64_t const last_start = max_integer(mask.op->lhs()->type().element()) - shape_[axis_];
-    to = b_.CreateSelect(b_.CreateICmpSLE(first, e_.i64(last_start)), to, e_.i64(0));
+    to = b_.CreateSelect(edge.exact, to, e_.i64(0));
   }
 }
 

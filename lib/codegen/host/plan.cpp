@@ -150,7 +150,7 @@ bool Plan::reads_written_tensor(ir::Value const& value) const {
   return false;
 }
 
-/// Tells whether an op gives a scalar that no statement of the loop around it changes.
+/// Tells whether an op returns a scalar that no statement of the loop around it changes.
 bool Plan::is_constant_scalar(ir::Op const& op) const {
   bool const constant = op.pure() || (reads_tensor(op) && !written(*op.in("tensor")));
   return op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0 && constant &&

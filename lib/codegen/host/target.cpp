@@ -69,6 +69,31 @@ std::span<char const* const> checked_features(llvm::Triple const& triple) {
   return {};
 }
 
+/// Makes LLVM's target machine for a CPU; UserError for a name that LLVM does not know.
+std::unique_ptr<llvm::TargetMachine> machine_for(llvm::Triple const& triple, std::string const& cpu,
+                                                 std::string const& features) {
+#if LLVM_VERSION_MAJOR >= 22
+  llvm::Triple const& looked_up = triple;
+#else
+  std::string const looked_up = triple.str();
+#endif
+#if LLVM_VERSION_MAJOR >= 21
+  llvm::Triple const& named = triple;
+#else
+  std::string const named = triple.str();
+#endif
+  std::string error;
+  llvm::Target const* const target = llvm::TargetRegistry::lookupTarget(looked_up, error);
+  if (target == nullptr) throw InternalError("host: LLVM has no target for " + triple.str() + ": " + error);
+  std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(named, "", ""));
+  if (!plain->isCPUStringValid(cpu))
+    throw UserError("host: unknown CPU \"" + cpu +
+                    "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
+  llvm::TargetOptions const options;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      named, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
 using Targets = std::map<std::string, std::unique_ptr<HostTarget>>;
 
 /// Holds the thread's targets; a pointer, since destructors of static objects and of the thread's may compile after
@@ -101,50 +126,10 @@ HostTarget& HostTarget::get(std::string const& architecture) {
   std::unique_ptr<HostTarget> result(new HostTarget());
   result->cpu = architecture.empty() ? llvm::sys::getHostCPUName().str() : architecture;
   if (architecture.empty()) result->features = host_features();
-
   llvm::Triple const triple(llvm::sys::getProcessTriple());
-  std::string error;
-#if LLVM_VERSION_MAJOR >= 22
-  llvm::Target const* const target = llvm::TargetRegistry::lookupTarget(triple, error);
-#else
-  llvm::Target const* const target = llvm::TargetRegistry::lookupTarget(triple.str(), error);
-#endif
-  if (target == nullptr) throw InternalError("host: LLVM has no target for " + triple.str() + ": " + error);
-#if LLVM_VERSION_MAJOR >= 21
-  std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple, "", ""));
-#else
-  std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple.str(), "", ""));
-#endif
-  if (!plain->isCPUStringValid(result->cpu))
-    throw UserError("host: unknown CPU \"" + result->cpu +
-                    "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
-
-  llvm::TargetOptions target_options;
-#if LLVM_VERSION_MAJOR >= 21
-  result->machine_.reset(target->createTargetMachine(triple, result->cpu, result->features, target_options,
-                                                     llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
-#else
-  result->machine_.reset(target->createTargetMachine(triple.str(), result->cpu, result->features, target_options,
-                                                     llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
-#endif
-  auto const has = [&](char const* feature) {
-    return result->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
-  };
+  result->machine_ = machine_for(triple, result->cpu, result->features);
   if (triple.isX86()) {
-    if (!has("sse4.1")) throw UserError("host: CPU \"" + result->cpu + "\" has no SSE4.1; the minimum is x86-64-v2");
-    bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-    result->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
-    if (has("avx") && !has("avx2")) result->vector_bytes = 16;
-    result->vector_registers = wide ? 32 : 16;
-    result->has_scale = wide;
-    result->has_mask = has("avx2");
-    result->has_fma = has("fma");
-    result->has_stream = true;
-    result->has_pair_dot = true;
-    result->has_byte_dot = wide ? has("avx512vnni") : has("avxvnni");
-    result->has_bf16_dot = wide && has("avx512bf16");
-    result->arith.native_f16 = has("f16c");
-    result->arith.native_fma = result->has_fma;
+    result->describe_x86();
   } else {
     result->vector_registers = 32;
     result->has_fma = true;
@@ -152,6 +137,26 @@ HostTarget& HostTarget::get(std::string const& architecture) {
   }
   slot = std::move(result);
   return *slot;
+}
+
+void HostTarget::describe_x86() {
+  auto const has = [&](char const* feature) {
+    return machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
+  };
+  if (!has("sse4.1")) throw UserError("host: CPU \"" + cpu + "\" has no SSE4.1; the minimum is x86-64-v2");
+  bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
+  if (has("avx") && !has("avx2")) vector_bytes = 16;
+  vector_registers = wide ? 32 : 16;
+  has_scale = wide;
+  has_mask = has("avx2");
+  has_fma = has("fma");
+  has_stream = true;
+  has_pair_dot = true;
+  has_byte_dot = wide ? has("avx512vnni") : has("avxvnni");
+  has_bf16_dot = wide && has("avx512bf16");
+  arith.native_f16 = has("f16c");
+  arith.native_fma = has_fma;
 }
 
 std::string HostTarget::missing_here(std::string const& architecture) {

@@ -47,6 +47,8 @@ class HostTarget {
 
  private:
   HostTarget();
+  /// Reads what the CPU's instructions can do; UserError without SSE4.1.
+  void describe_x86();
   [[nodiscard]] std::string written(llvm::Module& module, bool text) const;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };

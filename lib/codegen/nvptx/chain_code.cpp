@@ -50,7 +50,7 @@ void ChainCode::emit(ir::ElementChain const& chain) {
 }
 
 void ChainCode::keep_apart(std::vector<ir::Value const*> const& computed) {
-  // LLVM and ptxas would move what only later code needs behind the branch. For few values its condition takes them:
+  // LLVM and ptxas would move what only later code needs after the branch. For few values its condition takes them:
   // neither knows that the upper half of the number of multiprocessors is 0.
   llvm::IRBuilder<>& b = e_.b;
   llvm::Value* mixed = e_.i32(-1);
@@ -73,7 +73,7 @@ void ChainCode::keep_apart(std::vector<ir::Value const*> const& computed) {
   llvm::Value* const holds = b.CreateICmpNE(b.CreateAnd(mixed, zero), e_.i32(-1 - apart_++));
   llvm::BasicBlock *const from = b.GetInsertBlock(), *const next = e_.block("elements");
   if (never_ == nullptr) {
-    // A loop: behind a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
+    // A loop: after a trap or an exit ptxas spills more where setmaxnreg has raised its limit.
     never_ = e_.block("never");
     b.SetInsertPoint(never_);
     b.CreateBr(never_);

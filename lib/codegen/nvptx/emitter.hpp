@@ -42,7 +42,7 @@ class Emitter {
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
   /// Emits a call of a device function, whose results are those of `op`. The function takes tiles and scalars as words
-  /// in registers, tensors as their parts and the launch's slots, and gives its results as words. The threads of the
+  /// in registers, tensors as their parts and the launch's slots, and returns its results as words. The threads of the
   /// CTA execute it together.
   void call(ir::Op const& op, ir::Function const& callee);
   /// Emits the end of a kernel or function.

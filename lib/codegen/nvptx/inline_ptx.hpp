@@ -24,7 +24,7 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
 /// Returns the constraint letter of a register type: b, h, r, l, f or d. Pointers are generic.
 char constraint_of(llvm::Type* type);
 
-/// Loads registers of one type from address + offset where `predicate` holds, else gives the values of `otherwise`,
+/// Loads registers of one type from address + offset where `predicate` holds, else returns the values of `otherwise`,
 /// whose count is the number of registers. `space` is "global", "global.nc" (a 64-bit address) or "shared" (a 32-bit
 /// one).
 std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate,

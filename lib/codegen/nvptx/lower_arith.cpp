@@ -141,7 +141,7 @@ llvm::Value* DeviceArith::same_bits(Element from, Element to, llvm::Value* value
 }
 
 /// PTX takes amounts of 32 bits and shifts everything out for large ones. LLVM relies on that where it sees a shift
-/// behind a test of its amount: it drops the test, and with it the upper half of an amount of 64 bits. So an unknown
+/// after a test of its amount: it drops the test, and with it the upper half of an amount of 64 bits. So an unknown
 /// amount of 64 bits is bounded, and its shift is PTX.
 llvm::Value* DeviceArith::shift_out(bool left, llvm::Value* a, llvm::Value* amount) {
   if (!amount->getType()->isIntegerTy(64) || llvm::isa<llvm::Constant>(amount))

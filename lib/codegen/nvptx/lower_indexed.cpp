@@ -116,7 +116,7 @@ std::string atomic_with(ir::MemoryOrder order, ir::AtomicScope scope) {
 }
 
 /// Exchanges the bits of an element with those of `value` if they equal `expected`; returns the old bits. `atom`: as
-/// atomic_with gives it.
+/// atomic_with returns it.
 llvm::Value* exchange_if(Emitter& e, std::string const& atom, llvm::Value* address, llvm::Value* expected,
                          llvm::Value* value) {
   ptx::Assembly assembly(e.b);
@@ -206,7 +206,7 @@ Registers by_width(Emitter& e, ir::Op const& op, int width, Access const& access
       [&] { return access(1); });
 }
 
-/// Changes the elements inside that this thread owns, `width` adjacent ones at once: change(register, address) gives
+/// Changes the elements inside that this thread owns, `width` adjacent ones at once: change(register, address) returns
 /// the old ones.
 template <class Change>
 Registers change_each(Emitter& e, ir::Op const& op, int width, Change const& change) {

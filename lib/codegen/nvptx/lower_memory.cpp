@@ -17,7 +17,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Gives the part of a tensor that an op accesses, seen from one thread.
+/// Finds the part of a tensor that an op accesses, seen from one thread.
 class Box {
  public:
   /// `accessed`: the extents of the part that is accessed; empty: all. `nonnegative`: axes of the tensor on which the

@@ -30,6 +30,9 @@ TEGULA_LOWERING(CpAsyncCommitOp);
 TEGULA_LOWERING(CpAsyncWaitOp);
 TEGULA_LOWERING(CpAsyncArriveOp);
 TEGULA_LOWERING(AtomicOp);
+// lower_pieces.cpp
+TEGULA_LOWERING(CpAsyncCoverOp);
+TEGULA_LOWERING(ShiftedLoadOp);
 // lower_barrier.cpp
 TEGULA_LOWERING(MbarrierInitOp);
 TEGULA_LOWERING(MbarrierInvalOp);

@@ -19,7 +19,7 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
 /// Appends the elements of a word.
 void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result);
 
-/// Lists the LLVM types that pack_words gives for so many registers.
+/// Lists the LLVM types that pack_words returns for so many registers.
 std::vector<llvm::Type*> word_types(Emitter& e, Element element, std::size_t count);
 
 /// Packs all registers of a tile into 32-bit words (i32, or float where an element fills a word); 64-bit elements stay

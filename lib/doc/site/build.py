@@ -25,7 +25,7 @@ GROUPS = {
     "Profiles, tuning, kernels at build time": ("profile", "tune", "exporter", "aot"),
 }
 LEARN = ["overview", "tutorial", "coming_from", "coming_from_kernels", "patterns", "existing_programs", "one_file",
-         "build_time"]
+         "build_time", "python"]
 USE = ["language", "glossary", "errors", "debugging", "profiling", "kernel_page", "tuning", "advice", "fallbacks",
        "limits", "cache", "numerics", "packages"]
 INSIDE = ["passes", "plan", "layouts", "block_ir", "memory_model", "rings", "arithmetic", "tried"]
@@ -99,9 +99,9 @@ def copy_pages():
             continue
         if path.suffix == ".md":
             text = page_text(path, at)
-            if at.name == "tutorial.md":
-                lessons = "\n".join(f"tutorial/{each.stem}" for each in sorted((path.parent / "tutorial").glob("*.md")))
-                text += f"\n```{{toctree}}\n:hidden:\n\n{lessons}\n```\n"
+            if parts := sorted(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+                names = "\n".join(f"{each.parent.name}/{each.stem}" for each in parts)
+                text += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
             write(SOURCE / at, text)
         else:
             shutil.copy(path, SOURCE / at)
@@ -216,7 +216,7 @@ def op_section(op, comment, examples):
     if "replaced_by" in op:
         rows.append(("replaced by", f"the pass `{op['replaced_by']}`"))
     if "number" in op:
-        rows.append(("gives", f"{op['number'][0]} to {op['number'][1]}"))
+        rows.append(("returns", f"{op['number'][0]} to {op['number'][1]}"))
     text = [f"(op-{mnemonic.replace('_', '-')})=\n## {mnemonic}\n\n{plain(comment)}\n", "| | |\n|---|---|"]
     text += [f"| {key} | {cell(value)} |" for key, value in rows]
     if op["attributes"]:

@@ -178,7 +178,7 @@ def read(text, begin, end, header, only, space, names, mistakes, above=""):
             continue
         shown_text, is_type = shown(text, start, stop, body)
         errors = messages(text[body[0]:body[1]]) if body else []
-        if header.name == "mistakes.hpp":  # overloads that only say how a word is called
+        if header.name in ("mistakes.hpp", "std_mistakes.hpp"):  # overloads that only say how a word is called
             for name in made:
                 mistakes.setdefault(name, []).extend(errors)
             continue

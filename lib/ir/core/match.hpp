@@ -3,8 +3,8 @@
 //   Range const found = match<Range>(op, on<AddOp>([&] { return lhs() + rhs(); }),
 //                                        on<DivOp, ShrOp>([&](Op const& op) { return quotient(op); }));
 //
-// An op without a rule gives R{}, which must be a sound answer for every op: unknown, unchanged, none. Knowledge that
-// each op must have is a statement of its struct, or an overload that a static_assert asks for.
+// For an op without a rule it returns R{}, which must be a sound answer for every op: unknown, unchanged, none.
+// Knowledge that each op must have is a statement of its struct, or an overload that a static_assert asks for.
 #pragma once
 
 #include <type_traits>
@@ -34,7 +34,7 @@ MatchRule<F, OpStruct...> on(F function) {
   return {std::move(function)};
 }
 
-/// Applies the rule that names the op's struct, else gives R{}. R may be void.
+/// Applies the rule that names the op's struct, else returns R{}. R may be void.
 template <class R, class AnyOp, class... Rule>
 R match(AnyOp& op, Rule const&... rules) {
   if constexpr (std::is_void_v<R>) {

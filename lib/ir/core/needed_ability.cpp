@@ -25,7 +25,7 @@ Need needed_ability(Op const& op) {
       needs<PeerStoreOp, ClusterArriveOp, ClusterWaitOp, ClusterRankOp>(Ability::clusters),
       needs<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp>(Ability::wgmma),
       needs<LaunchDependentsOp, WaitDependenciesOp>(Ability::dependent_launch),
-      needs<CpAsyncOp, CpAsyncGatherOp, CpAsyncCommitOp, CpAsyncWaitOp>(Ability::cp_async),
+      needs<CpAsyncOp, CpAsyncGatherOp, CpAsyncCoverOp, CpAsyncCommitOp, CpAsyncWaitOp>(Ability::cp_async),
       needs<MbarrierInitOp, MbarrierInvalOp, CpAsyncArriveOp>(Ability::mbarrier),
       on<MbarrierArriveOp>([](Op const& arrive) {
         return Need(arrive.all<MbarrierArriveOp>("rank").empty() ? Ability::mbarrier : Ability::clusters);

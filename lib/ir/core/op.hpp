@@ -297,7 +297,7 @@ class Function {
   [[nodiscard]] Value* parameter(int i) const { return body_->argument(i); }
   [[nodiscard]] std::vector<ParameterAttributes>& parameter_attributes() { return parameter_attributes_; }
   [[nodiscard]] std::vector<ParameterAttributes> const& parameter_attributes() const { return parameter_attributes_; }
-  /// Gives the result types; empty for kernels.
+  /// Returns the result types; empty for kernels.
   std::vector<Type> results;
   Inline inlining = Inline::unset;
   int warps = 0;    ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided

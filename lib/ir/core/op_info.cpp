@@ -87,31 +87,45 @@ constexpr bool effects_are_complete() {
   return true;
 }
 
-/// True if the statements of an op about its kind agree with each other.
-template <class OpStruct>
-constexpr bool is_consistent() {
-  constexpr bool block = BlockOp<OpStruct>, blocks = (OpStruct::traits & (has_regions | terminator)) != 0;
-  switch (OpStruct::family) {
+/// Says what ops of a family may state.
+struct FamilyRules {
+  bool block_ops = false;  ///< they may be block ops
+  bool effects = false;
+  bool blocks = false;  ///< they may hold blocks, or end one
+};
+
+constexpr FamilyRules rules_of(Family family) {
+  switch (family) {
     case Family::elementwise:
-      return !block && OpStruct::operands.size() > 0 && OpStruct::effects.count == 0 && !blocks;
     case Family::constant:
-      return !block && OpStruct::operands.size() == 0 && OpStruct::effects.count == 0 && !blocks;
+    case Family::launch:
+      return {};
+    case Family::report:
+      return {.effects = true};
     case Family::shape:
     case Family::reduction:
     case Family::symbolic:
-      return OpStruct::effects.count == 0 && !blocks;
+      return {.block_ops = true};
     case Family::product:
     case Family::memory:
     case Family::synchronisation:
-      return !blocks;
+      return {.block_ops = true, .effects = true};
     case Family::control:
-      return OpStruct::effects.count == 0;
-    case Family::launch:
-      return !block && OpStruct::effects.count == 0 && !blocks;
-    case Family::report:
-      return !block && !blocks;
+      return {.block_ops = true, .blocks = true};
   }
-  return false;
+  return {};
+}
+
+/// True if the statements of an op about its kind agree with each other.
+template <class OpStruct>
+constexpr bool is_consistent() {
+  constexpr FamilyRules may = rules_of(OpStruct::family);
+  constexpr bool blocks = (OpStruct::traits & (has_regions | terminator)) != 0;
+  if (BlockOp<OpStruct> && !may.block_ops) return false;
+  if (OpStruct::effects.count != 0 && !may.effects) return false;
+  if (blocks && !may.blocks) return false;
+  if (OpStruct::family == Family::elementwise) return OpStruct::operands.size() > 0;
+  return OpStruct::family != Family::constant || OpStruct::operands.size() == 0;
 }
 
 /// True if every executor runs an op, or a pass replaces it; block ops need not run on hosts.

@@ -34,7 +34,7 @@ struct OpInfo {
   Effects effects;
   unsigned traits;
   std::optional<LaunchOp> launch;  ///< the step of launch programs for an op of two integers
-  std::optional<Bounds> number;    ///< of the integer that an op without integer operands gives
+  std::optional<Bounds> number;    ///< of the integer that an op without integer operands returns
   std::string_view replaced_by;    ///< the pass that makes other ops of it; empty: none needs to
   std::size_t size;                ///< of the struct; all op structs are trivially copyable
   void const* defaults;            ///< a default-constructed struct

@@ -1,11 +1,13 @@
 // Types the block ops. verify_block.cpp checks the rules that types and attributes do not show.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "ir/infer/infer_rule.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/parts.hpp"
+#include "layout/shared_layouts.hpp"
 #include "target/block_rules.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
@@ -114,6 +116,21 @@ void bulk(Rule& rule, OperandOf shared) {
   rule.require(view.element() == rule.operand("tensor").element(), rule.says("tensor") + " but " + rule.says(shared));
   std::int64_t const size = view.elements() * bytes(view.element());
   rule.require(size % 16 == 0, fmt::format("{}: {} bytes, not a multiple of 16", rule.says(shared), size));
+}
+
+constexpr std::int64_t piece_bytes = 16;
+
+/// Requires rows of pieces that cover the rows of a box of a tensor.
+void pieces_of_rows(Rule& rule, Type const& pieces, std::string const& says, OperandOf of) {
+  int const size = bytes(pieces.element());
+  if (!rule.require(rule.operand(of).rank() >= 2 && rule.operand(of).element() == pieces.element(),
+                    says + ", not rows of " + to_string(rule.operand(of))))
+    return;
+  if (!rule.require(pieces.rank() == 2 && size <= 4 && pieces.shape()[1] * size % piece_bytes == 0 &&
+                        pieces.shape()[1] * size > piece_bytes,
+                    says + ", not rows of two pieces of 16 bytes or more, of elements of up to 4 bytes"))
+    return;
+  rule.require(pieces.layout() == layout::dense_layout(pieces.shape()), says + " but must be dense");
 }
 
 }  // namespace
@@ -303,9 +320,8 @@ void apply(Rule& rule, FetchOp const& op) {
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;
   if (Type const& rows = rule.stated[0], &tensor = rule.operand("map"); tensor.is_tensor()) {
-    bool at_indices = false;
-    for (int i = rule.position("offsets"); i < static_cast<int>(rule.operands.size()); ++i)
-      at_indices = at_indices || rule.operand(i).is_tile();
+    bool const at_indices = std::any_of(rule.operands.begin() + rule.position("offsets"), rule.operands.end(),
+                                        [](Type const& operand) { return operand.is_tile(); });
     bool const fits = at_indices ? rows.rank() == 2 : rows.rank() >= 1 && rows.rank() <= tensor.rank();
     rule.require(fits && rows.element() == tensor.element(),
                  fmt::format("the result is {}, not {} of {}", to_string(rows), at_indices ? "rows" : "a box",
@@ -391,6 +407,26 @@ void apply(Rule& rule, CpAsyncGatherOp const& op) {
   for (int i = rule.position("indices"); !rule.failed && i < static_cast<int>(rule.operands.size()); ++i)
     rule.require(!rule.operand(i).is_tile() || rule.operand(i).layout() != nullptr,
                  rule.operand_name(i) + " needs a layout");
+}
+void apply(Rule& rule, CpAsyncCoverOp const&) {
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
+      !shared_operand(rule, "destination"))
+    return;
+  pieces_of_rows(rule, rule.operand("destination"), rule.says("destination"), "tensor");
+  element_offsets(rule, "tensor");
+}
+void apply(Rule& rule, ShiftedLoadOp const&) {
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
+      !shared_operand(rule, "pieces") || !rule.require(rule.stated.size() == 1, "the result's type must be stated"))
+    return;
+  Type const &pieces = rule.operand("pieces"), &stated = rule.stated[0];
+  pieces_of_rows(rule, pieces, rule.says("pieces"), "tensor");
+  if (rule.failed) return;
+  Extents const box = {pieces.shape()[0], pieces.shape()[1] - piece_bytes / bytes(pieces.element())};
+  rule.require(stated.with_layout(nullptr) == Type::tile(pieces.element(), box),
+               rule.says("pieces") + " but the result is " + to_string(stated));
+  element_offsets(rule, "tensor");
+  rule.result(stated);
 }
 void apply(Rule&, CpAsyncCommitOp const&) {}
 void apply(Rule&, CpAsyncWaitOp const&) {}

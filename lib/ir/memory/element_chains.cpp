@@ -24,7 +24,7 @@ bool in_chain(Op const& op) {
   return op.is(Family::elementwise) && op.result_count() == 1 && op.result()->type().is_tile() && op.pure();
 }
 
-/// True for an op outside of a chain whose place matters little: it gives elements of its operands, or a number.
+/// True for an op outside of a chain whose place matters little: it returns elements of its operands, or a number.
 bool spreads(Op const& op) {
   if (!op.pure() || op.block_count() != 0 || op.info().is_block_op() || op.info().has(terminator)) return false;
   bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar();
@@ -56,51 +56,69 @@ class Chain {
   /// Counts what whole tiles take between the ends of the chain, over what the ends themselves take. Returns the ops at
   /// its start after which less is alive, and which are done with whole tiles.
   std::size_t count() {
-    std::unordered_map<Value const*, std::size_t> last;  // op that uses a value last; their count: used after
-    std::size_t const end = chain_.ops.size();
-    for (std::size_t i = 0; i < end; ++i) {
-      last.try_emplace(chain_.ops[i]->result(), end);
-      for (Value const* operand : chain_.ops[i]->operands()) last[operand] = end;
-    }
-    for (auto& [value, at] : last) at = last_use(*value, end);
+    LastUses const last = last_uses();
     for (Op const* op : chain_.ops)
-      if (last.at(op->result()) == end) chain_.given.push_back(op->result());
-    int alive = 0;
-    for (auto const& [value, at] : last)
-      if (!inside_.contains(value->defining_op())) alive += registers(*value);
-    int start = alive;
-    int most = alive, least = alive;
-    std::size_t cut = 0;
-    bool grown = false;
-    for (std::size_t i = 0; i < end; ++i) {
-      if (!grown && alive < least) {
-        least = start = most = alive;
-        cut = i;
-      }
-      std::unordered_set<Value const*> ended;
-      for (Value const* operand : chain_.ops[i]->operands())
-        if (last.at(operand) == i && ended.insert(operand).second) alive -= registers(*operand);
-      alive += registers(*chain_.ops[i]->result());
-      most = std::max(most, alive);
-      grown = grown || alive > start;
-    }
-    int const spared = most - std::max(start, alive);
+      if (last.at(op->result()) == chain_.ops.size()) chain_.given.push_back(op->result());
+    Alive const alive = follow(last);
+    int const spared = alive.most - std::max(alive.start, alive.end);
     int widest = 0;
     for (Op const* op : chain_.ops) widest = std::max(widest, registers(*op->result()));
     bool const is_long = chain_.ops.size() >= long_chain && spared >= worth_an_order;
     bool const is_large = widest >= large_tile && static_cast<std::size_t>(widest) * chain_.ops.size() >= large_work;
     chain_.parts = std::max(widest / (is_long ? chain_registers : large_tile_registers), 1);
     chain_.spared = (is_long || is_large) && chain_.parts > 1 ? std::max(spared, 1) : 0;
-    return chain_.by_elements() ? cut : 0;
+    return chain_.by_elements() ? alive.cut : 0;
   }
 
  private:
+  /// Maps each value of the chain to the number of the op that uses it last; to their count: it is used after the
+  /// chain.
+  using LastUses = std::unordered_map<Value const*, std::size_t>;
+
+  /// Counts the registers that are alive along the chain.
+  struct Alive {
+    int start = 0, most = 0, end = 0;
+    std::size_t cut = 0;  ///< ops at the start after which less is alive
+  };
+
   [[nodiscard]] int registers(Value const& value) const {
     Op const* const op = value.defining_op();
     return op != nullptr && makes_elements(*op) ? 0 : cost_(value);
   }
+  [[nodiscard]] LastUses last_uses() const {
+    LastUses last;
+    std::size_t const end = chain_.ops.size();
+    for (Op const* op : chain_.ops) {
+      last.try_emplace(op->result(), end);
+      for (Value const* operand : op->operands()) last[operand] = end;
+    }
+    for (auto& [value, at] : last) at = last_use(*value, end);
+    return last;
+  }
+  [[nodiscard]] Alive follow(LastUses const& last) const {
+    int now = 0;
+    for (auto const& [value, at] : last)
+      if (!inside_.contains(value->defining_op())) now += registers(*value);
+    Alive alive{now, now, now, 0};
+    int least = now;
+    bool grown = false;
+    for (std::size_t i = 0; i < chain_.ops.size(); ++i) {
+      if (!grown && now < least) {
+        least = alive.start = alive.most = now;
+        alive.cut = i;
+      }
+      std::unordered_set<Value const*> ended;
+      for (Value const* operand : chain_.ops[i]->operands())
+        if (last.at(operand) == i && ended.insert(operand).second) now -= registers(*operand);
+      now += registers(*chain_.ops[i]->result());
+      alive.most = std::max(alive.most, now);
+      grown = grown || now > alive.start;
+    }
+    alive.end = now;
+    return alive;
+  }
   /// Returns the number of the op that uses a value last; `end`: it is alive after the chain.
-  std::size_t last_use(Value const& value, std::size_t end) const {
+  [[nodiscard]] std::size_t last_use(Value const& value, std::size_t end) const {
     Op const* const made = value.defining_op();
     bool const of_block = made != nullptr ? made->parent() == chain_.ops.front()->parent()
                                           : value.owner_block() == chain_.ops.front()->parent();

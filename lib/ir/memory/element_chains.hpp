@@ -28,7 +28,7 @@ struct ElementChain {
 /// The more, the more latency is hidden; 16 of the latter need no spills.
 inline constexpr int chain_registers = 2, large_tile_registers = 16;
 
-/// Parts a block into chains and single ops, in order. `cost` gives the registers of a value in a thread.
+/// Parts a block into chains and single ops, in order. `cost` returns the registers of a value in a thread.
 std::vector<ElementChain> element_chains(Block const& block, std::function<int(Value const&)> const& cost);
 
 }  // namespace tegula::ir

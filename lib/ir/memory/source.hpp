@@ -20,7 +20,7 @@ inline bool moves_elements(Op const& op) { return op.info().source != nullptr; }
 bool relabels(Op const& op);
 /// True if the operand is a tile besides.
 inline bool relabels_tile(Op const& op) { return relabels(op) && op.operand()->type().is_tile(); }
-/// True for an op that relabels and gives the operand's axes in their order.
+/// True for an op that relabels and keeps the operand's axes in their order.
 bool keeps_axis_order(Op const& op);
 /// True if the result has elements of its operand, a tile, more than once along an axis.
 bool repeats(Op const& op);
@@ -42,7 +42,7 @@ std::int64_t coordinate(AxisSource const& axis, Coordinate const* at) {
   return axis.axis < 0 ? axis.offset : axis.step * (static_cast<std::int64_t>(at[axis.axis]) ^ axis.mask) + axis.offset;
 }
 
-/// Gives the coordinates of an element in the operand of a part, which may lie outside of it.
+/// Returns the coordinates of an element in the operand of a part, which may lie outside of it.
 template <class Coordinate>
 void coordinates(SourcePart const& part, Extents const& operand, Extents const& result, Coordinate const* at,
                  std::int64_t* in_operand) {

@@ -38,8 +38,8 @@ class Lexer {
   [[nodiscard]] std::size_t offset() const { return at_; }
   void rewind(std::size_t offset) { at_ = offset; }
 
-  /// Scans one extent and its x: "128x" or "?x" (gives -1); nothing (and no move) when there is none. A number that is
-  /// too large gives the maximum int64.
+  /// Scans one extent and its x: "128x" or "?x" (returns -1); nothing (and no move) when there is none. A number that
+  /// is too large is the maximum int64.
   std::optional<std::int64_t> scan_extent();
   /// Scans text up to the '>' that closes the current bracket, which is not consumed; nothing when the source ends
   /// before.

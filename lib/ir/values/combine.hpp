@@ -1,4 +1,4 @@
-// Gives the elements with which reductions and scans begin.
+// Finds the elements with which reductions and scans begin.
 #pragma once
 
 #include "ir/core/op.hpp"

@@ -24,7 +24,8 @@ ResultRange product(IntegerRange a, IntegerRange b, Element element) {
 }
 
 IntegerRange quotient(IntegerRange a, IntegerRange b, bool up, IntegerRange full) {
-  if (b.min < 1 || a.min < 0) return full;
+  if (b.min < 0 || a.min < 0) return full;
+  if (b.min == 0) return {0, a.max};  // by 0 it is 0
   Int128 const extra = up ? b.min - 1 : 0;
   Int128 const min = b.min == b.max ? (Int128(a.min) + extra) / b.min : a.min > 0 && up ? 1 : a.min / b.max;
   return {static_cast<std::int64_t>(min), static_cast<std::int64_t>((Int128(a.max) + extra) / b.min)};
@@ -35,6 +36,16 @@ IntegerRange remainder(IntegerRange a, IntegerRange b, IntegerRange full) {
   // For any divisor: the sign is that of the dividend.
   if (a.min >= 0) return {0, b.min < 1 ? a.max : std::min(a.max, b.max - 1)};
   return constant ? IntegerRange{-(b.min - 1), b.min - 1} : full;
+}
+
+/// Returns the range of a step whose result follows from the order of its operands; of others the whole range.
+IntegerRange range_by_order(LaunchOp step, IntegerRange a, IntegerRange b, IntegerRange full) {
+  if (step == LaunchOp::div) return quotient(a, b, false, full);
+  if (step == LaunchOp::ceil_div) return quotient(a, b, true, full);
+  if (step == LaunchOp::rem) return remainder(a, b, full);
+  if (step == LaunchOp::min) return {std::min(a.min, b.min), std::min(a.max, b.max)};
+  if (step == LaunchOp::max) return {std::max(a.min, b.min), std::max(a.max, b.max)};
+  return full;
 }
 
 }  // namespace
@@ -54,42 +65,12 @@ std::optional<IntegerRange> source_range(OpKind kind) {
 
 ResultRange arithmetic_range(OpKind kind, IntegerRange a, IntegerRange b, Element element) {
   IntegerRange const full = full_range(element);
-  bool const ordered = has_known_order(element);
   std::optional<LaunchOp> const step = op_info(kind).launch;
   if (!step) return {full};
-  switch (*step) {
-    case LaunchOp::add:
-      return exact(Int128(a.min) + b.min, Int128(a.max) + b.max, element);
-    case LaunchOp::sub:
-      return exact(Int128(a.min) - b.max, Int128(a.max) - b.min, element);
-    case LaunchOp::mul:
-      return product(a, b, element);
-    case LaunchOp::div:
-    case LaunchOp::ceil_div:
-      return {ordered ? quotient(a, b, *step == LaunchOp::ceil_div, full) : full};
-    case LaunchOp::rem:
-      return {ordered ? remainder(a, b, full) : full};
-    case LaunchOp::min:
-      return {ordered ? IntegerRange{std::min(a.min, b.min), std::min(a.max, b.max)} : full};
-    case LaunchOp::max:
-      return {ordered ? IntegerRange{std::max(a.min, b.min), std::max(a.max, b.max)} : full};
-    case LaunchOp::bit_and:
-    case LaunchOp::bit_or:
-    case LaunchOp::bit_xor:
-    case LaunchOp::eq:
-    case LaunchOp::ne:
-    case LaunchOp::lt:
-    case LaunchOp::le:
-    case LaunchOp::gt:
-    case LaunchOp::ge:
-    case LaunchOp::select:
-    case LaunchOp::constant:
-    case LaunchOp::extent:
-    case LaunchOp::scalar:
-    case LaunchOp::multiprocessors:
-      break;
-  }
-  return {full};
+  if (*step == LaunchOp::add) return exact(Int128(a.min) + b.min, Int128(a.max) + b.max, element);
+  if (*step == LaunchOp::sub) return exact(Int128(a.min) - b.max, Int128(a.max) - b.min, element);
+  if (*step == LaunchOp::mul) return product(a, b, element);
+  return {has_known_order(element) ? range_by_order(*step, a, b, full) : full};
 }
 
 IntegerRange counter_range(IntegerRange lower, IntegerRange upper, IntegerRange step) {

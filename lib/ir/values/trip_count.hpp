@@ -8,7 +8,7 @@
 
 namespace tegula::ir {
 
-/// Counts the iterations of a for; empty when they are not known before the launch. A step of 0 or less gives 0.
+/// Counts the iterations of a for; empty when they are not known before the launch; 0 for a step of 0 or less.
 std::optional<std::int64_t> trip_count(Op const& op);
 
 }  // namespace tegula::ir

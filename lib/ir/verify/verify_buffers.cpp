@@ -43,15 +43,15 @@ bool uses_any_of(Op const& op, Values const& values) {
 
 /// Finds the first op after `dealloc` that uses one of the values, in its block or in one inside.
 Op const* use_behind(Op const& dealloc, Values const& values) {
-  bool behind = false;
+  bool after = false;
   Op const* found = nullptr;
   for (Op& op : *dealloc.parent()) {
-    if (behind && found == nullptr && uses_any_of(op, values)) found = &op;
-    for (int i = 0; behind && i < op.block_count(); ++i)
+    if (after && found == nullptr && uses_any_of(op, values)) found = &op;
+    for (int i = 0; after && i < op.block_count(); ++i)
       walk(op.block(i), [&](Op& inside) {
         if (found == nullptr && uses_any_of(inside, values)) found = &inside;
       });
-    behind = behind || &op == &dealloc;
+    after = after || &op == &dealloc;
   }
   return found;
 }

@@ -11,7 +11,7 @@
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 
-static_assert(CUDA_VERSION >= 12000, "tegula: cuda.h of CUDA 12.0 or newer is needed");
+static_assert(CUDA_VERSION >= 12000, "tegula: cuda.h must be of CUDA 12.0 or newer");
 
 namespace tegula::runtime::cuda {
 

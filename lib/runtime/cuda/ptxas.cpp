@@ -38,7 +38,7 @@ void write_input(std::string const& path, std::string_view text) {
                                 std::strerror(errno)));
 }
 
-/// Runs a program with its output and errors in a file and gives its exit status, -1 if it was killed.
+/// Runs a program with its output and errors in a file and returns its exit status, -1 if it was killed.
 int run(std::vector<std::string> const& command, std::string const& log) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

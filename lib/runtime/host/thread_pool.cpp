@@ -30,6 +30,13 @@ constexpr int spins_before_sleep = 4000;
 /// Sets how long a helper polls for the next launch before it sleeps: about the cost of waking it up.
 constexpr std::chrono::microseconds look_out{50};
 
+/// Sets the work, in picoseconds, from which a second thread is faster: one that polls, one that sleeps. A thread that
+/// polls begins after 0.2 us, and the caller waits as long for its end. Waking one costs the caller a system call, and
+/// it begins after 20 to 50 us.
+constexpr std::int64_t worth_offering = 3'000'000, worth_waking = 40'000'000;
+/// Sets the shortest range, in picoseconds: taking the next one costs about 50 ns.
+constexpr std::int64_t shortest_range = 500'000;
+
 /// Tells the processor that this thread only waits.
 void relax() {
 #if defined(__x86_64__)
@@ -46,8 +53,9 @@ struct HandlerSlot {
 /// free jobs with its last reference.
 class Job {
  public:
-  void begin(std::int64_t total, std::int64_t chunk, RangeBody body, void* context, int helpers) {
-    next_.store(0, std::memory_order_relaxed);
+  /// Begins with the ranges from `first` on.
+  void begin(std::int64_t first, std::int64_t total, std::int64_t chunk, RangeBody body, void* context, int helpers) {
+    next_.store(first, std::memory_order_relaxed);
     total_ = total;
     chunk_ = chunk;
     body_ = body;
@@ -63,19 +71,23 @@ class Job {
       slots_ = std::vector<HandlerSlot>(static_cast<std::size_t>(helpers));
   }
 
-  /// Takes ranges until none is left.
-  void work() {
+  /// Takes ranges until none is left; returns the number of elements.
+  std::int64_t work() {
+    std::int64_t done = 0;
     try {
       while (true) {
         std::int64_t const first = next_.fetch_add(chunk_, std::memory_order_relaxed);
-        if (first >= total_) return;
-        body_(context_, first, std::min(first + chunk_, total_));
+        if (first >= total_) break;
+        std::int64_t const last = std::min(first + chunk_, total_);
+        body_(context_, first, last);
+        done += last - first;
       }
     } catch (...) {
       next_.store(total_, std::memory_order_relaxed);
       std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
+    return done;
   }
 
   /// Does a helper's part; nothing if the caller has already closed the job.
@@ -234,6 +246,13 @@ class Pool {
     for (wanted -= offer(job, wanted, false); wanted > 0; --wanted) leave(job);
   }
 
+  /// Tells whether a helper polls for a job.
+  [[nodiscard]] bool polls() const {
+    return std::any_of(seats_.begin(), seats_.end(), [](Seat const& seat) {
+      return seat.taken.load(std::memory_order_relaxed) && seat.offer.load(std::memory_order_relaxed) == nullptr;
+    });
+  }
+
   /// Notes that a helper was woken.
   void woken() { waking_.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -353,18 +372,62 @@ int thread_count() {
   return wanted > 0 ? wanted : hardware_threads();
 }
 
-void parallel_for(std::int64_t total, RangeBody body, void* context) {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Notes the time of `count` elements since `start`. A time that was longer than the one before may be another
+/// process's: it counts for a quarter.
+void note(Pace& pace, Clock::time_point start, std::int64_t count) {
+  if (count == 0) return;
+  std::int64_t const nanoseconds = std::chrono::nanoseconds(Clock::now() - start).count();
+  std::int64_t const now = std::max<std::int64_t>(1, nanoseconds * 1000 / count);
+  std::int64_t const before = pace.picoseconds.load(std::memory_order_relaxed);
+  pace.picoseconds.store(before == 0 || now < before ? now : before + (now - before) / 4, std::memory_order_relaxed);
+}
+
+/// Runs on this thread what is not worth another one. Returns the number of elements done.
+std::int64_t run_alone(std::int64_t total, RangeBody body, void* context, Pace& pace) {
+  std::int64_t const one = pace.picoseconds.load(std::memory_order_relaxed);
+  if (one == 0 || one > worth_waking / total) return 0;
+  std::int64_t const expected = one * total;
+  Pool const* const pool = shared.pool.load(std::memory_order_acquire);
+  if (expected >= worth_offering && pool != nullptr && pool->polls()) return 0;
+  auto const start = Clock::now();
+  std::int64_t const part = expected < worth_offering ? total : std::max<std::int64_t>(1, total / 8);
+  body(context, 0, part);
+  if (part < total) {
+    if (std::chrono::nanoseconds(Clock::now() - start).count() * 1000 > expected) {
+      note(pace, start, part);
+      return part;
+    }
+    body(context, part, total);
+  }
+  note(pace, start, total);
+  return total;
+}
+
+}  // namespace
+
+void parallel_for(std::int64_t total, RangeBody body, void* context, Pace* pace) {
   if (total <= 0) return;
   int const threads = thread_count();
   if (threads == 1 || total == 1) return body(context, 0, total);
-  std::int64_t const chunk = std::max<std::int64_t>(1, total / (threads * ranges_per_thread));
-  int const helpers = static_cast<int>(std::min<std::int64_t>(threads - 1, (total + chunk - 1) / chunk - 1));
-  Pool* const workers = pool_for(helpers);
-  if (workers == nullptr) return body(context, 0, total);
+  std::int64_t const first = pace == nullptr ? 0 : run_alone(total, body, context, *pace);
+  if (first == total) return;
+  std::int64_t chunk = std::max<std::int64_t>(1, (total - first) / (threads * ranges_per_thread));
+  if (std::int64_t const one = pace == nullptr ? 0 : pace->picoseconds.load(std::memory_order_relaxed); one > 0)
+    chunk = std::max(chunk, std::min(shortest_range / one, (total - first + threads - 1) / threads));
+  auto const ranges = (total - first + chunk - 1) / chunk;
+  int const helpers = static_cast<int>(std::min<std::int64_t>(threads - 1, ranges - 1));
+  Pool* const workers = helpers == 0 ? nullptr : pool_for(helpers);
+  if (workers == nullptr) return body(context, first, total);
+  auto const start = Clock::now();
   Job* job = free_jobs().take();
-  job->begin(total, chunk, body, context, helpers);
+  job->begin(first, total, chunk, body, context, helpers);
   workers->invite(job, helpers);
-  job->work();
+  std::int64_t const done = job->work();
+  if (pace != nullptr) note(*pace, start, done);
   workers->withdraw(job);
   std::exception_ptr const failure = job->close();
   leave(job);

@@ -21,7 +21,7 @@ class Workspace {
   std::int64_t bytes_ = 0;
 };
 
-/// Gives the calling thread's scratch memory of at least `bytes`, the same until the thread asks for more; null for 0
+/// Returns the calling thread's scratch memory of at least `bytes`, the same until the thread asks for more; null for 0
 /// bytes. In destructors that run after the thread has freed its own, and at the exit of the process, it is a
 /// workspace. Throws UserError if it cannot be allocated.
 class Scratch {

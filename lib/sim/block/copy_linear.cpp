@@ -1,12 +1,15 @@
 // Copies of adjacent bytes: bulk copies and cp.async; and the groups that complete copies.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/text/text.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/indices.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -110,11 +113,13 @@ Progress perform(WarpProgram& warp, Op const&, BulkWaitOp const& attributes) {
 
 namespace {
 
-/// Describes a chunk of cp.async: the bytes behind `valid` become zero.
+/// Describes a chunk of cp.async: the bytes in front of `first` and behind `valid` become `others`.
 struct Chunk {
   std::byte const* from = nullptr;  ///< null: outside of the tensor
   std::uint32_t to = 0;
   std::uint32_t valid = 0;
+  std::uint32_t first = 0;
+  unsigned char others = 0;
 };
 
 /// Copies chunks of `size` bytes by one instruction of this warp.
@@ -130,8 +135,9 @@ Progress copy_chunks(WarpProgram& warp, int tensor, std::uint32_t size, std::vec
   action.effect = engine.effect(1, [&engine, cta, kept, size](machine::Moment, int) {
     std::byte* const memory = engine.shared_bytes(cta);
     for (Chunk const& chunk : *kept) {
-      std::memset(memory + chunk.to, 0, size);
-      if (chunk.from != nullptr) std::memcpy(memory + chunk.to, chunk.from, chunk.valid);
+      std::memset(memory + chunk.to, chunk.others, size);
+      if (chunk.from != nullptr)
+        std::memcpy(memory + chunk.to + chunk.first, chunk.from + chunk.first, chunk.valid - chunk.first);
     }
   });
   (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
@@ -161,12 +167,12 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
   int const lead = offsets.size() - view.shape.size();
   bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   bool const one_lane = warp.lanes() != machine::all_lanes;
-  std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * 32;
+  std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * warp_lanes;
   std::vector<Chunk> chunks;
   std::vector<LaneBytes> read, written;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
     if ((warp.lanes() >> lane & 1u) == 0) continue;
-    std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * 32 + lane;
+    std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * warp_lanes + lane;
     for (std::size_t chunk = thread; chunk * vector < region.addresses.size(); chunk += threads) {
       std::size_t const first = chunk * vector;
       Extents at = offsets;
@@ -237,6 +243,62 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attribu
     if (!recorded || next.from == nullptr) continue;
     std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
     read.push_back({from, from + next.valid, lane});
+  }
+  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+}
+
+Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
+  constexpr std::uint32_t size = 16;
+  constexpr unsigned char unstated = 0xff;  // NaN in every element
+  Engine& engine = warp.engine();
+  int const tensor = warp.agent().tensor(*op.in<CpAsyncCoverOp>("tensor"));
+  Tensor const& source = warp.agent().view(tensor);
+  View const& view = warp.view(*op.in<CpAsyncCoverOp>("destination"));
+  std::uint32_t const to = engine.regions().get(view).addresses[0];
+  Extents const offsets = warp.integers(op.all<CpAsyncCoverOp>("offsets"));
+  int const last = offsets.size() - 1;
+  if (offsets[last] < 0 || offsets[last - 1] < 0)
+    engine.report(machine::ReportKind::misuse,
+                  fmt::format("the box begins at [{}, {}], but pieces are of rows from element 0 on", offsets[last - 1],
+                              offsets[last]),
+                  warp.site());
+  auto const element = static_cast<std::uint32_t>(view.element_bytes);
+  auto const rows = static_cast<std::size_t>(view.shape[0]);
+  std::size_t const pieces = static_cast<std::size_t>(view.shape[1]) * element / size - 1;  // beside a row's last one
+  std::int64_t const columns = view.shape[1] - size / element;
+  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
+  std::vector<Chunk> chunks;
+  std::vector<LaneBytes> read, written;
+  auto const copy = [&](std::size_t row, std::size_t piece, std::uint32_t lane) {
+    Extents at = offsets;
+    at[last - 1] += static_cast<std::int64_t>(row);
+    Chunk next;
+    next.to = to + static_cast<std::uint32_t>((row * (pieces + 1) + piece) * size);
+    written.push_back({next.to, next.to + size, lane});
+    if (locate(warp.agent(), op, tensor, at.begin()) != nullptr) {
+      std::int64_t const begin = static_cast<std::int64_t>(address_at(source, at.begin()));
+      std::int64_t const end = begin + std::min(columns, source.extents[last] - at[last]) * element;
+      std::int64_t const from = begin / size * size + static_cast<std::int64_t>(piece) * size;
+      auto const inside = [&](std::int64_t place) {
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(place - from, 0, size));
+      };
+      next.others = unstated;
+      next.first = inside(begin);
+      next.valid = inside(end);
+      if (next.first < next.valid) next.from = reinterpret_cast<std::byte const*>(from);
+      if (recorded && next.from != nullptr) {
+        std::uint64_t const first = engine.global().offset(warp.agent().argument(tensor), next.from + next.first);
+        read.push_back({first, first + next.valid - next.first, lane});
+      }
+    }
+    chunks.push_back(next);
+  };
+  auto const threads = static_cast<std::size_t>(warp.group().warps) * warp_lanes;
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+    if ((warp.lanes() >> lane & 1u) == 0) continue;
+    std::size_t const thread = static_cast<std::size_t>(warp.index()) * warp_lanes + lane;
+    for (std::size_t n = thread; n < rows * pieces; n += threads) copy(n / pieces, n % pieces, lane);
+    for (std::size_t row = thread; row < rows; row += threads) copy(row, pieces, lane);
   }
   return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
 }

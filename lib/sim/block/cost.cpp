@@ -93,14 +93,22 @@ class Costs {
   OpCost accessed() const {
     Effects const& effects = op_.info().effects;
     if (op_.info().atomic() && !copies_out(op_)) return atomic();
+    if (op_.is<ShiftedLoadOp>()) return shifted();
     if (op_.is<BufferLoadOp>())
       return {accesses(*op_.result()), target_.costs.shared_latency, warp_bytes(*op_.result(), target_)};
     if (op_.is<BufferStoreOp>()) return {accesses(*op_.operand(0)), 0, warp_bytes(*op_.operand(0), target_)};
-    if (op_.is<CpAsyncOp>() || op_.is<CpAsyncGatherOp>() || op_.is<FetchOp>()) return {0};
+    if (op_.is<CpAsyncOp>() || op_.is<CpAsyncGatherOp>() || op_.is<CpAsyncCoverOp>() || op_.is<FetchOp>()) return {0};
     if (copies_in(op_) || copies_out(op_)) return {target_.costs.copy_issue};
     if (effects.reads(Space::global)) return from_global(*op_.result());
     if (effects.writes(Space::global)) return to_global();
     return {op_.is<BufferAllocOp>() ? 1 : 0};
+  }
+
+  /// Loads two words for each that a thread takes, shifts and masks them.
+  OpCost shifted() const {
+    constexpr int word_bytes = 4, of_word = 5;
+    int const words = (elements(*op_.result()) * bytes(op_.result()->type().element()) + word_bytes - 1) / word_bytes;
+    return {of_word * words, target_.costs.shared_latency, 2 * warp_bytes(*op_.result(), target_)};
   }
 
   /// Combines in threads, then across lanes.

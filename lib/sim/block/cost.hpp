@@ -1,4 +1,4 @@
-// Gives the cost of ops in virtual time. A warp starts an op when its operands are ready; the result is ready later.
+// States the cost of ops in virtual time. A warp starts an op when its operands are ready; the result is ready later.
 #pragma once
 
 #include "ir/core/op.hpp"

@@ -9,6 +9,7 @@
 #include "ir/memory/accesses.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/indices.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -436,6 +437,40 @@ Progress perform(WarpProgram& warp, Op const& op, BufferStoreOp const&) {
   write_owned(tile, type.element(), fragment, region, warp.lanes(), memory);
   std::vector<LaneBytes> const& bytes_written = shared_table(warp, op, fragment, region, bytes(type.element()), true);
   if (!bytes_written.empty()) warp.warp().write(warp.lanes(), Footprint(space, bytes_written), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, ShiftedLoadOp const&) {
+  constexpr std::uintptr_t piece_bytes = 16;
+  Type const& type = op.result()->type();
+  Tensor const& source = warp.agent().view(warp.agent().tensor(*op.in<ShiftedLoadOp>("tensor")));
+  View const& view = warp.view(*op.in<ShiftedLoadOp>("pieces"));
+  std::uint32_t const from = warp.engine().regions().get(view).addresses[0];
+  Extents const offsets = warp.integers(op.all<ShiftedLoadOp>("offsets"));
+  int const last = offsets.size() - 1;
+  std::int64_t const size = view.element_bytes, row_bytes = view.shape[1] * size;
+  std::vector<std::int64_t> starts;
+  for (std::int64_t row = 0; row < view.shape[0]; ++row) {
+    Extents at = offsets;
+    at[last - 1] += row;
+    auto const shift = static_cast<std::int64_t>(address_at(source, at.begin()) % piece_bytes);
+    starts.push_back(from + row * row_bytes + shift);
+  }
+  Value result = warp.agent().fresh(op);
+  std::byte const* const memory = warp.engine().bytes_behind(view, warp.cta());
+  Fragment const& fragment = warp.fragment(type);
+  std::vector<LaneBytes> read;
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    for (int i = 0; i < fragment.count(); ++i) {
+      std::int64_t const column = fragment.at(i)[1];
+      bool const inside = offsets[last] + column < source.extents[last];
+      std::int64_t const at = starts[static_cast<std::size_t>(fragment.at(i)[0])] + column * size;
+      result.data<T>()[i] = inside ? read_element<T>(memory + at, type.element()) : T{};
+      add_bytes(read, static_cast<std::uint64_t>(at), static_cast<std::uint64_t>(size), fragment.lane_of(i));
+    }
+  });
+  warp.warp().read(warp.lanes(), Footprint(warp.engine().space_behind(view, warp.cta()), read), warp.site());
+  warp.set(*op.result(), std::move(result));
   return Progress::done;
 }
 

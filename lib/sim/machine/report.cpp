@@ -1,58 +1,40 @@
 #include "sim/machine/report.hpp"
 
+#include "support/enum_names.hpp"
 #include "support/string_buffer.hpp"
 
 namespace tegula::sim::machine {
 
-std::string_view name(ReportKind kind) {
-  switch (kind) {
-    case ReportKind::race_raw:
-      return "race (read after write)";
-    case ReportKind::race_war:
-      return "race (write after read)";
-    case ReportKind::race_waw:
-      return "race (write after write)";
-    case ReportKind::missing_proxy_fence:
-      return "missing proxy fence";
-    case ReportKind::missing_wgmma_fence:
-      return "missing wgmma fence";
-    case ReportKind::never_written:
-      return "never-written data";
-    case ReportKind::stale:
-      return "stale data";
-    case ReportKind::deadlock:
-      return "deadlock";
-    case ReportKind::livelock:
-      return "livelock";
-    case ReportKind::wrong_byte_count:
-      return "wrong byte count";
-    case ReportKind::phase_error:
-      return "phase error";
-    case ReportKind::use_before_init:
-      return "use before init";
-    case ReportKind::dead_barrier:
-      return "use of a dead barrier";
-    case ReportKind::barrier_misuse:
-      return "barrier misuse";
-    case ReportKind::register_pool:
-      return "register pool";
-    case ReportKind::wrong_scope:
-      return "wrong scope";
-    case ReportKind::peer_lifetime:
-      return "peer lifetime";
-    case ReportKind::descriptor:
-      return "tensor map without acquire";
-    case ReportKind::misaligned:
-      return "misaligned copy";
-    case ReportKind::open_at_exit:
-      return "open at exit";
-    case ReportKind::unbalanced_at_exit:
-      return "unbalanced at exit";
-    case ReportKind::misuse:
-      return "misuse";
-  }
-  return "unknown";
-}
+namespace {
+
+constexpr support::EnumNames<ReportKind::misuse> names({
+    {ReportKind::race_raw, "race (read after write)"},
+    {ReportKind::race_war, "race (write after read)"},
+    {ReportKind::race_waw, "race (write after write)"},
+    {ReportKind::missing_proxy_fence, "missing proxy fence"},
+    {ReportKind::missing_wgmma_fence, "missing wgmma fence"},
+    {ReportKind::never_written, "never-written data"},
+    {ReportKind::stale, "stale data"},
+    {ReportKind::deadlock, "deadlock"},
+    {ReportKind::livelock, "livelock"},
+    {ReportKind::wrong_byte_count, "wrong byte count"},
+    {ReportKind::phase_error, "phase error"},
+    {ReportKind::use_before_init, "use before init"},
+    {ReportKind::dead_barrier, "use of a dead barrier"},
+    {ReportKind::barrier_misuse, "barrier misuse"},
+    {ReportKind::register_pool, "register pool"},
+    {ReportKind::wrong_scope, "wrong scope"},
+    {ReportKind::peer_lifetime, "peer lifetime"},
+    {ReportKind::descriptor, "tensor map without acquire"},
+    {ReportKind::misaligned, "misaligned copy"},
+    {ReportKind::open_at_exit, "open at exit"},
+    {ReportKind::unbalanced_at_exit, "unbalanced at exit"},
+    {ReportKind::misuse, "misuse"},
+});
+
+}  // namespace
+
+std::string_view name(ReportKind kind) { return names[kind]; }
 
 std::string place_text(ActionSite const& site) {
   std::string_view file = site.file;

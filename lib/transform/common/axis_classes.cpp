@@ -13,7 +13,7 @@ namespace tegula::transform {
 using ir::Op;
 using ir::Value;
 
-AxisClasses::AxisClasses(ir::Function& function) {
+AxisClasses::AxisClasses(ir::Function& function, Layouts layouts) {
   if (!function.is_kernel())
     for (int i = 0; i < function.parameter_count(); ++i)
       if (Value const& tile = *function.parameter(i); tile.type().is_tile())
@@ -21,7 +21,8 @@ AxisClasses::AxisClasses(ir::Function& function) {
   ir::walk(function, [&](Op& op) {
     each_tile(op, [&](Value& tile) {
       node(tile, 0);
-      for (int axis = 0; axis < tile.type().rank() && tile.type().layout() != nullptr; ++axis) fix(tile, axis);
+      if (layouts == Layouts::divided || tile.type().layout() == nullptr) return;
+      for (int axis = 0; axis < tile.type().rank(); ++axis) fix(tile, axis);
     });
     visit(op);
   });

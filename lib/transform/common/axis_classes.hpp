@@ -15,10 +15,11 @@ namespace tegula::transform {
 /// - an axis of extent 1 that is inserted, dropped or repeated,
 /// - a call,
 /// - a change of shape,
-/// - a tile with a layout.
+/// - a tile with a layout, unless layouts are divided with their tiles.
 class AxisClasses {
  public:
-  explicit AxisClasses(ir::Function& function);
+  enum class Layouts : std::uint8_t { fixed, divided };
+  explicit AxisClasses(ir::Function& function, Layouts layouts = Layouts::fixed);
 
   /// Returns the number of an axis' class, from 0 to count() - 1.
   [[nodiscard]] int of(ir::Value const& tile, int axis) const;

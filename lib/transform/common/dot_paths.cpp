@@ -39,7 +39,8 @@ Finding path_of(Value const& tile) {
 
 bool is_loaded(Value const& tile) {
   Op const* const op = tile.defining_op();
-  return op != nullptr && (op->is<ir::LoadOp>() || (op->is<ir::TransOp>() && is_loaded(*op->operand())));
+  return op != nullptr &&
+         (op->is<ir::LoadOp>() || op->is<ir::ShiftedLoadOp>() || (op->is<ir::TransOp>() && is_loaded(*op->operand())));
 }
 
 bool is_transposed(Value const& tile) {

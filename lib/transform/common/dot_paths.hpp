@@ -12,7 +12,7 @@
 
 namespace tegula::transform {
 
-/// Gives a tile that a product multiplies, transposed if `turned`.
+/// Describes a tile that a product multiplies, transposed if `turned`.
 struct Factor {
   ir::Value const* tile = nullptr;
   bool turned = false;

@@ -14,7 +14,7 @@ bool serves_factors(ir::Op const& op);
 /// Tells whether a factor follows from arithmetic of tiles in this block.
 bool is_computed(ir::Value const& factor, ir::Block const& block);
 
-/// Gives the turn of each product of a block: how many others have to be done before it, one after the other.
+/// Returns the turn of each product of a block: how many others have to be done before it, one after the other.
 using ProductTurns = std::map<ir::Op const*, int>;
 ProductTurns turns_of(ir::Block const& block);
 

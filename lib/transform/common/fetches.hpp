@@ -11,7 +11,7 @@
 
 namespace tegula::transform {
 
-/// Gives the fetched tile that a tile was loaded from, with its two axes swapped if `transposed`; null: none.
+/// Returns the fetched tile that a tile was loaded from, with its two axes swapped if `transposed`; null: none.
 struct FetchedOperand {
   ir::Value* view = nullptr;
   bool transposed = false;
@@ -27,7 +27,8 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   return source;
 }
 
-/// Tells whether threads copy the tile, a box or rows at indices, instead of the TMA engine.
+/// Tells whether threads copy the tile, instead of the TMA engine: a box, rows at indices, or the pieces that cover the
+/// rows of a box.
 inline bool threads_copy(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
 
 /// Tells whether threads copy rows at indices.
@@ -39,6 +40,13 @@ inline bool fetches_rows(ir::Op const& fetch) {
 
 /// Counts the bytes that a thread copies at once.
 inline constexpr std::int64_t chunk_bytes = 16;
+
+/// Tells whether threads copy the aligned pieces that cover the rows of a box: shifted loads read them.
+inline bool fetches_pieces(ir::Op const& fetch) {
+  auto const& uses = fetch.result()->uses();
+  return threads_copy(fetch) &&
+         std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::ShiftedLoadOp>(); });
+}
 
 /// Tells whether a value only leads to indices of rows that threads copy, through pure ops.
 inline bool leads_to_rows(ir::Value const& value) {

@@ -10,7 +10,7 @@ inline bool at_indices(ir::Op const& op) {
   return ir::has_indices(op) && !op.is<ir::CompareExchangeOp>() && !op.is<ir::CpAsyncGatherOp>();
 }
 
-/// Returns the tile that a load or gather gives, or that a store, scatter or atomic takes.
+/// Returns the tile that a load or gather returns, or that a store, scatter or atomic takes.
 inline ir::Value* accessed_tile(ir::Op const& access) {
   return access.is<ir::LoadOp>() || access.is<ir::GatherOp>() ? access.result() : access.in("tile");
 }

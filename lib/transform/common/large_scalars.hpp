@@ -6,7 +6,7 @@
 
 namespace tegula::transform {
 
-/// Gives the scalars of a sum as i64, the large ones clamped, and whether the sum decides its comparison then.
+/// Returns the scalars of a sum as i64, the large ones clamped, and whether the sum decides its comparison then.
 class LargeScalars {
  public:
   LargeScalars(ir::Builder& builder, analysis::ComparedSum const& sum) : builder_(builder), sum_(sum) {}

@@ -81,7 +81,7 @@ void LateStage::gather_late() {
   for (auto at = block_.end(); at != block_.begin();) {
     --at;
     Op& op = *at;
-    bool const movable = op.pure() || op.is<ir::FetchOp>() || op.is<ir::BufferLoadOp>();
+    bool const movable = op.pure() || op.is<ir::FetchOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::ShiftedLoadOp>();
     if (!movable || op.is<ir::DotOp>() || op.result_count() != 1 || op.result()->unused()) continue;
     auto const& uses = op.result()->uses();
     if (!std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return late_.contains(use.user); })) continue;

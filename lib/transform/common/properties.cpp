@@ -12,7 +12,7 @@
 namespace tegula::transform {
 namespace {
 
-/// Finds the first op for which `in_the_way` gives a text.
+/// Finds the first op for which `in_the_way` returns a text.
 template <class Test>
 std::string first(ir::Module const& module, Test in_the_way) {
   std::string found;

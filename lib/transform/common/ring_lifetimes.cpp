@@ -68,11 +68,11 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
   }
   Groups after_last = groups;
   Op* const wait = groups.covering(home.begin(), home.end());
-  Op* const behind = after_last.covering_after(*loop);
-  if (wait == nullptr || behind == nullptr)
+  Op* const after = after_last.covering_after(*loop);
+  if (wait == nullptr || after == nullptr)
     into.error = "the product " + ir::print(product) + " stays in flight for more than one iteration";
   else
-    later(*wait, behind);
+    later(*wait, after);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ std::int64_t bytes_beside_rings(ir::Function& function, TargetInfo const& target
 
 namespace {
 
-/// Sums the bytes of all rings, with so many stages as `stages` gives for a fetch.
+/// Sums the bytes of all rings, with so many stages as `stages` returns for a fetch.
 template <class Stages>
 std::int64_t bytes_of_rings(ir::Function& function, Stages const& stages) {
   std::set<std::int64_t> counted;
@@ -153,12 +153,12 @@ StageLifetime stage_lifetime(Op& fetch) {
   Block& home = *fetch.parent();
   std::vector<Op*> readers;
   collect_readers(*fetch.result(), readers);
-  auto const later = [&](Op& last, Op* behind) {
-    bool const next_turn = behind != nullptr;
+  auto const later = [&](Op& last, Op* after) {
+    bool const next_turn = after != nullptr;
     bool const is_later = result.last == nullptr || (next_turn && !result.next_turn) ||
                           (next_turn == result.next_turn && stands_before(*result.last, last));
     if (is_later) result.last = &last;
-    if (next_turn && (result.behind == nullptr || stands_before(*result.behind, *behind))) result.behind = behind;
+    if (next_turn && (result.after == nullptr || stands_before(*result.after, *after))) result.after = after;
     result.next_turn = result.next_turn || next_turn;
   };
   for (Op* reader : readers) {
@@ -166,7 +166,7 @@ StageLifetime stage_lifetime(Op& fetch) {
     if (result.first_reader == nullptr || stands_before(*place, *result.first_reader)) result.first_reader = place;
     if (reader->is<ir::WgmmaOp>()) {
       join_product(*reader, home, result, later);
-    } else if (reader->is<ir::BufferLoadOp>()) {
+    } else if (reader->is<ir::BufferLoadOp>() || reader->is<ir::ShiftedLoadOp>()) {
       result.generic = true;
       later(*place, nullptr);
     } else {

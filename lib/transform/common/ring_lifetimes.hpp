@@ -16,7 +16,7 @@ struct StageLifetime {
   ir::Op* first_reader = nullptr;  ///< the op that reads, or holds the reader
   ir::Op* last = nullptr;          ///< after it nothing reads the tile any more
   bool next_turn = false;          ///< `last` stands in the next iteration of the loop around
-  ir::Op* behind = nullptr;        ///< next_turn: the op after the loop that plays its part after the last iteration
+  ir::Op* after = nullptr;         ///< next_turn: the op after the loop that plays its part after the last iteration
   bool generic = false;            ///< some reader is an ordinary load of all threads
   std::string error;               ///< why there is no such place; empty: there is
 };

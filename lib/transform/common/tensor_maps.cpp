@@ -51,16 +51,16 @@ Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp 
   std::vector<Op*> ops;
   std::unordered_set<Op const*> seen;
   collect(tensor, ops, seen);
-  Op* behind = nullptr;  // the maps, and the ops that stand at the start already
+  Op* after = nullptr;  // the maps, and the ops that stand at the start already
   std::unordered_set<Op const*> in_place;
   for (Op& op : kernel.body()) {
-    behind = &op;
+    after = &op;
     if (!op.is<ir::TensorMapOp>() && seen.count(&op) == 0) break;
     in_place.insert(&op);
   }
   for (Op* op : ops)
-    if (in_place.count(op) == 0) op->move_before(*behind);
-  ir::Builder builder = ir::Builder::before(*behind);
+    if (in_place.count(op) == 0) op->move_before(*after);
+  ir::Builder builder = ir::Builder::before(*after);
   Value* const map = builder.value(wanted, {&tensor}, type);
   map->set_name(fmt::format("map_{}", tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
   return map;

@@ -1,40 +1,31 @@
 #include "transform/laid_out/circular_buffer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <span>
 #include <utility>
 
-#include "analysis/kernel_paths.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/loop.hpp"
 #include "ir/core/rewrite.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
-#include "ir/memory/exchange.hpp"
-#include "ir/memory/shared_frame.hpp"
-#include "ir/text/text.hpp"
-#include "ir/values/trip_count.hpp"
 #include "layout/shared_layouts.hpp"
-#include "support/string_buffer.hpp"
 #include "transform/common/dead_code.hpp"
 #include "transform/common/fetches.hpp"
 #include "transform/common/loop_regions.hpp"
 #include "transform/common/ring_lifetimes.hpp"
+#include "transform/laid_out/ring_depths.hpp"
+#include "transform/laid_out/ring_sites.hpp"
+#include "transform/laid_out/ring_uses.hpp"
 #include "transform/laid_out/row_places.hpp"
 
 namespace tegula::transform {
 namespace {
 
-using ir::Block;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-bool by_threads(Op const* fetch) { return threads_copy(*fetch); }
 
 bool read_by_tensor_cores(Value const& view) {
   return std::any_of(view.uses().begin(), view.uses().end(), [](ir::Use const& use) {
@@ -43,91 +34,24 @@ bool read_by_tensor_cores(Value const& view) {
   });
 }
 bool threads_copy_for_tensor_cores(Op const* fetch) {
-  return by_threads(fetch) && read_by_tensor_cores(*fetch->result());
+  return threads_copy(*fetch) && read_by_tensor_cores(*fetch->result());
 }
-
-/// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
-/// ring.
-struct FillSite {
-  std::vector<Op*> fetches;
-  StageLifetime life;
-  Value* use = nullptr;      ///< which use of the ring this is
-  Value* use_end = nullptr;  ///< after the loop whose body holds the site: the use that would come next
-  [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
-  /// Tells whether all threads fill the stage, since they copy boxes or rows of it.
-  [[nodiscard]] bool has_threads() const { return std::any_of(fetches.begin(), fetches.end(), by_threads); }
-  /// Tells whether one lane starts copies of the TMA engine.
-  [[nodiscard]] bool by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), by_threads); }
-};
-
-struct Ring {
-  std::vector<FillSite> sites;  ///< in the order of the text
-  std::int64_t number = 0;      ///< that marks the ring's regions
-  std::int64_t stages = 1;
-  std::int64_t stage_bytes = 0;  ///< of shared memory
-  std::int64_t tile_bytes = 0;   ///< that the TMA engine brings: a stage may have padding behind each tile
-  std::vector<Value*> buffers;
-  Value* full = nullptr;
-  Value* empty = nullptr;  ///< null: a stage is filled once
-  std::int64_t share = 1;  ///< CTAs of the cluster that fill each other's stages, and release them to each other
-  [[nodiscard]] bool repeats() const { return sites.size() > 1 || ir::loop_around(sites.front().block()) != nullptr; }
-  /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
-  /// `max_chosen`: stages of a loop that several sites share.
-  [[nodiscard]] std::int64_t requested_stages(std::int64_t max_chosen) const {
-    std::int64_t max = repeats() ? 0 : 1;
-    for (FillSite const& site : sites)
-      if (Op const* const loop = ir::loop_around(site.block()))
-        max = std::max(max, std::min(transform::requested_stages(*loop) * sites_beside(site),
-                                     std::max(transform::requested_stages(*loop), max_chosen)));
-    return max;
-  }
-  /// Counts the sites of a site's block: so many uses an iteration.
-  [[nodiscard]] std::int64_t sites_beside(FillSite const& site) const {
-    return std::count_if(sites.begin(), sites.end(),
-                         [&](FillSite const& other) { return &other.block() == &site.block(); });
-  }
-  /// Counts the stages that earlier sites of the block still hold when this one is filled.
-  [[nodiscard]] std::int64_t held_before(FillSite const& site) const {
-    std::int64_t held = 0;
-    for (FillSite const& other : sites) {
-      if (&other.block() != &site.block() || &other == &site) continue;
-      bool const earlier = stands_before(*other.fetches.front(), *site.fetches.front());
-      Op const& last = *other.life.last;
-      bool const ends_later = &last != site.fetches.front() && stands_before(*site.fetches.front(), last);
-      held += (earlier ? ends_later || other.life.next_turn : other.life.next_turn && ends_later) ? 1 : 0;
-    }
-    return held;
-  }
-  /// Tells whether a loop around the sites takes its number of stages or none.
-  [[nodiscard]] bool exact() const {
-    return std::any_of(sites.begin(), sites.end(), [](FillSite const& site) {
-      Op const* const loop = ir::loop_around(site.block());
-      return loop != nullptr && loop->as<ir::ForOp>().exactly;
-    });
-  }
-};
-
-/// Rings whose sites stand in the same blocks; they share a counter of uses.
-struct RingGroup {
-  std::vector<Ring> rings;
-  [[nodiscard]] std::vector<Block*> blocks() const {
-    std::vector<Block*> result;
-    for (FillSite const& site : rings.front().sites) result.push_back(&site.block());
-    return result;
-  }
-};
 
 std::string base_name(Op const& fetch, char const* otherwise) {
   return fetch.result()->name().empty() ? otherwise : fetch.result()->name();
 }
 
+/// Gives rings their buffers and mbarriers, and each fetch its copy, wait and release.
 class Rings {
  public:
   Rings(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
 
   bool run() {
-    if (!find() || groups_.empty()) return erased_;
-    if (!choose_depths()) return false;
+    bool erased = false;
+    auto found = find_rings(function_, context_, erased);
+    if (!found || found->empty()) return erased;
+    groups_ = std::move(*found);
+    if (!choose_depths(groups_, function_, context_)) return false;
     allocate();
     number_rings();
     for (RingGroup& group : groups_) {
@@ -144,232 +68,7 @@ class Rings {
   }
 
  private:
-  // ---- find: which fetches share a ring.
-
-  bool find() {
-    std::vector<Op*> fetches;
-    ir::walk_pre_order(function_, [&](Op& op) {
-      if (op.is<ir::FetchOp>()) fetches.push_back(&op);
-      return ir::Walk::advance;
-    });
-    std::vector<Ring> lines;                      // each of one buffer
-    std::map<std::int64_t, std::size_t> line_of;  // by the fetches' number
-    for (Op* fetch : fetches) {
-      StageLifetime const life = stage_lifetime(*fetch);
-      if (life.first_reader == nullptr && life.error.empty()) {  // nobody reads it
-        fetch->erase();
-        erased_ = true;
-        continue;
-      }
-      if (!life.error.empty()) return refuse(*fetch, life.error);
-      for (Op* at = fetch->parent_op(); at != nullptr; at = at->parent_op())
-        if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>())
-          return refuse(
-              *fetch, "a fetch inside " + std::string(at->info().mnemonic) + ", which cannot carry a counter of uses");
-      std::int64_t const number = fetch->as<ir::FetchOp>().ring;
-      auto const [known, first] = line_of.try_emplace(number, lines.size());
-      if (first || number == 0)
-        lines.emplace_back().sites.push_back({{fetch}, life});
-      else if (Op const& other = *lines[known->second].sites.front().fetches.front();
-               other.result()->type() != fetch->result()->type() || threads_copy(other) != threads_copy(*fetch))
-        return refuse(*fetch, fmt::format("fetches of ring {} differ in type", number));
-      else
-        lines[known->second].sites.push_back({{fetch}, life});
-    }
-    for (Ring& line : lines) place(std::move(line));
-    return true;
-  }
-
-  bool refuse(Op const& fetch, std::string const& why) {
-    context_.diagnostics.error("circular-buffer: " + why, fetch.where());
-    return false;
-  }
-
-  void place(Ring line) {
-    RingGroup fresh;
-    fresh.rings.push_back(std::move(line));
-    for (RingGroup& group : groups_) {
-      if (group.blocks() != fresh.blocks()) continue;
-      for (Ring& ring : group.rings)
-        if (joinable(ring, fresh.rings.front())) {
-          for (std::size_t i = 0; i < ring.sites.size(); ++i)
-            ring.sites[i].fetches.push_back(fresh.rings.front().sites[i].fetches.front());
-          return;
-        }
-      group.rings.push_back(std::move(fresh.rings.front()));
-      return;
-    }
-    groups_.push_back(std::move(fresh));
-  }
-
-  /// Tells whether the buffers of `line` are read and released where the ring's stages are, and can be filled together
-  /// with them.
-  static bool joinable(Ring const& ring, Ring const& line) {
-    for (std::size_t i = 0; i < ring.sites.size(); ++i) {
-      FillSite const &site = ring.sites[i], &other = line.sites[i];
-      auto const unused_yet = [&](Op const* earlier) {
-        auto const& uses = earlier->result()->uses();
-        return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
-          return stands_before(*other.fetches.front(), *ancestor_in(*use.user, site.block()));
-        });
-      };
-      if (site.life.first_reader != other.life.first_reader || site.life.last != other.life.last ||
-          site.life.next_turn != other.life.next_turn || site.life.behind != other.life.behind ||
-          site.life.generic != other.life.generic || !std::all_of(site.fetches.begin(), site.fetches.end(), unused_yet))
-        return false;
-    }
-    return true;
-  }
-
-  // ---- decide: how many stages.
-
-  /// Tells whether some site has no loop with fetches beside it in its block.
-  [[nodiscard]] bool innermost(Ring const& ring) const {
-    auto const holds_a_loop = [&](Block const& block) {
-      for (RingGroup const& group : groups_)
-        for (Block const* other : group.blocks())
-          for (Op* at = other->parent_op(); at != nullptr; at = at->parent_op())
-            if (at->parent() == &block && at->is<ir::ForOp>()) return true;
-      return false;
-    };
-    return std::any_of(ring.sites.begin(), ring.sites.end(),
-                       [&](FillSite const& site) { return !holds_a_loop(site.block()); });
-  }
-
-  /// Counts the CTAs that fill each other's stages: only where products alone read them, and every site takes a part
-  /// from each peer. Waits for products end their reads, so that a release need not order any; ordinary reads would
-  /// need a fence that a peer's copy waits for. A peer sends its part after its wait for the stage, so whoever waited
-  /// for the part releases in the peer's next phase. Without a part, the release could come a phase too early.
-  static std::int64_t shared_by(Ring const& ring) {
-    std::int64_t all = 1;
-    for (FillSite const& site : ring.sites) {
-      std::int64_t share = 1;
-      for (Op const* fetch : site.fetches) share = std::max(share, fetch->as<ir::FetchOp>().share);
-      if (site.life.generic || share == 1 || site.has_threads()) return 1;
-      all = std::max(all, share);
-    }
-    return all;
-  }
-
-  static std::int64_t min_stages(Ring const& ring) {
-    std::int64_t max = 1;
-    for (FillSite const& site : ring.sites)
-      max = std::max(max, transform::min_stages(site.life) + ring.held_before(site));
-    return max;
-  }
-
-  /// Waits in the same iteration for the products that read the ring, where they stayed open into the next: one stage
-  /// is enough then.
-  static void close_products(Ring& ring) {
-    for (FillSite& site : ring.sites) {
-      if (!site.life.next_turn) continue;
-      site.life.last->as<ir::WgmmaWaitOp>().pending = 0;
-      site.life = stage_lifetime(*site.fetches.front());
-    }
-  }
-
-  /// Chooses depths that the kernel leaves open. Rings of innermost loops come first, so that they never wait for long;
-  /// then a second stage for the next iteration of an outer loop.
-  bool choose_depths() {
-    std::vector<Ring*> inner, outer;
-    std::int64_t total = bytes_beside_rings(function_, context_.target), scratch = 0;
-    ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
-    total += scratch;
-    for (RingGroup& group : groups_)
-      for (Ring& ring : group.rings) {
-        for (Op const* fetch : ring.sites.front().fetches) {
-          Type const& type = fetch->result()->type();
-          ring.stage_bytes += transform::stage_bytes(type);
-          if (!threads_copy(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
-        }
-        std::int64_t const asked = enough_stages(ring);
-        ring.share = shared_by(ring);
-        if (ring.exact() && asked < min_stages(ring)) close_products(ring);
-        ring.stages = std::max(asked, min_stages(ring));
-        if (!ring.exact()) shrink(ring);
-        if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
-        if (!fits(ring)) return false;
-        total += ring.stages * ring.stage_bytes;
-      }
-    while (total > context_.target.shared && save_a_stage(total)) {
-    }
-    auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t max) {
-      for (std::int64_t depth = 2; depth <= max; ++depth)
-        for (Ring* ring : rings) {
-          if (ring->stages >= depth || total + ring->stage_bytes > context_.target.shared) continue;
-          total += ring->stage_bytes;
-          ring->stages = depth;
-        }
-    };
-    deepen(inner, context_.target.tuning.max_stages);
-    deepen(outer, 2);
-    return true;
-  }
-
-  /// Takes stages from a ring until it fits alone; the last one by closing its products.
-  void shrink(Ring& ring) {
-    std::int64_t const fitting = context_.target.shared / ring.stage_bytes;
-    if (ring.stages > fitting && fitting < min_stages(ring)) close_products(ring);
-    ring.stages = std::max(std::min(ring.stages, fitting), min_stages(ring));
-  }
-
-  /// Takes a stage from the deepest ring that can lose one, of equal ones the largest; if none can, from one whose
-  /// products then end in the same iteration. False: all have their fewest.
-  bool save_a_stage(std::int64_t& total) {
-    Ring* found = nullptr;
-    for (bool const closing : {false, true}) {
-      for (RingGroup& group : groups_)
-        for (Ring& ring : group.rings) {
-          bool const can_lose = ring.stages > min_stages(ring) || (closing && ring.stages > 1 && stays_open(ring));
-          bool const better = found == nullptr || ring.stages > found->stages ||
-                              (ring.stages == found->stages && ring.stage_bytes > found->stage_bytes);
-          if (!ring.exact() && can_lose && better) found = &ring;
-        }
-      if (found != nullptr) break;
-    }
-    if (found == nullptr) return false;
-    if (found->stages == min_stages(*found)) close_products(*found);
-    if (found->stages == min_stages(*found)) return false;
-    --found->stages;
-    total -= found->stage_bytes;
-    return true;
-  }
-
-  static bool stays_open(Ring const& ring) {
-    return std::any_of(ring.sites.begin(), ring.sites.end(), [](FillSite const& site) { return site.life.next_turn; });
-  }
-
-  /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
-  /// known.
-  std::int64_t enough_stages(Ring const& ring) {
-    std::int64_t const asked = ring.requested_stages(context_.target.tuning.max_stages);
-    Op const* const loop = ir::loop_around(ring.sites.front().block());
-    if (loop == nullptr || ring.sites.size() > 1 || ir::loop_around(*loop->parent()) != nullptr) return asked;
-    auto const known = ir::trip_count(*loop);
-    if (!known) return asked;
-    std::int64_t const trips = std::max<std::int64_t>(*known, 1);
-    if (trips >= asked) return asked;
-    context_.diagnostics.remark(
-        fmt::format("circular-buffer: {} stages are requested, but the loop runs {} times; it gets as many stages",
-                    asked, trips),
-        loop->where());
-    return trips;
-  }
-
-  bool fits(Ring const& ring) {
-    std::int64_t const needed = ring.stages * ring.stage_bytes;
-    if (needed <= context_.target.shared) return true;
-    std::vector<std::string> names;
-    for (Op const* fetch : ring.sites.front().fetches)
-      names.push_back(analysis::name_of_memory(ir::tensor_of(*fetch->in<ir::FetchOp>("map"))));
-    return refuse(
-        *ring.sites.front().fetches.front(),
-        fmt::format("{} stages of {} bytes ({}) need {} bytes of shared memory, {} allowed; at most {} stages fit",
-                    ring.stages, ring.stage_bytes, support::joined(names, ", "), needed, context_.target.shared,
-                    context_.target.shared / ring.stage_bytes));
-  }
-
-  // ---- rewrite: buffers and barriers before everything that has an effect.
+  // ---- buffers and barriers before everything that has an effect.
 
   void allocate() {
     Op& first = first_effect(function_);
@@ -425,7 +124,7 @@ class Rings {
 
   /// Counts the arrivals of a fill: of the lane that starts copies, and of the threads that copy rows.
   [[nodiscard]] std::int64_t arrivals(FillSite const& site) const {
-    return (site.by_engine() ? 1 : 0) + (site.has_threads() ? function_.warps * context_.target.lanes : 0);
+    return (site.by_engine() ? 1 : 0) + (site.by_threads() ? function_.warps * context_.target.lanes : 0);
   }
 
   /// Prefetches the maps that are passed by value. A slice's map is built later, and may stand after `first`.
@@ -479,97 +178,17 @@ class Rings {
       for (Ring& ring : group.rings) ring.number = ++last;
   }
 
-  // ---- rewrite: the counter of uses.
-
-  void count_uses(RingGroup& group) {
-    if (!group.rings.front().repeats()) {
-      for (Ring& ring : group.rings)
-        ring.sites.front().use = ir::Builder::before(*ring.sites.front().fetches.front()).index(0);
-      return;
-    }
-    Op* first = group.rings.front().sites.front().fetches.front();
-    while (first->parent_op() != nullptr) first = first->parent_op();
-    std::size_t next = 0;
-    (void)count(group, function_.body(), ir::Builder::before(*first).index(0), next);
-  }
-
-  /// Hands the counter through a block that holds the sites from `next` on; returns it as it is at the block's end.
-  static Value* count(RingGroup& group, Block& block, Value* use, std::size_t& next) {
-    auto const& blocks = std::as_const(group).blocks();
-    std::int64_t passed = 0;  // sites of this block since `use`
-    auto const now = [&](Op& at) {
-      if (passed == 0) return use;
-      ir::Builder builder = ir::Builder::before(at);
-      return builder.same(ir::AddOp{}, {use, builder.index(passed)});
-    };
-    while (next < blocks.size()) {
-      Op* const holder = holder_in(*blocks[next], block);
-      if (blocks[next] == &block) {
-        Op* first = group.rings.front().sites[next].fetches.front();
-        for (Ring const& ring : group.rings)
-          for (Op* fetch : ring.sites[next].fetches)
-            if (stands_before(*fetch, *first)) first = fetch;
-        Value* const here = now(*first);
-        for (Ring& ring : group.rings) ring.sites[next].use = here;
-        ++passed, ++next;
-      } else if (holder != nullptr) {
-        use = count_through(group, *holder, now(*holder), next);
-        passed = 0;
-      } else {
-        break;
-      }
-    }
-    return block.parent_op() == nullptr ? use : now(block.back());
-  }
-
-  static Value* count_through(RingGroup& group, Op& holder, Value* use, std::size_t& next) {
-    std::size_t const first = next;
-    if (holder.is<ir::ForOp>())
-      use = ir::Loop(holder).add_carry(use, "use");
-    else
-      holder.add_result(Type::index());
-    Value* const result = holder.result(holder.result_count() - 1);
-    for (int b = 0; b < holder.block_count(); ++b)
-      holder.block(b).back().add_operand(count(group, holder.block(b), use, next));
-    if (holder.is<ir::ForOp>())
-      for (Ring& ring : group.rings)
-        for (std::size_t i = first; i < next; ++i)
-          if (&ring.sites[i].block() == &holder.block()) ring.sites[i].use_end = result;
-    return result;
-  }
-
-  /// Finds the op of `outer` that holds the block; null: none does.
-  static Op* holder_in(Block const& block, Block const& outer) {
-    Op* at = block.parent_op();
-    while (at != nullptr && at->parent() != &outer) at = at->parent_op();
-    return at;
-  }
-
-  /// Holds use mod stages and use div stages.
-  struct Slot {
-    Value* stage;
-    Value* turn;
-  };
-  static Slot slot(ir::Builder& builder, Value* use, std::int64_t stages) {
-    if (stages == 1) return {builder.index(0), use};
-    if (!std::has_single_bit(static_cast<std::uint64_t>(stages))) {
-      Value* const count = builder.index(stages);
-      return {builder.same(ir::RemOp{}, {use, count}), builder.same(ir::DivOp{}, {use, count})};
-    }
-    return {builder.same(ir::AndOp{}, {use, builder.index(stages - 1)}),
-            builder.same(ir::ShrOp{}, {use, builder.index(std::countr_zero(static_cast<std::uint64_t>(stages)))})};
-  }
   static Value* barrier_of(ir::Builder& builder, Value* barriers, Value* stage) {
     return builder.value(ir::ViewOp{}, {barriers, stage}, Type::mbarrier());
   }
 
-  // ---- rewrite: filling, waiting, giving back.
+  // ---- filling, waiting, giving back.
 
   void rewrite(Ring const& ring, FillSite& site) {
     Op& last_fetch = *site.fetches.back();
     ir::Builder builder = ir::Builder::before(last_fetch);
     builder.set_where(last_fetch.where());
-    Slot const at = slot(builder, site.use, ring.stages);
+    RingSlot const at = slot_of(builder, site.use, ring.stages);
     Value* const full = barrier_of(builder, ring.full, at.stage);
     std::vector<Value*> stages;
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
@@ -609,9 +228,9 @@ class Rings {
     return *result;
   }
 
-  void fill(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
+  void fill(ir::Builder& builder, Ring const& ring, FillSite const& site, RingSlot const& at, Value* full,
             std::vector<Value*> const& stages) {
-    if (site.has_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
+    if (site.by_threads()) return fill_by_threads(builder, ring, site, at, full, stages);
     ir::ElectOp filling;
     filling.role = ir::Role::producer;
     filling.ring = ring.number;
@@ -625,19 +244,13 @@ class Rings {
   }
 
   /// Lets all threads copy boxes and rows; one of their lanes starts the copies of other tiles.
-  void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, Slot const& at, Value* full,
+  void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, RingSlot const& at, Value* full,
                        std::vector<Value*> const& stages) {
     std::vector<std::vector<Value*>> copies;  // operands
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (!threads_copy(fetch)) continue;
+      if (!fetches_rows(fetch)) continue;
       Type const& tile = fetch.result()->type();
-      if (!fetches_rows(fetch)) {
-        std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
-        copies.push_back({fetch.in<ir::FetchOp>("map"), stages[i]});
-        copies.back().insert(copies.back().end(), offsets.begin(), offsets.end());
-        continue;
-      }
       layout::Layout const& chunks = chunk_layout(tile);
       RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
       std::vector<Value*>& operands = copies.emplace_back();
@@ -645,7 +258,7 @@ class Rings {
       for (Value* index : fetch.all<ir::FetchOp>("offsets")) {
         Value* const placed = places.of(*index);
         if (placed == nullptr) {
-          refuse(fetch, "rows at indices that follow from " + places.unknown());
+          refuse_fetch(context_, fetch, "rows at indices that follow from " + places.unknown());
           return;
         }
         operands.push_back(placed);
@@ -665,17 +278,21 @@ class Rings {
       copy_boxes(lane, ring, site, full, stages);
       lane.op(ir::YieldOp{}, {}, {});
     }
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Op const& fetch = *site.fetches[i];
+      if (!threads_copy(fetch) || fetches_rows(fetch)) continue;
+      std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i]};
+      auto const offsets = fetch.all<ir::FetchOp>("offsets");
+      operands.insert(operands.end(), offsets.begin(), offsets.end());
+      if (fetches_pieces(fetch))
+        inside.op(ir::CpAsyncCoverOp{}, operands, {});
+      else
+        inside.op(ir::make_op<ir::CpAsyncOp>(chunk_bytes / bytes(fetch.result()->type().element())), operands, {});
+    }
     for (std::vector<Value*>& operands : copies) {
       Type const& tile = operands[1]->type();
-      std::int64_t const vector = chunk_bytes / bytes(tile.element());
-      bool const of_rows =
-          std::any_of(operands.begin() + 2, operands.end(), [](Value const* index) { return index->type().is_tile(); });
-      if (!of_rows) {
-        inside.op(ir::make_op<ir::CpAsyncOp>(vector), operands, {});
-        continue;
-      }
       ir::CpAsyncGatherOp copy;
-      copy.vector = vector;
+      copy.vector = chunk_bytes / bytes(tile.element());
       layout::Layout const& chunks = chunk_layout(tile);
       for (std::size_t i = 2; i < operands.size(); ++i)
         if (operands[i]->type().is_tile())
@@ -698,7 +315,7 @@ class Rings {
     return *layout::Layout::blocked(shape, {rows, 1}, static_cast<int>(warps), {1, 0});
   }
 
-  static void wait_for_readers(ir::Builder& inside, Ring const& ring, Slot const& at) {
+  static void wait_for_readers(ir::Builder& inside, Ring const& ring, RingSlot const& at) {
     if (ring.empty == nullptr) return;
     Value* const empty = barrier_of(inside, ring.empty, at.stage);
     inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
@@ -754,11 +371,11 @@ class Rings {
     arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {ring.sites[first].use, builder.index(later)}), not_first);
     // The last iteration releases its stage only if a later fill uses the ring again.
     if (i + 1 == ring.sites.size() && ir::loop_around(*loop.op().parent()) == nullptr) return;
-    ir::Builder behind = ir::Builder::after(*site.life.behind);
-    behind.set_where(site.life.behind->where());
-    Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
-                                     Type::scalar(Element::boolean));
-    arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(later)}), some);
+    ir::Builder after = ir::Builder::after(*site.life.after);
+    after.set_where(site.life.after->where());
+    Value* const some = after.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
+                                    Type::scalar(Element::boolean));
+    arrive(after, ring, site, 1, after.same(ir::SubOp{}, {site.use_end, after.index(later)}), some);
   }
 
   static void arrive(ir::Builder& builder, Ring const& ring, FillSite const& site, std::int64_t lag, Value* use,
@@ -780,7 +397,7 @@ class Rings {
       ir::Builder(branch.add_block()).op(ir::YieldOp{}, {}, {});
       inside.set_where(elect.where());
     }
-    Slot const at = slot(inside, use, ring.stages);
+    RingSlot const at = slot_of(inside, use, ring.stages);
     Value* const empty = barrier_of(inside, ring.empty, at.stage);
     if (ring.share == 1) inside.op(ir::MbarrierArriveOp{}, {empty}, {});
     ir::MbarrierArriveOp remote;
@@ -796,7 +413,6 @@ class Rings {
   std::map<layout::Layout const*, RowPlaces> places_;  ///< of indices, by the layout of the chunks
   std::vector<Value*> indices_;                        ///< of rows, as they were before
   Value* rank_ = nullptr;                              ///< of the CTA in its cluster; null: no ring is shared
-  bool erased_ = false;
 };
 
 }  // namespace

@@ -54,6 +54,9 @@ namespace tegula::transform {
 ///   mbarrier_wait %full[use mod S], use div S
 ///   fence_proxy_async
 ///
+/// Pieces: a fetch from a tensor at offsets takes the pieces that cover rows, `cp_async_cover %A, %ring[use mod S], %i,
+/// %k` in place of cp_async_gather. Its readers are ordinary loads.
+///
 /// Rings are numbered from 1 in `ring` of their regions: `role = producer`, or `fill`, fills one of `stages` stages,
 /// `role = consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
 ///
@@ -61,6 +64,9 @@ namespace tegula::transform {
 /// end of the kernel. Nothing reuses their few bytes, so a post-epilogue that invalidated them would only cost a
 /// barrier. Loops that fetch are marked `region = main`; loops without fetches stay as they are. Needs: layouts.
 /// Leaves: no fetch.
+///
+/// ring_sites.hpp finds which fetches share a ring, ring_depths.hpp decides how many stages it has, ring_uses.hpp counts
+/// its uses; circular_buffer.cpp has the buffers, fills, waits and releases.
 PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -10,6 +10,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/registers.hpp"
 #include "ir/memory/source.hpp"
+#include "transform/common/role_registers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -27,8 +28,9 @@ bool can_be_cut(Op const& load) {
 /// Computes one tile by its chunks.
 class Chunks {
  public:
-  /// `worth_chunks`: registers of a thread from which on a loaded tile is worth more code.
-  Chunks(Value& tile, int worth_chunks) : tile_(tile), worth_chunks_(worth_chunks) {}
+  /// `worth_chunks`: registers of a thread from which on a loaded tile is worth more code. `room`: those for a tile and
+  /// the vectors spread over it; 0: not known.
+  Chunks(Value& tile, int worth_chunks, int room) : tile_(tile), worth_chunks_(worth_chunks), room_(room) {}
 
   bool run() {
     if (!find_extracts() || !find_ops()) return false;
@@ -78,14 +80,14 @@ class Chunks {
   bool find_ops() {
     std::unordered_set<Op const*> users(extracts_.begin(), extracts_.end());
     bool worth = false;
-    bool behind = true;
+    bool after = true;
     ir::Block& block = *tile_.defining_op()->parent();
     std::vector<Op*> all;
     for (Op& op : block) all.push_back(&op);
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
       Op& op = **at;
-      behind = behind && &op != tile_.defining_op();
-      if (behind || op.result_count() != 1 || op.block_count() != 0) continue;
+      after = after && &op != tile_.defining_op();
+      if (after || op.result_count() != 1 || op.block_count() != 0) continue;
       Value const& result = *op.result();
       bool const alike = result.type().is_tile() && result.type().shape() == tile_.type().shape() &&
                          result.type().layout() == tile_.type().layout();
@@ -100,7 +102,18 @@ class Chunks {
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();
+    worth = worth || (room_ != 0 && registers_with_vectors() > room_);
     return worth && !ops_.empty() && ops_.back() == tile_.defining_op();
+  }
+
+  /// Counts registers of the largest tile that the ops take or compute, and of the vectors, which are loaded before it.
+  [[nodiscard]] int registers_with_vectors() const {
+    int largest = 0, vectors = 0;
+    for (Op const* op : ops_)
+      for (Value const* operand : op->operands())
+        if (operand->type().is_tile()) largest = std::max(largest, ir::registers_of(operand->type()));
+    for (Vector const& vector : vectors_) vectors += ir::registers_of(vector.load->result()->type());
+    return vectors == 0 ? 0 : largest + vectors;
   }
 
   [[nodiscard]] Extents const& place(std::size_t i) const { return extracts_[i]->as<ir::ExtractOp>().offsets; }
@@ -202,7 +215,7 @@ class Chunks {
   }
 
   Value& tile_;
-  int worth_chunks_;
+  int worth_chunks_, room_;
   std::vector<Op*> extracts_;
   std::vector<Op*> ops_;  ///< in the order of the text
   std::vector<Vector> vectors_;
@@ -212,6 +225,7 @@ class Chunks {
 }  // namespace
 
 PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext& context) {
+  auto const room = static_cast<int>(registers_for_sums(function.warps, context.target));
   std::vector<Value*> tiles;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::ExtractOp>()) return;
@@ -220,7 +234,7 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
     if (std::find(tiles.begin(), tiles.end(), whole) == tiles.end()) tiles.push_back(whole);
   });
   bool changed = false;
-  for (Value* tile : tiles) changed = Chunks(*tile, context.target.tuning.tile_worth_chunks).run() || changed;
+  for (Value* tile : tiles) changed = Chunks(*tile, context.target.tuning.tile_worth_chunks, room).run() || changed;
   return result_of(changed);
 }
 

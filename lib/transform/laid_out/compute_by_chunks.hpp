@@ -7,7 +7,8 @@ namespace tegula::transform {
 
 /// Loads and computes the elements of a tile for each of its chunks alone, where only chunks of it are used and
 /// arithmetic joins it with a tile that is loaded through pointers. A residual beside the sums of a product then takes
-/// the registers of two chunks, not of a whole tile. The load of a chunk stands ahead of the one before.
+/// the registers of two chunks, not of a whole tile. The load of a chunk stands ahead of the one before. So do vectors
+/// that are spread over the tile, such as a bias, where a thread has no registers for them beside the tile.
 ///
 ///   before: %r = load %R, %i, %j : tile<128x256xbf16>      after: %r0 = load %R, %i, %j : tile<128x64xbf16>
 ///           %w = cast %r                                          %r1 = load %R, %i, %j + 64 : tile<128x64xbf16>

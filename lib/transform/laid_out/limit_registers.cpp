@@ -1,5 +1,7 @@
 #include "transform/laid_out/limit_registers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -8,11 +10,15 @@
 #include "ir/core/families.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/element_chains.hpp"
+#include "layout/layout.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
+
+/// The model may foretell a fourth too much.
+constexpr int excess_numerator = 4, excess_denominator = 5;
 
 /// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
 /// integers, take many steps.
@@ -20,6 +26,24 @@ bool is_plain(Op const& op) {
   if (op.result_count() == 0 || !op.result()->type().is_tile()) return true;
   Element const element = op.result()->type().element();
   return bits(element) < 64 && (is_float(element) || !ir::divides(op));
+}
+
+/// Tells whether an op is one of those by which a copy reaches registers, or by which CTAs of a cluster hand each other
+/// results of reductions.
+bool hands_over(Op const& op) {
+  return op.is(ir::Family::synchronisation) || op.is<ir::ElectOp>() || op.is<ir::IfOp>() || op.is<ir::PeerStoreOp>() ||
+         op.is<ir::BufferAllocOp>() || op.is<ir::ViewOp>() || op.is<ir::BufferLoadOp>() || op.is<ir::FetchOp>() ||
+         op.is<ir::TensorMapOp>();
+}
+
+/// Tells whether threads hold several elements of an op's result: others take a register that is soon free.
+bool holds_elements(Op const& op) {
+  return op.result_count() != 0 && op.result()->type().is_tile() && op.result()->type().layout()->registers() > 1;
+}
+
+/// Tells whether an access to memory takes known registers: of boxes, and of single elements at indices.
+bool is_plain_access(Op const& op) {
+  return op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::GatherOp>() && !holds_elements(op));
 }
 
 /// Finds the ops that a thread does a few elements at a time.
@@ -31,6 +55,24 @@ std::set<Op const*> ops_of_chains(ir::Function& function) {
   return result;
 }
 
+bool has_loops(ir::Function& function) {
+  bool loops = false;
+  ir::walk(function, [&](Op& op) { loops = loops || op.is<ir::ForOp>(); });
+  return loops;
+}
+
+/// Counts the bytes of the rings that loops ask for.
+std::int64_t bytes_of_rings(ir::Function& function) {
+  std::int64_t sum = 0;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    if (!op.is<ir::FetchOp>() || loop == nullptr || !loop->is<ir::ForOp>()) return;
+    ir::Type const& stage = op.result()->type();
+    sum += stage.elements() * bytes(stage.element()) * std::max<std::int64_t>(loop->as<ir::ForOp>().stages, 1);
+  });
+  return sum;
+}
+
 /// Tells whether tiles, and values within chains, are all that takes registers.
 bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   std::set<Op const*> const chains = ops_of_chains(function);
@@ -38,10 +80,10 @@ bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   int tile_ops = 0;
   ir::walk(function, [&](Op& op) {
     if (chains.count(&op) != 0 || ir::makes_elements(op)) return;
-    tile_ops += op.result_count() != 0 && op.result()->type().is_tile() ? 1 : 0;
+    tile_ops += holds_elements(op) ? 1 : 0;
     known = known && is_plain(op) &&
-            (analysis::streams(op) || op.is(ir::Family::launch) || op.info().has(ir::terminator) ||
-             op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::ReduceOp>() && op.block_count() == 0));
+            (analysis::streams(op) || hands_over(op) || is_plain_access(op) || op.is<ir::ForOp>() ||
+             op.is(ir::Family::launch) || op.info().has(ir::terminator) || op.is<ir::ReduceOp>());
   });
   return known && tile_ops <= tuning.max_tile_ops;
 }
@@ -52,10 +94,21 @@ PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& 
   if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function, context.target.tuning))
     return PassResult::unchanged;
   TargetInfo const& target = context.target;
+  if (2 * bytes_of_rings(function) > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
   int const registers = std::max((needed + step - 1) / step * step, target.tuning.usual_registers);
-  int const ctas = std::min(target.registers / (registers * function.warps * target.lanes), target.resident_ctas);
+  int const threads = function.warps * target.lanes;
+  int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
+  if (has_loops(function)) ctas = std::min(ctas, target.tuning.max_ctas_with_loops);
+  // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
+  if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
+  if (ctas <= 1)
+    context.diagnostics.remark(
+        fmt::format("limit-registers: @{}: a thread needs about {} registers, so that one CTA of "
+                    "{} warps fills a multiprocessor",
+                    function.name(), needed, function.warps),
+        function.where);
   if (ctas <= 1) return PassResult::unchanged;
   function.ctas = ctas;
   return PassResult::changed;

@@ -11,9 +11,11 @@ namespace tegula::transform {
 ///
 ///   before: kernel @rows(...) warps = 4            after: kernel @rows(...) warps = 4 ctas = 8
 ///
-/// Only straight-line kernels that load, compute elements, reduce and store, without exchanges. Long arithmetic and
-/// elements of 64 bits count only where a thread does a few elements at a time: elsewhere they have registers that the
-/// estimate does not know. Needs: layouts. Leaves: no promise.
+/// Only kernels that load, copy, compute elements, reduce, store and hand results of reductions to other CTAs, without
+/// exchanges. With loops at most two CTAs, if their rings fit. Two CTAs are asked for where a fourth too many registers
+/// are foretold, too: one CTA alone waits for its own loads. Long arithmetic and elements of 64 bits count only where a
+/// thread does a few elements at a time: elsewhere they have registers that the estimate does not know. Needs: layouts.
+/// Leaves: no promise.
 PassResult limit_registers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

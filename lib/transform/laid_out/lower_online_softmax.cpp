@@ -381,14 +381,14 @@ class Factors {
   bool scales_zeros(Carry const& carried, std::set<Op const*>& chain) const {
     auto const& [loop, k] = carried;
     chain.insert(&loop.op());
-    Value const &inside = *loop.carried(k), &behind = *loop.result(k);
+    Value const &inside = *loop.carried(k), &after = *loop.result(k);
     for (Found const& found : found_)
-      if ((found.factor == &inside || found.factor == &behind) && !begins_as_zero(*found.scaled, chain)) return false;
+      if ((found.factor == &inside || found.factor == &after) && !begins_as_zero(*found.scaled, chain)) return false;
     auto const handed_on = [](ir::Use const& use) {
       return use.user->is<ir::ForOp>() || use.user->info().has(ir::terminator);
     };
     if (std::any_of(inside.uses().begin(), inside.uses().end(), handed_on)) return false;
-    return std::all_of(behind.uses().begin(), behind.uses().end(), [&](ir::Use const& use) {
+    return std::all_of(after.uses().begin(), after.uses().end(), [&](ir::Use const& use) {
       if (!handed_on(use)) return true;
       if (!use.user->is<ir::ForOp>()) return false;
       Loop const next(*use.user);

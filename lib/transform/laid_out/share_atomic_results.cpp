@@ -53,9 +53,7 @@ bool share(Op& op, int warps) {
   if (wanted.is_tile() && (!used || !is_replicated(*wanted.layout()))) return false;
   if (wanted.is_tile()) {
     if (op.result()->uses().size() == 1 && op.result()->uses()[0].user->is<ir::BufferStoreOp>()) return false;
-    std::vector<ir::Use> const uses = op.result()->uses();
-    Value* const all = shared(op, wanted);
-    for (ir::Use const& use : uses) use.user->set_operand(use.index, all);
+    ir::replace_uses(*op.result(), [&] { return shared(op, wanted); });
     return true;
   }
   Op& owners = of_one_element(op, warps);

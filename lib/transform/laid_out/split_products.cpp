@@ -16,6 +16,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/values/constant_of.hpp"
 #include "layout/layout.hpp"
+#include "transform/common/grid_extents.hpp"
 #include "transform/common/loop_regions.hpp"
 #include "transform/common/ring_lifetimes.hpp"
 #include "transform/laid_out/column_shares.hpp"
@@ -156,17 +157,17 @@ class Split {
   /// Finds the ops after the loop in its block, which the first CTA runs alone.
   std::string find_tail() {
     std::unordered_set<Op const*> tail;
-    bool behind = false;
+    bool after = false;
     for (Op& op : *loop_->parent()) {
       bool const shared = op.info().has(ir::terminator) || op.is(ir::Family::launch) || op.is<ir::TensorMapOp>() ||
                           op.is<ir::BufferAllocOp>();
-      if (behind && !shared) {
+      if (after && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
-      } else if (behind && !op.info().has(ir::terminator) && !op.is(ir::Family::launch)) {
+      } else if (after && !op.info().has(ir::terminator) && !op.is(ir::Family::launch)) {
         before_.push_back(&op);
       }
-      behind = behind || &op == done_;
+      after = after || &op == done_;
     }
     auto const in_tail = [&](Op& op) {
       Op const* const at = ancestor_in(op, *loop_->parent());
@@ -219,11 +220,10 @@ class Split {
     Value *const zero = builder.index(0), *const one = builder.index(1);
     for (Op* op : ops) {
       if (op->is<ir::MultiprocessorsOp>()) {
-        std::vector<ir::Use> const uses = op->result()->uses();
-        ir::Builder behind = ir::Builder::after(*op);
-        Value* const at_once =
-            behind.same(ir::MaxOp{}, {behind.same(ir::DivOp{}, {op->result(), behind.index(ctas_)}), behind.index(1)});
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, at_once);
+        ir::replace_uses(*op->result(), [&] {
+          ir::Builder after = ir::Builder::after(*op);
+          return after.same(ir::MaxOp{}, {after.same(ir::DivOp{}, {op->result(), after.index(ctas_)}), after.index(1)});
+        });
       } else if (op->is<ir::BlockIndexOp>() || op->is<ir::GridExtentOp>()) {
         bool const is_index = op->is<ir::BlockIndexOp>();
         std::int64_t const axis = is_index ? op->as<ir::BlockIndexOp>().axis : op->as<ir::GridExtentOp>().axis;
@@ -233,11 +233,7 @@ class Split {
           ir::replace(*op, is_index ? zero : one);
       }
     }
-    if (grid == nullptr) return;
-    ir::Builder before = ir::Builder::before(*grid);
-    before.set_where(grid->where());
-    Value* const first = grid->in<ir::GridOp>("extents");
-    grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
+    if (grid != nullptr) multiply_blocks(*grid, ctas_);
   }
 
   /// Finds the first op after the tensor maps.

@@ -39,7 +39,7 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
-/// Lists the axes along which a shape op gives the elements in another order.
+/// Lists the axes along which a shape op returns the elements in another order.
 Extents reordered_axes(Op const& op) {
   Extents result;
   for (ir::SourcePart const& part : ir::source(op))
@@ -116,8 +116,8 @@ class Assignment {
   }
 
  private:
-  /// Converts tiles at calls. The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller
-  /// converts tiles of other layouts.
+  /// Converts tiles at calls. The callee, whose layouts are decided, takes and returns tiles as it holds them; the
+  /// caller converts tiles of other layouts.
   void convert_at_calls() {
     std::vector<Op*> calls;
     ir::walk(function_, [&](Op& op) {
@@ -136,9 +136,7 @@ class Assignment {
         if (!result->type().is_tile() || result->type() == callee.results[static_cast<std::size_t>(i)]) continue;
         ir::Type const own = result->type();
         result->set_type(callee.results[static_cast<std::size_t>(i)]);
-        std::vector<ir::Use> const uses = result->uses();
-        Value* const moved = converted(ir::Builder::after(*call), *call, result, own.layout());
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+        ir::replace_uses(*result, [&] { return converted(ir::Builder::after(*call), *call, result, own.layout()); });
       }
     }
   }
@@ -327,7 +325,14 @@ class Assignment {
 
   Layout const* blocked(Group const& group) const {
     ir::Type const& type = group.values[0]->type();
-    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group));
+    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group),
+                   is_shifted(group));
+  }
+
+  /// Tells whether threads load the tile from pieces, word by word.
+  static bool is_shifted(Group const& group) {
+    return std::any_of(group.values.begin(), group.values.end(),
+                       [](Value const* value) { return value->defined_by<ir::ShiftedLoadOp>() != nullptr; });
   }
 
   /// Counts the elements of a word if all accesses of a group take single elements, and shared memory gets them: it
@@ -338,7 +343,7 @@ class Assignment {
       return std::any_of(value->uses().begin(), value->uses().end(),
                          [](ir::Use const& use) { return use.is<ir::BufferStoreOp>("value"); });
     });
-    if (!is_stored || wide_access(group.accesses) > 0) return 1;
+    if (!is_shifted(group) && (!is_stored || wide_access(group.accesses) > 0)) return 1;
     return std::max(word_bytes / bytes(group.values[0]->type().element()), 1);
   }
 
@@ -364,10 +369,10 @@ class Assignment {
     return {};
   }
   /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
-  /// along the axis `run`, by default the last; they are `least` or more.
+  /// along the axis `run`, by default the last; they are `least` or more, with `words` no more.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
                         std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
-                        int run = -1, Square square = {}, std::int64_t least = 1) const {
+                        int run = -1, Square square = {}, std::int64_t least = 1, bool words = false) const {
     int const rank = type.rank();
     if (run < 0) run = rank - 1;
     int const warps = function_.warps;
@@ -379,7 +384,7 @@ class Assignment {
       lanes.push_back(1);
       warps_along.push_back(1);
     }
-    std::int64_t width = accesses.empty() ? 4 : wide_access(accesses);
+    std::int64_t width = words ? least : accesses.empty() ? 4 : wide_access(accesses);
     width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
     std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (target_.lanes * warps), 1);
     std::int64_t side = 1;
@@ -571,9 +576,7 @@ class Assignment {
     Layout const* const wanted = result->type().layout();
     if (wanted == layout) return;
     result->set_type(result->type().with_layout(layout));
-    std::vector<ir::Use> const uses = result->uses();
-    Value* const moved = converted(ir::Builder::after(op), op, result, wanted);
-    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+    ir::replace_uses(*result, [&] { return converted(ir::Builder::after(op), op, result, wanted); });
   }
 
   void insert_conversions() {

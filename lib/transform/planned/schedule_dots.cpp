@@ -41,19 +41,28 @@ Op* store_of(Value const& view) {
   return nullptr;
 }
 
-/// Tells whether all operands of a loop's only product are loaded by the warps: the next ones come while it runs. Each
-/// element of theirs takes a register on its way; sums that have to move would serialise the products (C7514).
+constexpr std::int64_t word_bytes = 4;
+
+/// Tells whether all operands of a loop's only product are loaded by the warps, or shifted beside copied ones: the next
+/// ones come while it runs. Each loaded element takes a register on its way, shifted ones fill words; sums that have to
+/// move would serialise the products (C7514).
 bool loads_beside(Op const& dot, TargetInfo const& target) {
   int const warps = dot.function()->warps;
-  std::int64_t const elements =
-      dot.lhs()->type().elements() + dot.rhs()->type().elements() + dot.result()->type().elements();
-  if (elements / (std::int64_t{warps} * target.lanes) + target.tuning.registers_beside_product >
-      target.registers_at_start(warps))
-    return false;
+  std::int64_t registers = dot.result()->type().elements();
+  bool copies = false, shifts = false;
   for (Value const* operand : {dot.lhs(), dot.rhs()}) {
     Op const* const store = store_of(*fetched_operand(*operand).view);
-    if (store == nullptr || store->in<ir::BufferStoreOp>("value")->defined_by<ir::LoadOp>() == nullptr) return false;
+    copies = copies || store == nullptr;
+    if (store == nullptr) continue;
+    Value const& loaded = *store->in<ir::BufferStoreOp>("value");
+    bool const shifted = loaded.defined_by<ir::ShiftedLoadOp>() != nullptr;
+    if (!shifted && loaded.defined_by<ir::LoadOp>() == nullptr) return false;
+    shifts = shifts || shifted;
+    registers += loaded.type().elements() * (shifted ? bytes(loaded.type().element()) : word_bytes) / word_bytes;
   }
+  if ((copies && !shifts) || registers / (std::int64_t{warps} * target.lanes) + target.tuning.registers_beside_product >
+                                 target.registers_at_start(warps))
+    return false;
   for (Op const& op : *dot.parent())
     if (op.block_count() > 0 || (op.is<ir::DotOp>() && &op != &dot)) return false;
   return true;
@@ -175,17 +184,22 @@ class Schedule {
     layout::WarpGrid const grid = grid_of(dot);
     if (grid.warps() != function_.warps)
       return fmt::format("{} warps, but the kernel has {}", grid.warps(), function_.warps);
-    if (plan.path == ir::ProductPath::mma) {
-      std::string why = why_not_mma(dot, function_.warps, context_.target);
-      Extents const &d = dot.result()->type().shape(), &a = dot.lhs()->type().shape();
-      if (why.empty()) (void)layout::mma_layout(d, grid, why);
-      bool const whole = plan.step == 0;
-      std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
-      bool const readable =
-          whole || (a[1] % plan.step == 0 && plan.step % depth == 0 && readable_in_parts(*dot.lhs(), true, plan.step) &&
-                    readable_in_parts(*dot.rhs(), false, plan.step));
-      return !why.empty() || readable ? why : fmt::format("K is not read {} elements at a time", plan.step);
-    }
+    return plan.path == ir::ProductPath::mma ? why_not_by_mma(dot, grid) : why_not_by_wgmma(dot, grid);
+  }
+
+  [[nodiscard]] std::string why_not_by_mma(Op const& dot, layout::WarpGrid grid) const {
+    std::int64_t const step = dot.as<ir::DotOp>().step;
+    std::string why = why_not_mma(dot, function_.warps, context_.target);
+    if (why.empty()) (void)layout::mma_layout(dot.result()->type().shape(), grid, why);
+    if (!why.empty() || step == 0) return why;
+    std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
+    bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
+                          readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
+    return readable ? "" : fmt::format("K is not read {} elements at a time", step);
+  }
+
+  [[nodiscard]] std::string why_not_by_wgmma(Op const& dot, layout::WarpGrid grid) const {
+    auto const& plan = dot.as<ir::DotOp>();
     StoredOperands stored;
     if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored)
       stored = stored_operands(dot, context_.target);
@@ -218,7 +232,7 @@ class Schedule {
 
   /// Returns a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
-    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    // The result of a loop that is still to be closed is pending; its users will get what the wait returns.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
     if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
@@ -235,9 +249,9 @@ class Schedule {
         close_behind(chain.carry, commit);
         continue;
       }
-      ir::Builder behind = ir::Builder::after(commit);
-      behind.set_where(commit.where());
-      behind.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
+      ir::Builder after = ir::Builder::after(commit);
+      after.set_where(commit.where());
+      after.op(ir::make_op<ir::WgmmaWaitOp>(std::int64_t{1}), {}, {});
     }
   }
 
@@ -281,14 +295,19 @@ class Schedule {
     return commit;
   }
 
+  /// Tells whether products read a buffer, as it lies or turned.
+  static bool products_read(Value const& buffer) {
+    return std::any_of(buffer.uses().begin(), buffer.uses().end(), [](ir::Use const& use) {
+      return use.user->is<ir::WgmmaOp>() || (use.user->is<ir::TransViewOp>() && products_read(*use.user->result()));
+    });
+  }
+
   /// Returns the first store to a buffer that the product of a loop reads; null: it reads copied tiles.
   static Op* first_store(Loop const& loop, Op const& commit) {
     for (Op& op : loop.body()) {
       if (&op == &commit) break;
       if (!op.is<ir::BufferStoreOp>()) continue;
-      auto const& uses = op.in<ir::BufferStoreOp>("destination")->uses();
-      if (std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::WgmmaOp>(); }))
-        return &op;
+      if (products_read(*op.in<ir::BufferStoreOp>("destination"))) return &op;
     }
     return nullptr;
   }
@@ -311,8 +330,8 @@ class Schedule {
     inside.set_where(groups.back().first->where());
     std::int64_t const open_groups = store != nullptr ? 0 : static_cast<std::int64_t>(groups.size());
     inside.op(ir::make_op<ir::WgmmaWaitOp>(open_groups), {}, {});
-    ir::Builder behind = ir::Builder::after(loop.op());
-    behind.set_where(groups.back().first->where());
+    ir::Builder after = ir::Builder::after(loop.op());
+    after.set_where(groups.back().first->where());
     std::vector<Value*> open;
     std::vector<Type> done;
     std::vector<std::vector<ir::Use>> uses;
@@ -322,11 +341,11 @@ class Schedule {
       open.push_back(value);
       done.push_back(value->type().as(ir::TypeKind::tile));
     }
-    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    Op& wait = after.op(ir::WgmmaWaitOp{}, open, done);
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (uses[i].empty()) continue;
       Value* const tile = wait.result(static_cast<int>(i));
-      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      Value* const free = after.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
       free->set_name(open[i]->name());
       for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
     }
@@ -427,7 +446,7 @@ class Schedule {
   }
 
   /// Makes waits name no more open groups than earlier ones of their block have left: ptxas reads each wait by itself
-  /// and serialises all products if one seems to leave open what it gives (C7514).
+  /// and serialises all products if one seems to leave its result open (C7514).
   static void state_open_groups(ir::Block& block) {
     std::int64_t open = std::numeric_limits<std::int64_t>::max();
     for (Op& op : block) {

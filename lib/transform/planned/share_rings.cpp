@@ -13,7 +13,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Gives the fetch that only this operand reads, with the ops between the two, the last one first; null: there is none.
+/// Returns the fetch that only this operand reads, with the ops between the two, the last one first; null: there is
+/// none.
 struct OwnFetch {
   Op* fetch = nullptr;
   std::vector<Op*> between;

@@ -134,7 +134,8 @@ class Skew {
     Block& then = branch.block(0);
     std::vector<Op*> chain;
     for (auto at = branch.parent()->begin(); &*at != &branch; ++at)
-      if (at->is<ir::FetchOp>() || at->is<ir::BufferLoadOp>() || at->is<ir::TransOp>()) chain.push_back(&*at);
+      if (at->is<ir::FetchOp>() || at->is<ir::BufferLoadOp>() || at->is<ir::ShiftedLoadOp>() || at->is<ir::TransOp>())
+        chain.push_back(&*at);
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
       Op* first = nullptr;
       bool only_here = !(*at)->result()->unused();

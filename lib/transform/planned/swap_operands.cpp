@@ -46,11 +46,9 @@ void rewrite(Op& dot) {
   Value* const result = loop.result(k);
   result->set_type(type);
   ir::replace(dot, builder.value(dot.as<ir::DotOp>(), {left, right, sum}, type));
-  std::vector<ir::Use> const uses = result->uses();
-  ir::Builder behind = ir::Builder::after(loop.op());
-  behind.set_where(loop.op().where());
-  Value* const back = transpose(behind, result);
-  for (ir::Use const& use : uses) use.user->set_operand(use.index, back);
+  ir::Builder after = ir::Builder::after(loop.op());
+  after.set_where(loop.op().where());
+  ir::replace_uses(*result, [&] { return transpose(after, result); });
 }
 
 }  // namespace

@@ -118,17 +118,17 @@ class Phases {
   }
 
   /// Returns the name of the copies that the wait for an empty stage makes room for: those after it in its block.
-  std::string filled_behind(Op const& wait) const {
-    bool behind = false;
+  std::string filled_after(Op const& wait) const {
+    bool after = false;
     std::string name;
     for (Op const& op : *wait.parent()) {
-      if (behind && op.is<ir::MbarrierWaitOp>()) break;
-      if (behind && name.empty())
+      if (after && op.is<ir::MbarrierWaitOp>()) break;
+      if (after && name.empty())
         contains(op, [&](Op const& at) {
           if (name.empty() && at.info().names("mbarrier") && fills_buffers(at)) name = tensors_of(*at.in("mbarrier"));
           return false;
         });
-      behind = behind || &op == &wait;
+      after = after || &op == &wait;
     }
     return name.empty() ? "ring" : name;
   }
@@ -158,17 +158,28 @@ class Phases {
   }
 
   Found find(Op const& op) const {
-    if (op.is<ir::WaitDependenciesOp>()) return in(RecordKind::wait_launch, "previous launch");
-    if (op.is<ir::MbarrierWaitOp>()) {
-      std::string const full = tensors_of(*op.in("mbarrier"));
-      return full.empty() ? in(RecordKind::wait_empty, filled_behind(op)) : in(RecordKind::wait_full, full);
-    }
-    if (op.is<ir::WgmmaWaitOp>() || op.is<ir::CpAsyncWaitOp>())
-      return in(op.is<ir::WgmmaWaitOp>() ? RecordKind::wait_product : RecordKind::wait_full,
-                op.is<ir::WgmmaWaitOp>() ? "product" : "copies");
+    if (auto const waits = of_wait(op)) return *waits;
     if (ir::is_tensor_core_product(op)) return in(RecordKind::issue, factor(*op.lhs()) + " x " + factor(*op.rhs()));
     if (op.is<ir::WgmmaCommitOp>() || op.is<ir::WgmmaFenceOp>()) return {};  // joined with the products around
     if (op.is<ir::BarrierOp>()) return in(RecordKind::exchange, "barrier");
+    if (auto const moves = of_transfer(op)) return *moves;
+    if (ir::scratch_bytes(op) > 0) return in(RecordKind::exchange, std::string(op.info().mnemonic));
+    if (op.block_count() > 0) return with_blocks(op);
+    if (computes_tile(op)) return in(RecordKind::compute, "");
+    return {};
+  }
+
+  std::optional<Found> of_wait(Op const& op) const {
+    if (op.is<ir::WaitDependenciesOp>()) return in(RecordKind::wait_launch, "previous launch");
+    if (op.is<ir::WgmmaWaitOp>()) return in(RecordKind::wait_product, "product");
+    if (op.is<ir::CpAsyncWaitOp>()) return in(RecordKind::wait_full, "copies");
+    if (!op.is<ir::MbarrierWaitOp>()) return std::nullopt;
+    std::string const full = tensors_of(*op.in("mbarrier"));
+    return full.empty() ? in(RecordKind::wait_empty, filled_after(op)) : in(RecordKind::wait_full, full);
+  }
+
+  /// Finds the phase of an op that moves elements between memories, or from threads to memory.
+  std::optional<Found> of_transfer(Op const& op) const {
     if (fills_buffers(op)) {
       std::string const name =
           op.info().names("mbarrier") ? tensors_of(*op.in("mbarrier")) : name_of(ir::tensor_of(*op.in("tensor")));
@@ -181,10 +192,7 @@ class Phases {
     }
     if (analysis::is_global_read(op) && op.result()->type().is_tile())
       return in(RecordKind::fill, name_of(*op.in("tensor")));
-    if (ir::scratch_bytes(op) > 0) return in(RecordKind::exchange, std::string(op.info().mnemonic));
-    if (op.block_count() > 0) return with_blocks(op);
-    if (computes_tile(op)) return in(RecordKind::compute, "");
-    return {};
+    return std::nullopt;
   }
 
   Found with_blocks(Op const& op) const {
@@ -275,36 +283,35 @@ class Phases {
     for (Op& op : block) ops.push_back(&op);
     Op* const product = loop_of_products(ops);
     std::optional<Run> run;
-    for (std::size_t at = 0; at < ops.size(); ++at) {
-      Op* const op = ops[at];
-      if (op->info().has(ir::terminator)) break;
-      Found const found = find(*op);
-      if (found.part == Found::Part::neutral) {
-        bool const of_issue = op->is<ir::WgmmaCommitOp>() && run && run->phase.kind == RecordKind::issue;
-        if (of_issue) run->last = op;
-        continue;
-      }
+    for (std::size_t at = 0; at < ops.size() && !ops[at]->info().has(ir::terminator); ++at) {
+      Found const found = find(*ops[at]);
       if (found.part == Found::Part::apart) {
         end(run);
-        for (int i = 0; i < op->block_count(); ++i) mark(op->block(i));
-        if (op->is<ir::ForOp>() && op->as<ir::ForOp>().tiles) mark_tiles(*op);
-        continue;
+        mark_blocks(*ops[at]);
+      } else if (found.part == Found::Part::of_phase && !(run && goes_on(*run, ops, at, found.phase))) {
+        end(run);
+        bool const fenced = ir::is_tensor_core_product(*ops[at]) && at > 0 && ops[at - 1]->is<ir::WgmmaFenceOp>();
+        run = Run{ops[fenced ? at - 1 : at], ops[at], found.phase, 1};  // fence and product become one statement
+      } else if (ops[at]->is<ir::WgmmaCommitOp>() && run && run->phase.kind == RecordKind::issue) {
+        run->last = ops[at];
       }
-      if (run && run->phase.kind == RecordKind::issue && short_arithmetic(ops, at)) {
-        run->last = op;
-        continue;
-      }
-      if (run && joins(*run, found.phase)) {
-        run->last = op;
-        ++run->ops;
-        continue;
-      }
-      end(run);
-      bool const fenced = ir::is_tensor_core_product(*op) && at > 0 && ops[at - 1]->is<ir::WgmmaFenceOp>();
-      run = Run{fenced ? ops[at - 1] : op, op, found.phase, 1};  // fence and product become one statement
     }
     end(run);
     if (product != nullptr) mark_epilogue(*product, ops);
+  }
+
+  void mark_blocks(Op& op) {
+    for (int i = 0; i < op.block_count(); ++i) mark(op.block(i));
+    if (op.is<ir::ForOp>() && op.as<ir::ForOp>().tiles) mark_tiles(op);
+  }
+
+  /// Lets a run take an op of a phase, if it goes on with it.
+  bool goes_on(Run& run, std::vector<Op*> const& ops, std::size_t at, Phase const& phase) const {
+    bool const short_of_issue = run.phase.kind == RecordKind::issue && short_arithmetic(ops, at);
+    if (!short_of_issue && !joins(run, phase)) return false;
+    run.last = ops[at];
+    if (!short_of_issue) ++run.ops;
+    return true;
   }
 
   /// Finds the last loop of a block that holds products, if none follow outside.

@@ -151,7 +151,7 @@ Value* select(RewriteSite& site) {
   return nullptr;
 }
 
-/// Counts the integers or floats in a row that convert without loss: casting there and back gives the same value.
+/// Counts the integers or floats in a row that convert without loss: casting there and back returns the same value.
 bool holds_all_of(Element wide, Element narrow) {
   if (is_float(wide) != is_float(narrow))
     return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);

@@ -102,7 +102,7 @@ class Divisions {
   };
   /// Finds the values that a loop carries or a branch chooses: in the loop's body, and after the op.
   struct CarriedParts {
-    Parts inside, behind;
+    Parts inside, after;
   };
   using Key = std::tuple<Op*, int, std::int64_t>;
 
@@ -119,7 +119,7 @@ class Divisions {
     if (auto const [base, more] = sum_of(value); base != &value) return parts(builder, *base, offset + more);
     auto const [op, number] = carried(value);
     CarriedParts const& carried_parts = this->carried_parts(*op, number, std::min<std::int64_t>(offset, 0));
-    Parts const known = value.defining_op() == nullptr ? carried_parts.inside : carried_parts.behind;
+    Parts const known = value.defining_op() == nullptr ? carried_parts.inside : carried_parts.after;
     return offset > 0 ? later(builder, known, offset) : known;
   }
 
@@ -146,9 +146,9 @@ class Divisions {
       Loop const loop(op);
       Parts const start = parts(builder, *loop.init(number), offset);
       carried_parts.inside = {loop.add_carry(start.remainder, "remainder"), loop.add_carry(start.quotient, "quotient")};
-      carried_parts.behind = {op.result(loop.count() - 2), op.result(loop.count() - 1)};
+      carried_parts.after = {op.result(loop.count() - 2), op.result(loop.count() - 1)};
     } else {
-      carried_parts.behind = {op.add_result(narrow()), op.add_result(Type::index())};
+      carried_parts.after = {op.add_result(narrow()), op.add_result(Type::index())};
     }
     open_.emplace_back(&op, number, offset);
     return carried_parts;

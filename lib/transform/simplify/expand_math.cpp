@@ -144,7 +144,7 @@ V select(TracedBool const& condition, V const& a, V const& b) {
   return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
 }
 
-// Gives the expansion of an elementary function of f32 or f64; `y` is the second operand of those that have two.
+// Returns the expansion of an elementary function of f32 or f64; `y` is the second operand of those that have two.
 #define TEGULA_GPU_expansion(name) math::name##_f32(x)
 #define TEGULA_GPU_native(name) math::name##_f32(x)
 #define TEGULA_GPU_coarse(name) math::name##_f32(x)

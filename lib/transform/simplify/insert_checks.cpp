@@ -278,7 +278,7 @@ bool can_leave_finite(Op const& op) {
 }
 
 /// Returns the place after an op: in the outermost block after the grid too, which ops before it may state.
-Builder behind(Op& op) {
+Builder builder_after(Op& op) {
   Op* after = &op;
   if (op.parent_op() == nullptr) {
     bool passed = false;
@@ -341,23 +341,27 @@ class Takers {
         path.push_back({&user, false});
         paths_.push_back(path);
         path.pop_back();
-        continue;
+      } else {
+        decided = follow(use, aligned, path, depth);
       }
-      bool const passes = user.parent() == block_ && user.pure() && user.block_count() == 0 && user.result_count() == 1;
-      bool const chooses = passes && aligned && (use.is<ir::SelectOp>("lhs") || use.is<ir::SelectOp>("rhs"));
-      if (chooses) path.push_back({&user, use.is<ir::SelectOp>("rhs")});
-      std::size_t const before = paths_.size();
-      bool const same = aligned && passes && user.is(ir::Family::elementwise);
-      if (!passes || !gather(*user.result(), same, path, depth + 1)) {
-        paths_.resize(before);
-        if (path.empty())
-          decided = false;
-        else
-          paths_.push_back(path);
-      }
-      if (chooses) path.pop_back();
     }
     return decided;
+  }
+
+  /// Follows one use to the users of its result. False: it takes each element.
+  bool follow(ir::Use const& use, bool aligned, Path& path, int depth) {
+    Op& user = *use.user;
+    bool const passes = user.parent() == block_ && user.pure() && user.block_count() == 0 && user.result_count() == 1;
+    bool const chooses = passes && aligned && (use.is<ir::SelectOp>("lhs") || use.is<ir::SelectOp>("rhs"));
+    if (chooses) path.push_back({&user, use.is<ir::SelectOp>("rhs")});
+    std::size_t const before = paths_.size();
+    bool const same = aligned && passes && user.is(ir::Family::elementwise);
+    bool const followed = passes && gather(*user.result(), same, path, depth + 1);
+    bool const has_condition = !path.empty();
+    if (!followed) paths_.resize(before);
+    if (!followed && has_condition) paths_.push_back(path);
+    if (chooses) path.pop_back();
+    return followed || has_condition;
   }
 
   static Value* condition(Maker& make, Term const& term) {
@@ -383,7 +387,7 @@ class Takers {
 
 void check_finite(Op& op) {
   Takers const takers(op);
-  Maker make(behind(takers.decide() ? takers.last() : op), op);
+  Maker make(builder_after(takers.decide() ? takers.last() : op), op);
   Type const& type = op.result()->type();
   Value* finite = nullptr;  // the operands
   auto const add = [&](Value* condition) { finite = make.both(finite, make.broadcast(condition, type)); };
@@ -433,7 +437,7 @@ bool insert_checks(ir::Function& function, Checks const& asked) {
     if (checks.nan && can_leave_finite(op)) nan.push_back(&op);
   });
   for (Op* op : accesses) check_bounds(*op);
-  for (Op* op : overflow) check_overflow(*op, behind(*op));
+  for (Op* op : overflow) check_overflow(*op, builder_after(*op));
   for (Op* op : nan) check_finite(*op);
   return !accesses.empty() || !overflow.empty() || !nan.empty();
 }

@@ -23,8 +23,8 @@ namespace tegula::transform {
 /// runs a second time after expand-device-math, on its arithmetic. Exact arithmetic is not relaxed. Needs: nothing.
 /// Leaves: no promise.
 ///
-/// Order: behind eliminate-dead-code, since dead uses may keep more bits; free behind bound-loops and forward-stores,
-/// which make integers; the second time behind expand-device-math, whose arithmetic is relaxed too.
+/// Order: after eliminate-dead-code, since dead uses may keep more bits; free after bound-loops and forward-stores,
+/// which make integers; the second time after expand-device-math, whose arithmetic is relaxed too.
 PassResult relax_arithmetic(ir::Module& module, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -13,7 +13,7 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Returns the operand that a minimum or maximum always gives; null: either may be it.
+/// Returns the operand that a minimum or maximum always returns; null: either may be it.
 Value* always(Op const& op, analysis::AxisFacts const& facts) {
   if (!op.is<ir::MinOp>() && !op.is<ir::MaxOp>()) return nullptr;
   if (!op.result()->type().is_scalar() || !ir::has_known_order(op.result()->type().element())) return nullptr;

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Replaces a minimum or maximum of integers by the operand that it always gives.
+/// Replaces a minimum or maximum of integers by the operand that it always returns.
 ///
 ///   before: %a = block_index : i64              after: uses of %c use %a
 ///           %b = min %a, 72057594037927936

@@ -107,7 +107,7 @@ bool run_loop(Op& op, int free) {
   return changed;
 }
 
-/// Gives the registers of a thread that runs a block, and the block whose values it holds.
+/// Returns the registers of a thread that runs a block, and the block whose values it holds.
 struct Thread {
   ir::Block* block;
   int registers;

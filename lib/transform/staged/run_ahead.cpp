@@ -158,16 +158,27 @@ bool gives_back(Op const& loop) {
   return found;
 }
 
+/// Tells whether threads write buffers in a loop, such as operands that products read.
+bool stores(Op const& loop) {
+  bool found = false;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    found = found || op.is<ir::BufferStoreOp>();
+    return ir::Walk::advance;
+  });
+  return found;
+}
+
 /// Erases waits for products in an epilogue, which fills nothing: a wait after it ends all products that it carries.
 /// An epilogue that releases stages through empty mbarriers keeps its waits, which show that products have read the
-/// stages.
+/// stages. So does one that writes operands again.
 void leave_products_open(ir::Function& function) {
   std::vector<Op*> waits;
   ir::walk(function, [&](Op& op) {
     Op const* const loop = op.parent_op();
     bool const last = loop != nullptr && loop->is<ir::ForOp>() &&
                       loop->as<ir::ForOp>().region == ir::LoopRegion::epilogue && carries_products(*loop);
-    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && !gives_back(*loop)) waits.push_back(&op);
+    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && !gives_back(*loop) && !stores(*loop))
+      waits.push_back(&op);
   });
   for (Op* wait : waits) wait->erase();
 }

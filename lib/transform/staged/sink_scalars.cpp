@@ -31,12 +31,12 @@ std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
   Block& block = *loop.parent();
   std::unordered_set<Op const*> late;  // ops that run at the wait or after it
   std::vector<Op*> before, found;
-  bool ahead = true, behind = false;
+  bool ahead = true, after = false;
   for (Op& op : block) {
     ahead = ahead && &op != &loop;
-    behind = behind || &op == &wait;
+    after = after || &op == &wait;
     if (ahead) before.push_back(&op);
-    if (behind) late.insert(&op);
+    if (after) late.insert(&op);
   }
   for (auto at = before.rbegin(); at != before.rend(); ++at) {
     Op& op = **at;
@@ -57,11 +57,11 @@ std::vector<Op*> needed_behind(Op const& loop, Op const& wait) {
 /// them ahead of a wait that does not stand first after the loop, and serialises the products (C7514).
 Op& place_of(Op& wait) {
   Op* place = nullptr;
-  bool behind = false, staged = false;
+  bool after = false, staged = false;
   ir::walk_pre_order(*wait.parent(), [&](Op& op) {
-    behind = behind || &op == &wait;
-    if (behind && place == nullptr && !op.is<ir::WgmmaWaitOp>()) place = &op;
-    staged = staged || (behind && op.is<ir::BufferStoreOp>());
+    after = after || &op == &wait;
+    if (after && place == nullptr && !op.is<ir::WgmmaWaitOp>()) place = &op;
+    staged = staged || (after && op.is<ir::BufferStoreOp>());
     return ir::Walk::advance;
   });
   return staged ? wait : *place;

@@ -77,17 +77,17 @@ class Specialization {
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
     Ops consumed;             // the same
     std::vector<Op*> end;     // where the warps of all roles meet those of the other CTAs
-    bool behind = false;
+    bool after = false;
     for (Op& op : function_.body()) {
       if (op.info().has(ir::terminator)) break;
-      if (behind && (!end.empty() || meets_cluster(op)))
+      if (after && (!end.empty() || meets_cluster(op)))
         end.push_back(&op);
-      else if (behind)
+      else if (after)
         region.push_back(&op);
       else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports ||
                reads_any_of(op, consumed))
         moving.push_back(&op), consumed.insert(&op);
-      behind = behind || &op == last;
+      after = after || &op == last;
     }
     ir::WarpSpecializeOp roles;
     roles.warps = {producer_warps, function_.warps};
@@ -123,7 +123,8 @@ class Specialization {
 
   static bool copies_rows(Block& producer) {
     bool found = false;
-    ir::walk(producer, [&](Op const& op) { found = found || op.is<ir::CpAsyncGatherOp>(); });
+    ir::walk(producer,
+             [&](Op const& op) { found = found || op.is<ir::CpAsyncGatherOp>() || op.is<ir::CpAsyncCoverOp>(); });
     return found;
   }
 
@@ -137,15 +138,18 @@ class Specialization {
   static std::int64_t registers_of_copies(Block& producer) {
     constexpr std::int64_t few = 4, of_loop = 24, of_copy = 4, max = 96;
     std::map<Block const*, std::int64_t> copies, rows_of_block;
-    std::int64_t most = 0, rows = 0;
+    constexpr std::int64_t of_pieces = 72;  // addresses of rows, and what of them lies inside
+    std::int64_t most = 0, rows = 0, pieces = 0;
     ir::walk(producer, [&](Op& op) {
       if (ir::copies_in(op)) most = std::max(most, ++copies[op.parent()]);
+      if (op.is<ir::CpAsyncCoverOp>()) pieces = of_pieces;
       if (!op.is<ir::CpAsyncGatherOp>()) return;
       for (Value const* index : op.all<ir::CpAsyncGatherOp>("indices"))
         if (index->type().is_tile())
           rows = std::max(rows, rows_of_block[op.parent()] += of_rows(index->type().layout()->registers()));
     });
-    if (rows > 0) return std::min((2 * of_loop + of_copy * most + rows + 7) / 8 * 8, max);
+    if (rows > 0) return std::max(std::min((2 * of_loop + of_copy * most + rows + 7) / 8 * 8, max), pieces);
+    if (pieces > 0) return pieces;
     return most <= few ? 0 : std::min((of_loop + of_copy * most + 7) / 8 * 8, max);
   }
 
@@ -166,9 +170,9 @@ class Specialization {
       if (makes_tile(op) && needed.count(&op) != 0) moving.push_back(&op);
       if (&op == &header_end) break;
     }
-    auto behind = function_.body().begin();
-    while (&*behind != &header_end) ++behind;
-    Op& next = *++behind;
+    auto after = function_.body().begin();
+    while (&*after != &header_end) ++after;
+    Op& next = *++after;
     for (Op* op : moving) op->move_before(next);
   }
 
@@ -221,15 +225,15 @@ class Specialization {
   /// exchange. Producers do not arrive there.
   bool meets_at_cta_barrier(Op const& header_end) {
     Op const* found = nullptr;
-    bool behind = false;
+    bool after = false;
     for (Op& outer : function_.body()) {
       auto const look = [&](Op& op) {
-        bool const meets = ir::scratch_bytes(op) > 0 || (behind && op.is<ir::BarrierOp>() && op.operand_count() == 0);
+        bool const meets = ir::scratch_bytes(op) > 0 || (after && op.is<ir::BarrierOp>() && op.operand_count() == 0);
         if (found == nullptr && meets) found = &op;
       };
       look(outer);
       for (int i = 0; i < outer.block_count(); ++i) ir::walk(outer.block(i), look);
-      behind = behind || &outer == &header_end;
+      after = after || &outer == &header_end;
     }
     if (found != nullptr)
       context_.diagnostics.remark("specialize-warps: copies do not get separate warps: all warps of the CTA meet in " +
@@ -241,15 +245,15 @@ class Specialization {
   /// Moves grid, requirements, tensor maps and buffers out: they belong into the kernel's outermost block.
   void hoist_launch_statements(Op& last) {
     std::vector<Op*> moving;
-    std::unordered_set<Op const*> behind;
+    std::unordered_set<Op const*> after;
     bool found = false;
     for (Op& op : function_.body()) {
-      if (found) behind.insert(&op);
+      if (found) after.insert(&op);
       found = found || &op == &last;
     }
     std::unordered_set<Op const*> taken;
     auto const take = [&](auto const& self, Op& op) -> void {
-      if (behind.count(&op) == 0 || !taken.insert(&op).second) return;
+      if (after.count(&op) == 0 || !taken.insert(&op).second) return;
       for (Value* operand : op.operands())
         if (operand->defining_op() != nullptr) self(self, *operand->defining_op());
       moving.push_back(&op);

@@ -17,6 +17,7 @@
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/box_rows.hpp"
+#include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
 #include "transform/common/dead_code.hpp"
 #include "transform/common/dot_paths.hpp"
@@ -62,6 +63,13 @@ bool feeds_product(Value const& value) {
 }
 bool feeds_tensor_cores(Value const& value, TargetInfo const& target) {
   return feeds(value, [&](Op const& dot) { return fits_tensor_cores(dot, target); });
+}
+
+/// Tells whether warpgroups can multiply operands of these extents and elements, in one form or the other.
+bool fits_warpgroups(Op const& dot, TargetInfo const& target) {
+  Extents const& result = dot.result()->type().shape();
+  return target.has(Ability::wgmma) && fits_tensor_cores(dot, target) &&
+         (result[0] % target.wgmma.rows == 0 || result[1] % target.wgmma.rows == 0);
 }
 
 /// Tells whether a box of a copied tile can be read where it lies.
@@ -155,7 +163,47 @@ class Paths {
   bool decide(Op& load) {
     Op* const rows = rows_of(load);
     if (rows != nullptr && feeds_product(*rows->result()) && fetch(load, rows)) return true;
-    return fetch(load, nullptr);
+    return fetch_pieces(load) || fetch(load, nullptr);
+  }
+
+  /// Makes a copy of the pieces that cover the rows of a load, in a loop, where rows at multiples of less than 16 bytes
+  /// alone keep the TMA engine from it. The operand that products of warpgroups read is made of them.
+  bool fetch_pieces(Op& load) {
+    constexpr std::int64_t piece_bytes = 16;
+    ir::Type const& tile = load.result()->type();
+    int const size = bytes(tile.element());
+    if (load.as<ir::LoadOp>().pad.bits != 0 || tile.rank() != 2 || size > 4 ||
+        ir::loop_around(*load.parent()) == nullptr || tile.shape()[1] * size % piece_bytes != 0 || !covers_rows(load) ||
+        !feeds(*load.result(), [&](Op const& dot) { return fits_warpgroups(dot, target_); }))
+      return false;
+    Extents rows = tile.shape();
+    rows[1] += piece_bytes / size;
+    ir::Builder builder = ir::Builder::before(load);
+    builder.set_where(load.where());
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    std::vector<Value*> operands = {load.in<ir::LoadOp>("tensor")};
+    operands.insert(operands.end(), offsets.begin(), offsets.end());
+    Value* const fetched =
+        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), rows, layout::dense_layout(rows))})
+            .result();
+    fetched->set_name(load.result()->name());
+    operands.insert(operands.begin(), fetched);
+    ir::replace(load, builder.op(ir::ShiftedLoadOp{}, operands, {tile}).result());
+    return true;
+  }
+
+  /// Tells whether pieces of 16 bytes cover the rows of a box, and the tensor's address and strides are all that keeps
+  /// the TMA engine from copying it.
+  bool covers_rows(Op const& load) const {
+    Value const& tensor = *load.in<ir::LoadOp>("tensor");
+    auto const offsets = load.all<ir::LoadOp>("offsets");
+    auto const of_tensor = ir::parameter_of(tensor);
+    Extents const axes = ir::axes_of_parameter(tensor);
+    bool const adjacent = of_tensor.facts.unit_inner_stride && (axes.empty() || axes.back() + 1 == axes.size());
+    auto const from_start = [&](Value const* offset) { return facts_.facts(*offset).min >= 0; };
+    if (!adjacent || offsets.size() < 2 || !std::all_of(offsets.end() - 2, offsets.end(), from_start)) return false;
+    Finding const why = broken_rule(load);
+    return why.is(finding::address) || why.is(finding::stride) || why.is(finding::coordinate);
   }
 
   /// Makes a copy of a load, or of the rows that a reshape makes of it. If there is a reason against it, the load gets
@@ -263,14 +311,8 @@ class Paths {
     if (function_.cluster == 1) return false;
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     std::vector<Value const*> open(offsets.begin(), offsets.end());
-    auto const run = [&](Op const& region) {  // what says how often it runs
-      if (region.is<ir::RepeatOp>()) open.push_back(ir::Loop(const_cast<Op&>(region)).condition());
-      if (!region.is<ir::ForOp>()) return open.insert(open.end(), region.operands().begin(), region.operands().end());
-      ir::Loop const loop(const_cast<Op&>(region));
-      return open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
-    };
     for (Op const* around = load.parent_op(); around != nullptr && !is_of_tiles(*around); around = around->parent_op())
-      run(*around);
+      add_repetitions(open, *around);
     std::set<Value const*> seen;
     while (!open.empty()) {
       Value const* const next = open.back();
@@ -280,19 +322,35 @@ class Paths {
       if (from == nullptr && next->owner_block() != nullptr) from = next->owner_block()->parent_op();
       if (from == nullptr || is_of_tiles(*from) || bounds_tiles(*next))
         continue;  // a parameter, or the cluster's turns
-      if (from->is<ir::ClusterRankOp>() || from->is<ir::BlockIndexOp>() ||
-          (analysis::is_global_read(*from) && !analysis::reads_constant_memory(*from)))
-        return false;
-      run(*from);
-      if (ir::is_loop(*from)) {
-        ir::Loop const loop(const_cast<Op&>(*from));
-        int const carry = next->defining_op() != nullptr ? next->index() : loop.carry_of(*next);
-        if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
-      } else {
-        for (int b = 0; b < from->block_count(); ++b) open.push_back(from->block(b).back().operand(next->index()));
-      }
+      if (differs_among_ctas(*from)) return false;
+      add_repetitions(open, *from);
+      add_sources(open, *next, *from);
     }
     return true;
+  }
+  static bool differs_among_ctas(Op const& op) {
+    return op.is<ir::ClusterRankOp>() || op.is<ir::BlockIndexOp>() ||
+           (analysis::is_global_read(op) && !analysis::reads_constant_memory(op));
+  }
+  /// Adds what says how often a loop runs; of other ops the operands.
+  static void add_repetitions(std::vector<Value const*>& open, Op const& region) {
+    if (region.is<ir::RepeatOp>()) open.push_back(ir::Loop(const_cast<Op&>(region)).condition());
+    if (region.is<ir::ForOp>()) {
+      ir::Loop const loop(const_cast<Op&>(region));
+      open.insert(open.end(), {loop.lower(), loop.upper(), loop.step()});
+    } else {
+      open.insert(open.end(), region.operands().begin(), region.operands().end());
+    }
+  }
+  /// Adds the values that blocks of the op yield for `value`.
+  static void add_sources(std::vector<Value const*>& open, Value const& value, Op const& from) {
+    if (!ir::is_loop(from)) {
+      for (int b = 0; b < from.block_count(); ++b) open.push_back(from.block(b).back().operand(value.index()));
+      return;
+    }
+    ir::Loop const loop(const_cast<Op&>(from));
+    int const carry = value.defining_op() != nullptr ? value.index() : loop.carry_of(value);
+    if (carry >= 0) open.insert(open.end(), {loop.init(carry), loop.yielded(carry)});
   }
   static bool is_of_tiles(Op const& op) { return op.is<ir::ForOp>() && op.as<ir::ForOp>().tiles; }
   static bool bounds_tiles(Value const& value) {

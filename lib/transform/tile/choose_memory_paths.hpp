@@ -1,4 +1,4 @@
-// Chooses the loads that go through TMA, and the gathers that threads copy.
+// Chooses the loads that go through TMA, and the gathers and loads that threads copy.
 #pragma once
 
 #include "transform/common/pass.hpp"
@@ -24,6 +24,13 @@ namespace tegula::transform {
 ///
 ///   before: %a = gather %A, %rows, %columns : tile<128x64xbf16>
 ///   after:  %f = fetch %A, %one_column_of_rows, %k : shared<128x64xbf16, swizzled(128)>
+///
+/// A load that feeds a product of warpgroups in a loop, and that only its tensor's address and strides or its own place
+/// keep from the TMA engine, becomes a fetch of the pieces of 16 bytes that cover its rows. Threads copy and shift them:
+///
+///   before: %a = load %A, %i, %k : tile<128x64xbf16>
+///   after:  %f = fetch %A, %i, %k : shared<128x72xbf16, dense>
+///           %a = shifted_load %f, %A, %i, %k : tile<128x64xbf16>
 ///
 /// Order: free after hoist-loop-invariants.
 PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);

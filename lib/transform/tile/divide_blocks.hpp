@@ -7,7 +7,7 @@ namespace tegula::transform {
 
 /// Halves the rows of a block (else its columns) until warps can hold the sums of its products in registers: a block of
 /// 128 x 512 sums becomes two of 64 x 512. The grid has twice the blocks along its first axis; two neighbours share
-/// what they load. The number of elements and their bits stay: no element of a half follows from the other half.
+/// what they load. The number of elements and their bits stay: no element of a part follows from another part.
 ///
 ///   before: grid %n
 ///           %b = block_index {axis = 0} : i64
@@ -21,10 +21,8 @@ namespace tegula::transform {
 ///           %a = load %A, %row + %first, %k : tile<64x64xbf16>
 ///
 /// A block stays whole if
-/// - the axis is reduced, scanned, is the depth of a product, or some op needs its extent (AxisClasses),
-/// - a tile has the axis twice, or a table along it,
-/// - an effect does not go along it: an atomic of a scalar would happen twice,
-/// - it reads what it may write, other than the box of a store at the same offsets.
+/// - the axis is reduced, or AxisDivision does not divide it,
+/// - an effect does not go along it: an atomic of a scalar would happen twice.
 ///
 /// Leaves: no promise.
 PassResult divide_blocks(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -7,7 +7,7 @@ namespace tegula::transform {
 
 /// Replaces the element of a tile at a place by the sum of a tile that has the bits of this element, and 0 elsewhere.
 /// Each axis is done by itself, the last first, so only the lines that are left are compared along the next one. A
-/// place outside the tile gives 0.
+/// place outside the tile is read as 0.
 ///
 ///   before: %s = item_at %t, %i, %j : f32                 (%t is tile<8x64xf32>)
 ///   after:  %bits = bitcast %t : tile<8x64xi32>

@@ -69,8 +69,8 @@ Value* odd_turn(ir::Loop const& tiles) {
   builder.set_where(tiles.op().where());
   auto const narrow = [&](Value* value) { return builder.value(ir::CastOp{}, {value}, number); };
   // There are fewer than 2^31 tiles with loops.
-  Value* const behind = narrow(builder.same(ir::SubOp{}, {tiles.counter(), tiles.lower()}));
-  Value* const turn = builder.same(ir::DivOp{}, {behind, narrow(tiles.step())});
+  Value* const passed = narrow(builder.same(ir::SubOp{}, {tiles.counter(), tiles.lower()}));
+  Value* const turn = builder.same(ir::DivOp{}, {passed, narrow(tiles.step())});
   auto const constant = [&](std::int64_t value) {
     return builder.constant(ir::make_constant(Element::i32, value), number);
   };

@@ -52,7 +52,7 @@ TEST_CASE("families: copies are told by their effects") {
     return found;
   };
   using Names = std::vector<std::string_view>;
-  CHECK(of_kind(copies_in) == Names{"tma_load", "bulk_load", "cp_async", "cp_async_gather"});
+  CHECK(of_kind(copies_in) == Names{"tma_load", "bulk_load", "cp_async", "cp_async_gather", "cp_async_cover"});
   CHECK(of_kind(copies_out) == Names{"tma_store", "tma_reduce", "bulk_store"});
   CHECK(of_kind(is_log_op) == Names{"profile_begin", "profile_append", "profile_end"});
   CHECK(of_kind(has_indices) == Names{"gather", "scatter", "atomic_update", "compare_exchange", "cp_async_gather"});

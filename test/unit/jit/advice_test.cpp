@@ -322,7 +322,7 @@ TEST_CASE("advice: narrow accesses name the tensor, its strides and what to pass
 TEST_CASE("advice: slow products name the rule, the tile and what to take", "[N17]") {
   check_bad(of_product<128, 128, 32, float>(4096, 4096, 4096), Kind::product, line_of_dot, "",
             "by multiply-adds of lanes, not by tensor cores", "ask for tf32, dot(a, b, tf32)");
-  check_bad(advice(sm_90a, product<bf16, 128, 128, 64, 4>, strided<bf16>(0, 4096, 4095, 4095, 1),
+  check_bad(advice(sm_90a, product<bf16, 32, 32, 64, 4>, strided<bf16>(0, 4096, 4095, 4095, 1),
                    dense<bf16>(1, 4095, 4096), dense<bf16>(2, 4096, 4096)),
             Kind::pointer_load, line_of_dot, "in0", "not ahead by TMA (rows of 4095 elements)",
             "pad the rows of `in0` to a multiple of 8 elements (4096)");

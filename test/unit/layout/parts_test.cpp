@@ -1,6 +1,7 @@
 // Tests layouts of reshaped, repeated and cut tiles against row-major arithmetic.
 #include <random>
 
+#include "layout/fragment_layouts.hpp"
 #include "layout/layout.hpp"
 #include "layout/parts.hpp"
 #include "support/catch.hpp"
@@ -103,4 +104,23 @@ TEST_CASE("a box across lanes has no part in the registers of its threads", "[la
   CHECK(part_of(*row, {32}, {0}) == nullptr);
   CHECK(part_of(*row, {1}, {0}) == nullptr);
   CHECK(part_of(*row, {64}, {0}) == row);
+}
+
+TEST_CASE("columns of warpgroups are an axis of their own, whatever odd factors they have", "[layout]") {
+  for (int const groups : {2, 3, 5})
+    for (std::int64_t const each : {96, 128, 160, 192, 224, 320, 384}) {
+      std::string why;
+      Layout const* const from = wgmma_layout({64, groups * each}, WarpGrid{4, groups}, why);
+      CAPTURE(groups, each, why);
+      REQUIRE(from != nullptr);
+      Extents const shape = {64, groups, each};
+      Layout const* const to = from->reshaped(shape);
+      REQUIRE(to != nullptr);
+      for (int w = 0; w < from->warps(); ++w)
+        for (int l = 0; l < from->lanes(); ++l)
+          for (int r = 0; r < from->registers(); ++r) {
+            REQUIRE(row_major(to->at(r, l, w), shape) == row_major(from->at(r, l, w), from->shape()));
+            REQUIRE(to->at(r, l, w)[1] == w / 4);
+          }
+    }
 }

@@ -138,3 +138,32 @@ TEST_CASE("phases run in order and share the workspace", "[F20]") {
   CHECK(right[1]);
   CHECK(right[2]);
 }
+
+TEST_CASE("a loop that is known to be short stays on its thread, and its pace follows the work") {
+  support::ScopedOptions const scope(with_threads(4));
+  host::Pace pace;
+  pace.picoseconds = 10;
+  std::atomic<int> elsewhere = 0;
+  std::int64_t sum = 0;
+  auto const caller = std::this_thread::get_id();
+  host::parallel_for(
+      100,
+      [&](std::int64_t first, std::int64_t last) {
+        if (std::this_thread::get_id() != caller) ++elsewhere;
+        sum += last - first;
+      },
+      &pace);
+  CHECK(elsewhere == 0);
+  CHECK(sum == 100);
+  CHECK(pace.picoseconds > 0);
+
+  pace.picoseconds = 1'000'000'000;  // long: ranges may run anywhere, each element once
+  std::vector<std::atomic<int>> visits(1000);
+  host::parallel_for(
+      1000,
+      [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) ++visits[static_cast<std::size_t>(i)];
+      },
+      &pace);
+  for (auto const& count : visits) REQUIRE(count == 1);
+}

@@ -77,6 +77,10 @@ struct FreeTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
 /// Instead of a map it takes a tensor with rows at indices: `%a = fetch %tensor, %rows, %k : shared<128x64xbf16, ...>`
 /// with `%rows : tile<128x1xi32>`. Row r of the result begins at element (rows[r], k). Along each axis but the last one
 /// stands such a tile or a scalar. Threads copy these rows (cp_async_gather).
+///
+/// From a tensor and scalars alone it takes a box whose rows threads copy by chunks of 16 bytes (cp_async). Where
+/// shifted_load reads it, it takes the aligned pieces of 16 bytes that cover the rows of a box: `%a = fetch %tensor,
+/// %o0, %o1 : shared<128x72xbf16, ...>` for a box of 128 x 64. Threads copy them then by cp_async_cover.
 struct FetchOp : OpDefaults<Family::memory, nowhere> {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr std::string_view replaced_by = "circular-buffer";
@@ -222,6 +226,32 @@ struct CpAsyncGatherOp : OpDefaults<Family::memory, on_warps> {
       (reads(Space::global, 0) | writes(Space::shared, 1)).completed_by(Completion::cp_async);
   std::int64_t vector = 1;
   static constexpr auto attributes() { return fields(field("vector", &CpAsyncGatherOp::vector, {1, 16})); }
+};
+
+/// Copies the aligned pieces of 16 bytes that cover the rows of a box at element offsets:
+/// `cp_async_cover %tensor, %destination, %o0, %o1`. The destination is dense, and its rows are 16 bytes longer than
+/// the box's: row r begins with the piece that holds the first byte of element (o0 + r, o1). Rows outside the tensor
+/// become zero, and so do bytes behind the tensor's last element, which are not read. Bytes in front of the first
+/// element may be read, but no piece without a byte of the tensor is; the other bytes around a row have no stated
+/// value. Offsets along the last two axes are not negative. Of n executing threads, thread t copies the pieces t, t +
+/// n, ... of all rows without their last pieces, in row-major order, then the last pieces likewise. Joins the thread's
+/// cp.async group.
+struct CpAsyncCoverOp : OpDefaults<Family::memory, on_warps> {
+  static constexpr std::string_view mnemonic = "cp_async_cover";
+  static constexpr auto operands = names("tensor", "destination", "offsets");
+  static constexpr unsigned traits = variadic;
+  static constexpr Effects effects =
+      (reads(Space::global, 0) | writes(Space::shared, 1)).completed_by(Completion::cp_async);
+};
+
+/// Loads a box from the pieces that cp_async_cover copied: `%t = shifted_load %pieces, %tensor, %o0, %o1 :
+/// tile<128x64xbf16, LAYOUT>`, with the offsets of the copy. Each row begins as many bytes behind the start of its
+/// pieces as its first element lies behind a multiple of 16 bytes in memory. Elements outside the tensor are zero.
+struct ShiftedLoadOp : OpDefaults<Family::memory, on_warps> {
+  static constexpr std::string_view mnemonic = "shifted_load";
+  static constexpr auto operands = names("pieces", "tensor", "offsets");
+  static constexpr unsigned traits = variadic | collective;
+  static constexpr Effects effects = reads(Space::shared, 0).by(Sharing::anywhere);
 };
 
 /// Closes each executing thread's group: `cp_async_commit`.

@@ -5,16 +5,16 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name, Values const& behind = {}) {
+llvm::Value* special(Builder& b, llvm::Type* type, std::string const& name, Values const& after = {}) {
   Assembly assembly(b);
   std::string const text = fmt::format("mov.u{} {}, {};", type->getIntegerBitWidth(), assembly.out(type), name);
-  for (llvm::Value* value : behind) assembly.in(value);
+  for (llvm::Value* value : after) assembly.in(value);
   return assembly.call(text, AsmEffect::memory)[0];
 }
 
 }  // namespace
 
-llvm::Value* clock(Builder& b, Values const& behind) { return special(b, b.getInt32Ty(), "%clock", behind); }
+llvm::Value* clock(Builder& b, Values const& after) { return special(b, b.getInt32Ty(), "%clock", after); }
 llvm::Value* global_timer(Builder& b) { return special(b, b.getInt64Ty(), "%globaltimer"); }
 llvm::Value* grid_number(Builder& b) { return special(b, b.getInt64Ty(), "%gridid"); }
 llvm::Value* multiprocessor(Builder& b) { return special(b, b.getInt32Ty(), "%smid"); }

@@ -7,7 +7,7 @@ namespace tegula::codegen::nvptx::ptx {
 
 /// Returns the low 32 bits of the multiprocessor's cycle counter (i32). Stays between the accesses around it, and
 /// after the computation of some registers.
-llvm::Value* clock(Builder& b, Values const& behind = {});
+llvm::Value* clock(Builder& b, Values const& after = {});
 /// Returns the time in ns that all multiprocessors share (i64).
 llvm::Value* global_timer(Builder& b);
 /// Returns the number of the launch in its context (i64).

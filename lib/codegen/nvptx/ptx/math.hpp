@@ -13,7 +13,7 @@ llvm::Value* rcp_approx(Builder& b, llvm::Value* x);
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high);
 llvm::Value* pack_f16(Builder& b, llvm::Value* low, llvm::Value* high);
 /// Returns the 8-bit float nearest to an f32, saturating, as an i8. Returns two of them as an i16, `low`
-/// in bits 0..7. narrowed_f8 gives the f32 from which narrow_f8 made a value, or null. PTX 7.8.
+/// in bits 0..7. narrowed_f8 returns the f32 from which narrow_f8 made a value, or null. PTX 7.8.
 llvm::Value* narrow_f8(Builder& b, Element element, llvm::Value* x);
 llvm::Value* narrowed_f8(llvm::Value* value);
 llvm::Value* pack_f8(Builder& b, Element element, llvm::Value* low, llvm::Value* high);

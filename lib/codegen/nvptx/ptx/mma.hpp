@@ -55,7 +55,7 @@ struct WgmmaGroup {
   llvm::Value* a_descriptor = nullptr;  ///< i64; null: each step has registers
   llvm::Value* b_descriptor = nullptr;  ///< i64
   std::vector<WgmmaStep> steps = {};
-  /// The registers of each D before its first step; if they are empty, that step gives D = A * B.
+  /// The registers of each D before its first step; if they are empty, that step computes D = A * B.
   std::vector<Values> results = {};
   llvm::Value* accumulate = nullptr;  ///< i1, tells whether the old values of results count; null: they do
   bool fence = false;                 ///< a fence stands before the first

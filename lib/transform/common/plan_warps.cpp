@@ -1,0 +1,152 @@
+#include "transform/common/plan_warps.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/core/walk.hpp"
+#include "target/wgmma_operand.hpp"
+#include "tegula/support/warp.hpp"
+#include "transform/common/global_accesses.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+
+/// Collects numbers of warps for one kernel.
+class Candidates {
+ public:
+  explicit Candidates(PlannedProducts const& products) : products_(products), target_(products.gpu) {}
+
+  std::vector<int> all() {
+    if (products_.kernel.warps != 0) return {products_.kernel.warps};
+    if (products_.options.warps != 0) add(products_.options.warps);
+    if (products_.options.warps != 0 && products_.options.exactly) return numbers_;
+    if (products_.dots.empty())
+      add_warps_of_rows();
+    else if (products_.blocks != 0)
+      add_warpgroups();
+    else
+      add_warps();
+    return numbers_;
+  }
+
+ private:
+  void add(int warps) {
+    if (std::find(numbers_.begin(), numbers_.end(), warps) == numbers_.end()) numbers_.push_back(warps);
+  }
+
+  /// Adds the number that hides the latency of memory best, or that the options ask for, and the nearest ones; of two,
+  /// the fewer.
+  void add_warps_of_rows() {
+    int const wanted = products_.options.warps != 0
+                           ? products_.options.warps
+                           : warps_of_rows(*products_.kernel.parent(), target_, products_.ctas);
+    std::vector<int> numbers;
+    for (int warps = 1; warps * target_.lanes <= target_.threads; warps *= 2) numbers.push_back(warps);
+    auto const steps = [&](int warps) { return double(std::max(warps, wanted)) / std::min(warps, wanted); };
+    std::stable_sort(numbers.begin(), numbers.end(), [&](int a, int b) { return steps(a) < steps(b); });
+    add(wanted);
+    for (int const warps : numbers) add(warps);
+  }
+
+  void add_warpgroups() {
+    constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
+    auto const of_rows = [&](int groups) { return products_.blocks % groups == 0; };
+    for (bool const whole : {true, false})
+      for (int const groups : order)
+        if (of_rows(groups) && holds_sums(groups) && (!whole || takes_whole_columns(groups)))
+          add(groups * target_.warps_per_group);
+    for (int const groups : {2, 4, 3})  // of rows and columns
+      if (holds_sums(groups)) add(groups * target_.warps_per_group);
+    for (int const groups : order)
+      if (of_rows(groups)) add(groups * target_.warps_per_group);
+  }
+
+  /// Adds the number that keeps the largest product busy, and the nearest ones, counted in steps of doubling. Thirds
+  /// and fifths of rows or columns have their own numbers.
+  void add_warps() {
+    std::int64_t max = 1;
+    for (Op const* dot : products_.dots) max = std::max(max, dot->result()->type().elements());
+    int wanted = 1;
+    while (wanted < 8 && wanted * target_.tuning.elements_per_warp < max) wanted *= 2;
+    auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
+      bool busy = false;
+      for (std::size_t i = 0; i < products_.dots.size(); ++i) {
+        if (!fits_tensor_cores(*products_.dots[i], target_)) continue;
+        if (!fits_mma(products_.forms[i], warps, target_) || !products_.grids_of(i, warps).front().direct) return false;
+        busy = busy || products_.grids_of(i, warps).front().grid.copies == 1;
+      }
+      return busy;
+    };
+    if (fits(wanted)) add(wanted);
+    // More than 8 where a thread would hold more than 64 elements.
+    int const many = static_cast<int>(
+        std::clamp<std::int64_t>(max / (2 * target_.tuning.elements_per_warp), wanted, target_.tuning.max_warps));
+    std::vector<int> others;
+    for (int warps = target_.tuning.max_warps; warps >= 1; --warps)
+      if (fits(warps)) others.push_back(warps);
+    auto const steps = [&](int warps) { return double(std::max(warps, many)) / std::min(warps, many); };
+    std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return steps(a) < steps(b); });
+    for (int const warps : others) add(warps);
+    for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
+  }
+
+  /// Tells whether so many warpgroups hold the sums of products of wgmma.
+  [[nodiscard]] bool holds_sums(int groups) const {
+    int const consumers = groups * target_.warps_per_group;
+    return products_.sums / (consumers * target_.lanes) <= registers_for_sums(consumers, target_);
+  }
+  /// Tells whether instructions take as many columns as a product has: else they read the left operand more often.
+  [[nodiscard]] bool takes_whole_columns(int groups) const {
+    std::int64_t columns = 0;
+    for (ProductForm const form : products_.forms)
+      columns = std::max(columns, std::min<std::int64_t>(form.shape()[1], target_.wgmma.max_columns));
+    return columns <= target::max_wgmma_columns(cta_warps(groups * target_.warps_per_group), target_);
+  }
+
+  PlannedProducts const& products_;
+  TargetInfo const& target_;
+  std::vector<int> numbers_;
+};
+
+/// Returns the bits of an element that an op moves from or to global memory; 0 for other ops.
+int bits_moved(Op const& op) {
+  if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !op.is<ir::FetchOp>() && !global_accesses::at_indices(op))
+    return 0;
+  return bits((op.is<ir::FetchOp>() ? *op.result() : *global_accesses::accessed_tile(op)).type().element());
+}
+
+}  // namespace
+
+std::vector<int> candidates(PlannedProducts const& products) { return Candidates(products).all(); }
+
+int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64_t ctas) {
+  std::int64_t max = 1;
+  int moved = 0;
+  bool transposes = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i)
+        if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
+      moved = std::max(moved, bits_moved(op));
+      transposes = transposes || op.is<ir::TransOp>();
+    });
+  max /= ctas;
+  // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. Exchanges of transposed tiles take longer in
+  // fewer warps.
+  // Two warps or more, since a multiprocessor has few CTAs.
+  bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
+  Tuning const& tuning = target.tuning;
+  bool const long_rows = max >= tuning.large_tile || (narrow && !transposes && max >= tuning.large_tile / 4);
+  std::int64_t const per_thread = long_rows                             ? tuning.large_elements
+                                  : max >= tuning.medium_tile || narrow ? tuning.medium_elements
+                                                                        : tuning.small_elements;
+  std::int64_t const wanted = max / (warp_lanes * per_thread);
+  int warps = 1;
+  while (warps < wanted && warps < tuning.max_warps) warps *= 2;
+  return warps;
+}
+
+}  // namespace tegula::transform
