@@ -20,8 +20,9 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::in
 
 std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target) {
   if (!target.has(Ability::wgmma))
-    return target.registers_at_start(consumer_warps) - target.tuning.max_operand_registers / 2 -
-           target.tuning.address_registers;
+    return std::max<std::int64_t>(target.registers_at_start(consumer_warps) - target.tuning.max_operand_registers / 2 -
+                                      target.tuning.address_registers,
+                                  0);
   return std::max<std::int64_t>(registers_of_roles(consumer_warps, target)[1] - target.wgmma.extra_registers, 0);
 }
 
