@@ -6,6 +6,7 @@ set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(zig "$ENV{TEGULA_ZIG_PYTHON}" -m ziglang)
 set(CMAKE_C_COMPILER ${zig} cc -target x86_64-linux-musl)
 set(CMAKE_CXX_COMPILER ${zig} c++ -target x86_64-linux-musl)
+set(CMAKE_CXX_COMPILER_LAUNCHER "" CACHE STRING "")  # ccache would tell versions of Python apart, not of Zig
 set(CMAKE_FIND_ROOT_PATH "$ENV{TEGULA_MUSL_ROOT}")
 set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)  # Debian's folder of CMake files
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")

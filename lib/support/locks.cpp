@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "tegula/support/error.hpp"
@@ -14,15 +15,36 @@ namespace {
 thread_local constinit int held_locks = 0;
 thread_local constinit int held_forks = 0;
 
-/// Lets calls into LLVM pass, and fork() when there is none. New calls wait while fork() does, else it might never run.
-constinit pthread_rwlock_t calls_into_llvm = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+/// Lets calls into LLVM pass, and fork() when there is none. A call passes the door to begin. fork() keeps the door
+/// while it waits for the calls that have begun: new ones wait, else it might never run.
+struct Gate {
+  pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t calls = PTHREAD_RWLOCK_INITIALIZER;
+
+  void enter() {
+    ::pthread_mutex_lock(&door);
+    ::pthread_rwlock_rdlock(&calls);
+    ::pthread_mutex_unlock(&door);
+  }
+  void leave() { ::pthread_rwlock_unlock(&calls); }
+  void close() {
+    ::pthread_mutex_lock(&door);
+    ::pthread_rwlock_wrlock(&calls);
+  }
+  void open() {
+    ::pthread_rwlock_unlock(&calls);
+    ::pthread_mutex_unlock(&door);
+  }
+};
+
+constinit Gate gate;
 constinit thread_local bool forks_with_gate = false;
 
 }  // namespace
 
 /// Lists locks and actions, and holds the locks while a process forks.
 struct LockRegistry {
-  std::mutex mutex;
+  PlainMutex mutex;
   Lock* locks = nullptr;
   ChildAction* actions = nullptr;
 
@@ -49,24 +71,25 @@ struct LockRegistry {
 namespace {
 
 constinit LockRegistry registry;
+static_assert(std::is_trivially_destructible_v<LockRegistry>, "static objects may launch while they are destroyed");
 
 /// Calls into LLVM use Locks, so they end first.
 void before_fork() {
   forks_with_gate = held_forks == 0;
-  if (forks_with_gate) ::pthread_rwlock_wrlock(&calls_into_llvm);
+  if (forks_with_gate) gate.close();
   registry.take();
 }
 
 void after_fork_in_parent() {
   registry.release();
-  if (forks_with_gate) ::pthread_rwlock_unlock(&calls_into_llvm);
+  if (forks_with_gate) gate.open();
 }
 
 void after_fork_in_child() {
   registry.release();
-  // The lock remembers the number of the parent's thread, so it is made anew.
-  calls_into_llvm = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-  if (held_forks > 0) ::pthread_rwlock_rdlock(&calls_into_llvm);
+  // Its locks remember threads of the parent, so it is made anew.
+  gate = Gate();
+  if (held_forks > 0) gate.enter();
   registry.act();
 }
 
@@ -92,11 +115,11 @@ void Lock::unlock() {
 void ChildAction::add() { registry.add(*this, registry.actions); }
 
 HoldsForkOff::HoldsForkOff() {
-  if (held_forks++ == 0) ::pthread_rwlock_rdlock(&calls_into_llvm);
+  if (held_forks++ == 0) gate.enter();
 }
 
 HoldsForkOff::~HoldsForkOff() {
-  if (--held_forks == 0) ::pthread_rwlock_unlock(&calls_into_llvm);
+  if (--held_forks == 0) gate.leave();
 }
 
 void at_exit(void (*action)()) {

@@ -9,6 +9,8 @@
 // - Lasting: an object that is made once and needs no lock after that.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -25,6 +27,19 @@ using Mutex = std::mutex;
 using SharedMutex = std::shared_mutex;
 using Condition = std::condition_variable;
 
+/// Is a mutex without a destructor, which std::mutex has in libc++. Its states are those of std::mutex.
+class PlainMutex {
+ public:
+  constexpr PlainMutex() = default;
+  PlainMutex(PlainMutex const&) = delete;
+  PlainMutex& operator=(PlainMutex const&) = delete;
+  void lock() { ::pthread_mutex_lock(&mutex_); }
+  void unlock() { ::pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
 /// Guards a table for a few instructions; static and constinit. While a thread holds one it takes no other lock, calls
 /// no kernel and waits for nothing: so fork() can take all of them, in any order. A second one is an InternalError.
 class Lock {
@@ -37,7 +52,7 @@ class Lock {
 
  private:
   friend struct LockRegistry;
-  std::mutex mutex_;
+  PlainMutex mutex_;
   std::atomic<bool> registered_ = false;
   Lock* next_ = nullptr;
 };

@@ -144,11 +144,17 @@ Gguf::Gguf(std::string const& path) : path_(path) {
   } catch (boost::interprocess::interprocess_exception const& error) {
     throw FileError(fmt::format("{}: cannot be mapped ({}); give the path of a gguf file", path, error.what()));
   }
+  read();
+}
+
+Gguf::Gguf(std::string name, std::string bytes) : path_(std::move(name)), own_(std::move(bytes)) { read(); }
+
+void Gguf::read() {
   Cursor cursor(path_, bytes());
   if (std::memcmp(cursor.skip(4, "the magic number"), "GGUF", 4) != 0)
-    throw FileError(fmt::format("{}: does not begin with GGUF; give the path of a gguf file", path));
+    throw FileError(fmt::format("{}: does not begin with GGUF; give the path of a gguf file", path_));
   if (auto const version = cursor.take<std::uint32_t>("the version"); version != 2 && version != 3)
-    throw FileError(fmt::format("{}: version {} of gguf; versions 2 and 3 are read; convert the file", path, version));
+    throw FileError(fmt::format("{}: version {} of gguf; versions 2 and 3 are read; convert the file", path_, version));
   auto const tensors = cursor.take<std::uint64_t>("the number of tensors");
   auto const pairs = cursor.take<std::uint64_t>("the number of keys");
   cursor.expect_room(pairs, 13, "keys");       // length, type, one byte

@@ -47,6 +47,8 @@ class Gguf {
  public:
   /// Maps the file and checks all of its fields. Throws FileError.
   explicit Gguf(std::string const& path);
+  /// Takes the bytes of a file; `name` stands in errors. Throws FileError.
+  Gguf(std::string name, std::string bytes);
 
   // Each gives the value of a key. Throws FileError if it is missing or of another type.
   [[nodiscard]] std::int64_t integer(std::string const& key, std::int64_t lowest, std::int64_t highest) const;
@@ -62,6 +64,7 @@ class Gguf {
   [[nodiscard]] std::span<std::byte const> bytes() const { return bytes_as<std::byte>(); }
   template <class Byte>
   [[nodiscard]] std::span<Byte const> bytes_as() const {
+    if (!own_.empty()) return {reinterpret_cast<Byte const*>(own_.data()), own_.size()};
     return {static_cast<Byte const*>(region_.get_address()), region_.get_size()};
   }
 
@@ -73,6 +76,7 @@ class Gguf {
       std::variant<bool, std::uint64_t, std::int64_t, double, std::string_view, Numbers, std::vector<std::string_view>>;
   class Cursor;
 
+  void read();
   [[nodiscard]] static Value read_value(Cursor& cursor, std::uint32_t type, std::string_view key);
   void read_tensors(Cursor& cursor, std::uint64_t count);
   [[nodiscard]] static Tensor read_tensor(Cursor& cursor, std::string_view key);
@@ -82,6 +86,7 @@ class Gguf {
 
   std::string path_;
   boost::interprocess::mapped_region region_;
+  std::string own_;
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string, Tensor, std::less<>> tensors_;
 };

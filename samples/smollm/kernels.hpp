@@ -1,16 +1,18 @@
 // The kernels of a llama model whose weights stay in 4 and 8 bits, as the blocks of the gguf file hold them.
 //
-// A row is one token of one sequence. Activations are f32 of shape (rows, width / 32, 32): the last two axes are those
-// of the blocks of weights. A whole row is one tile, also where its width is not a power of two.
+// A row is one token of one sequence. Activations are f32 of shape (rows, width / 32, 2, 4, 4): blocks as those of the
+// weights, their halves, and four bytes of four words. A whole row is one tile, also where its width is not a power of
+// two.
 //
-// | one row (decode)      | many rows (prefill, batches)  | does |
+// | one row (decode) | many rows (prefill, batches)                    | does |
 // |---|---|---|
-// | embed                 | embed                         | token -> row of the table |
-// | heads                 | normalize, product, rotate    | RMSNorm, then queries, keys, values; both first are rotated
-// | | attend                | attend_rows                   | softmax(q k^T / 8) v over the cache | | add_product |
-// product                       | x += W a | | gated                 | normalize, product, gate      | silu(gate) * up
-// | | logits                | logits                        | RMSNorm, then a product with the table of embeddings | |
-// sample                | sample                        | the next token |
+// | embed            | embed                                           | token -> row of the table |
+// | heads            | normalize, product, rotate                      | queries, keys, values; the first two are
+// rotated | | attend           | attend_rows; attend and join_attention          | softmax(q k^T / 8) v over the cache
+// | | add_attention    | product                                         | x += W a | | gated            | normalize,
+// gated_product                        | silu(gate) * up | | add_product      | product | x += W h | | logits | logits
+// | RMSNorm, then a product with the table | | take_best, sample | the same                                       | the
+// next token |
 #pragma once
 
 #include <tegula/tegula.hpp>
@@ -24,135 +26,198 @@ inline constexpr int block = 32;                            // weights of a bloc
 inline constexpr int head = 64;                             // width of a head
 inline constexpr float score_scale = 0.125F * 1.44269504F;  // 1 / sqrt(64), for exp2
 
-/// Holds rows of `Width` weights of Q4_1: w = scale * bits + minimum. Byte i of a block holds weights i and i + 16.
+/// Holds rows of `Width` weights of Q4_1: w = scale * bits + minimum. A block is five words. The first has the scale
+/// and the minimum, which f16 views as elements 0 and 1; byte i of the others holds weights i and i + 16.
 template <int Width>
 struct Q4 {
-  in<std::uint8_t, 3, along<1, fixed<Width / block>>, along<2, fixed<block / 2>>> bits;
-  in<f16, 3, along<1, fixed<Width / block>>, along<2, fixed<2>>> scales;  // scale, minimum
+  in<std::uint32_t, 4, along<1, fixed<Width / block>>, along<2, fixed<5>>, along<3, fixed<1>>> words;
+  in<f16, 4, along<1, fixed<Width / block>>, along<2, fixed<10>>, along<3, fixed<1>>> scales;
 };
 
 /// Holds rows of `Width` weights of Q8_0: w = scale * bits.
 template <int Width>
 struct Q8 {
-  in<std::int8_t, 3, along<1, fixed<Width / block>>, along<2, fixed<block>>> bits;
-  in<f16, 3, along<1, fixed<Width / block>>, along<2, fixed<1>>> scales;
+  in<std::int8_t, 4, along<1, fixed<Width / block>>, along<2, fixed<8>>, along<3, fixed<4>>> bits;
+  in<f16, 4, along<1, fixed<Width / block>>, along<2, fixed<1>>, along<3, fixed<1>>> scales;
 };
 
-template <int Width, template <class, int, class...> class Access>
-using Rows = Access<float, 3, along<1, fixed<Width / block>>, along<2, fixed<block>>>;
+/// Views rows of activations as blocks, halves of a block, and four bytes of four words.
+template <int Width, template <class, int, class...> class Access, class... Facts>
+using Rows = Access<float, 5, along<1, fixed<Width / block>>, along<2, fixed<2>>, along<3, fixed<4>>,
+                    along<4, fixed<4>>, Facts...>;
 
 template <int Width>
 using Gains = Rows<Width, in>;  // one row
 
-/// Multiplies `N` rows of weights by one activation, given as its lower and upper halves of blocks (1, blocks, 16).
-template <int N, int Width, class Low, class High, class Index>
-auto multiply(Q4<Width> const& w, Low const& low, High const& high, Index const& n) {
-  constexpr int blocks = Width / block;
-  tile bits = cast<int>(load(w.bits, shape<N, blocks, block / 2>, n, 0, 0));
-  tile scale = cast<float>(load(w.scales, shape<N, blocks, 1>, n, 0, 0));
-  tile minimum = cast<float>(load(w.scales, shape<N, blocks, 1>, n, 0, 1));
-  tile products = cast<float>(bits & 15) * low + cast<float>(bits >> 4) * high;
-  return let(sum(scale * products + minimum * (low + high), axis<1, 2>));  // (N, 1, 1)
+/// Holds the lower and the upper halves of the blocks of a row.
+template <std::int64_t Blocks>
+struct Halves {
+  tile<float, Shape<1, Blocks, 4, 4>> low, high;
+};
+template <int Width, class Tensor, class Index>
+Halves<Width / block> halves(Tensor const& x, Index const& i) {
+  constexpr auto half = shape<1, Width / block, 1, 4, 4>;
+  return {tile(squeeze(load(x, half, i, 0, 0, 0, 0), axis<2>)), tile(squeeze(load(x, half, i, 0, 1, 0, 0), axis<2>))};
 }
 
-/// Divides row `i` by its root mean square and multiplies it by the gains; gives the halves of its blocks.
+/// Holds `N` rows of weights of 4 bits. Loads of it stand first in a kernel: they run ahead of the launch before.
+template <std::int64_t N, std::int64_t Blocks>
+struct Weights {
+  tile<std::uint32_t, Shape<N, Blocks, 4, 1>> words;
+  tile<float, Shape<N, Blocks, 1, 1>> scale, minimum;
+};
+template <int N, int Width, class Index>
+Weights<N, Width / block> weights(Q4<Width> const& w, Index const& n) {
+  constexpr auto one = shape<N, Width / block, 1, 1>;
+  return {tile(load(w.words, shape<N, Width / block, 4, 1>, elem(n * N), elem(0), elem(1), elem(0))),
+          tile(cast<float>(load(w.scales, one, n, 0, 0, 0))), tile(cast<float>(load(w.scales, one, n, 0, 1, 0)))};
+}
+
+/// Multiplies rows of weights by an activation: (N, 1, 1, 1).
+template <std::int64_t N, std::int64_t Blocks>
+auto multiply(Weights<N, Blocks> const& w, Halves<Blocks> const& x) {
+  tile shift = cast<std::uint32_t>(iota<int>(shape<1, 1, 1, 4>, axis<3>) * 8);
+  tile low = cast<float>((w.words >> shift) & 15U), high = cast<float>((w.words >> (shift + 4U)) & 15U);
+  tile products = sum(low * x.low + high * x.high, axis<3>);
+  return let(sum(w.scale * products + w.minimum * sum(x.low + x.high, axis<3>), axis<1, 2>));
+}
+
+/// Multiplies row `i` by the gains; `scale` is 1 over its root mean square, by which results are multiplied.
+template <std::int64_t Blocks>
+struct Normal {
+  Halves<Blocks> halves;
+  tile<float, Shape<1, 1, 1, 1>> scale;
+};
 template <int Width, class Index>
-auto normalized(Rows<Width, in> const& x, Gains<Width> const& gains, Index const& i, arg<float> const& epsilon) {
-  constexpr auto half = shape<1, Width / block, block / 2>;
-  tile low = load(x, half, i, 0, 0), high = load(x, half, i, 0, 1);
-  tile scale = rsqrt(sum(low * low + high * high, axis<1, 2>) / static_cast<float>(Width) + epsilon);
-  return let(carry(low * scale * load(gains, half, 0, 0, 0), high * scale * load(gains, half, 0, 0, 1)));
+Normal<Width / block> normalized(Rows<Width, in> const& x, Gains<Width> const& gains, Index const& i,
+                                 arg<float> const& epsilon) {
+  auto const gain = halves<Width>(gains, 0);
+  auto const row = halves<Width>(x, i);
+  tile squares = sum(row.low * row.low + row.high * row.high, axis<1, 2, 3>);
+  return {{tile(row.low * gain.low), tile(row.high * gain.high)},
+          tile(rsqrt(squares / static_cast<float>(Width) + epsilon))};
 }
 
 /// Copies the rows of the tokens out of the table.
 template <int Width>
-inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> table, Rows<Width, out> x) {
+inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> table, out<float, 4> x) {
   constexpr int blocks = Width / block;
   auto g = grid(x.extent(0));
   auto token = load(tokens, g[0]);
-  tile bits = cast<float>(load(table.bits, shape<1, blocks, block>, token, 0, 0));
-  store(x, shape<1, blocks, block>, bits * cast<float>(load(table.scales, shape<1, blocks, 1>, token, 0, 0)), g[0], 0,
-        0);
+  tile bits = cast<float>(load(table.bits, shape<1, blocks, 8, 4>, token, 0, 0, 0));
+  tile scale = cast<float>(load(table.scales, shape<1, blocks, 1, 1>, token, 0, 0, 0));
+  store(x, shape<1, blocks, 8, 4>, bits * scale, g[0], 0, 0, 0);
 });
 
-/// Multiplies neighbours (2 i, 2 i + 1) of a head by the rotation by their angle at a position.
-template <class Tile, class Position>
-auto rotated(Tile const& y, in<float, 3> const& rotation, Position const& position) {
-  tile cosine = reshape(load(rotation, shape<1, 1, head / 2>, position, 0, 0), shape<head / 2>);
-  tile sine = reshape(load(rotation, shape<1, 1, head / 2>, position, 1, 0), shape<head / 2>);
-  auto [even, odd] = split(reshape(y, shape<head / 2, 2>));
-  return let(join(even * cosine - odd * sine, even * sine + odd * cosine));
+/// Multiplies neighbours (2 i, 2 i + 1) of a head by the rotation by their angle at a position, from element `first`
+/// on.
+template <int N, class Tile, class Position, class First>
+auto rotated(Tile const& y, in<float, 3> const& rotation, Position const& position, First const& first) {
+  tile cosine = reshape(load(rotation, shape<1, 1, N / 2>, position, 0, first), shape<N / 2>);
+  tile sine = reshape(load(rotation, shape<1, 1, N / 2>, position, 1, first), shape<N / 2>);
+  auto [even, odd] = split(reshape(y, shape<N / 2, 2>));
+  return let(reshape(join(even * cosine - odd * sine, even * sine + odd * cosine), shape<N>));
 }
 
 /// Holds the cache of a layer, (sequences, heads, places, 64), for a kernel that writes to it.
+template <class T>
 struct Cache {
-  inout<float, 4> keys, values;
+  inout<T, 4> keys, values;
 };
 
-/// Normalizes x and computes one head of one row: a query, or a key or a value, which go to the row's place in the
-/// cache.
-template <int Width>
-inline constexpr auto heads = kernel("heads", [](Rows<Width, in> x, Gains<Width> gains, Q4<Width> wq, Q4<Width> wk,
-                                                 Q4<Width> wv, in<float, 3> rotation, in<int, 1> sequences,
-                                                 in<int, 1> positions, out<float, 3> q, Cache cache,
-                                                 arg<float> epsilon) {
+/// Normalizes x and computes `N` elements of a head of a row: of a query, or of a key or a value, which go to the row's
+/// place in the cache. The rows of W are those of all queries, then keys, then values.
+template <class T, int N, int Width>
+inline constexpr auto heads = kernel("heads", [](Rows<Width, in> x, Gains<Width> gains, Q4<Width> w,
+                                                 in<float, 3> rotation, in<int, 1> sequences, in<int, 1> positions,
+                                                 out<float, 3> q, Cache<T> cache, arg<float> epsilon) {
+  constexpr int parts = head / N;
   auto queries = q.extent(1), keys = cache.keys.extent(1);
-  auto g = grid(x.extent(0), queries + 2 * keys);
+  require(w.words.extent(0) == (queries + 2 * keys) * head, "heads: W has the rows of all heads");
+  auto g = grid(x.extent(0), queries + 2 * keys, parts);
+  auto const matrix = weights<N>(w, g[1] * parts + g[2]);
   auto sequence = load(sequences, g[0]), position = load(positions, g[0]);
-  auto [low, high] = normalized<Width>(x, gains, g[0], epsilon);
+  auto const normal = normalized<Width>(x, gains, g[0], epsilon);
+  tile y = reshape(multiply(matrix, normal.halves) * normal.scale, shape<N>);
   if_(
-      g[1] < queries,
+      g[1] < queries + keys,
       [&] {
-        tile y = rotated(multiply<head>(wq, low, high, g[1]), rotation, position);
-        store(q, shape<1, 1, head>, reshape(y, shape<1, 1, head>), g[0], g[1], 0);
-      },
-      [&] {
+        tile r = rotated<N>(y, rotation, position, g[2]);
         if_(
-            g[1] < queries + keys,
-            [&] {
-              tile y = rotated(multiply<head>(wk, low, high, g[1] - queries), rotation, position);
-              store(cache.keys, shape<head>, reshape(y, shape<head>), sequence, g[1] - queries, position, 0);
-            },
-            [&] {
-              tile y = reshape(multiply<head>(wv, low, high, g[1] - queries - keys), shape<head>);
-              store(cache.values, shape<head>, y, sequence, g[1] - queries - keys, position, 0);
-            });
-      });
+            g[1] < queries, [&] { store(q, shape<N>, r, g[0], g[1], g[2]); },
+            [&] { store(cache.keys, shape<N>, cast<T>(r), sequence, g[1] - queries, position, g[2]); });
+      },
+      [&] { store(cache.values, shape<N>, cast<T>(y), sequence, g[1] - queries - keys, position, g[2]); });
 });
 
-/// Computes attention of one query over the cached keys up to its position, `BN` at a time. Values behind that are
-/// multiplied by 0: the cache must hold numbers everywhere.
-template <int BN>
-inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<float, 4> keys, in<float, 4> values,
-                                                   in<int, 1> sequences, in<int, 1> positions, out<float, 3> o) {
-  auto g = grid(q.extent(0), q.extent(1));
+/// Holds the parts of attention over some keys each: sums of values by weights 2^(score - top), and of the weights.
+template <template <class, int, class...> class Access>
+struct AttentionParts {
+  Access<float, 4> sums;          ///< (rows, heads, parts, 64)
+  Access<float, 3> tops, totals;  ///< (rows, heads, parts)
+};
+
+/// Computes attention of the `Group` queries that share a head of keys, over the cached keys up to their position. A
+/// block takes each `Parts`-th `BN` keys. Values behind the position are multiplied by 0: the cache must hold numbers.
+template <class T, int Group, int BN, int Parts>
+inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<T, 4> keys, in<T, 4> values, in<int, 1> sequences,
+                                                   in<int, 1> positions, AttentionParts<out> parts) {
+  require(q.extent(1) == keys.extent(1) * Group, "attend: a head of keys serves `Group` queries");
+  auto g = grid(q.extent(0), keys.extent(1), Parts);
   auto sequence = load(sequences, g[0]);
   auto count = load(positions, g[0]) + 1;
-  auto key_head = g[1] / (q.extent(1) / keys.extent(1));
-  tile query = reshape(load(q, shape<1, 1, head>, g[0], g[1], 0), shape<1, head>) * score_scale;
-  auto [sums, top, total] =
-      loop((count + (BN - 1)) / BN,
-           carry(zeros<float>(shape<1, head>), full<float>(shape<1, 1>, -inf), zeros<float>(shape<1, 1>)),
-           [&](auto j, auto o0, auto top0, auto total0) {
-             tile scores = sum(load(keys, shape<BN, head>, sequence, key_head, j, 0) * query, axis<1>);
-             tile kept = mask_outside(scores, axis<0>, j, count, -inf);
-             tile higher = max(top0, max(kept, axis<0>));
-             tile p = exp2(kept - higher);
-             tile old = exp2(top0 - higher);
-             tile more = sum(p * load(values, shape<BN, head>, sequence, key_head, j, 0), axis<0>);
-             return carry(o0 * old + more, higher, total0 * old + sum(p, axis<0>));
-           });
-  store(o, shape<1, 1, head>, reshape(sums / total, shape<1, 1, head>), g[0], g[1], 0);
+  tile query = reshape(load(q, shape<1, Group, head>, g[0], g[1], 0), shape<Group, 1, head>) * score_scale;
+  auto const add = [&](auto j, auto sums, auto top, auto total) {
+    tile key = expand_dims(cast<float>(load(keys, shape<BN, head>, sequence, g[1], j, 0)), axis<0>);
+    tile value = expand_dims(cast<float>(load(values, shape<BN, head>, sequence, g[1], j, 0)), axis<0>);
+    tile kept = mask_outside(sum(key * query, axis<2>), axis<1>, j, count, -inf);  // (Group, BN, 1)
+    tile higher = max(top, max(kept, axis<1>));  // a number, also where all keys are hidden
+    tile p = exp2(kept - higher), old = exp2(top - higher);
+    return carry(sums * old + sum(p * value, axis<1>), higher, total * old + sum(p, axis<1>));
+  };
+  auto [sums, top, total] = loop(range(g[2], (count + (BN - 1)) / BN, Parts),
+                                 carry(zeros<float>(shape<Group, 1, head>), full<float>(shape<Group, 1, 1>, -1e30F),
+                                       zeros<float>(shape<Group, 1, 1>)),
+                                 add);
+  store(parts.sums, shape<1, Group, 1, head>, expand_dims(sums, axis<0>), g[0], g[1], g[2], 0);
+  store(parts.tops, shape<1, Group, 1>, reshape(top, shape<1, Group, 1>), g[0], g[1], g[2]);
+  store(parts.totals, shape<1, Group, 1>, reshape(total, shape<1, Group, 1>), g[0], g[1], g[2]);
+});
+
+/// Joins the parts of attention of a row: (heads, 1, 64).
+template <int Heads, int Parts, class Index>
+auto joined(AttentionParts<in> const& parts, Index const& row) {
+  tile tops = load(parts.tops, shape<1, Heads, Parts>, row, 0, 0);
+  tile weights = exp2(tops - max(tops, axis<2>));
+  tile total = sum(weights * load(parts.totals, shape<1, Heads, Parts>, row, 0, 0), axis<2>);
+  tile shares = reshape(weights / total, shape<Heads, Parts, 1>);
+  tile sums = load(parts.sums, shape<Heads, Parts, head>, row, 0, 0, 0);
+  return let(sum(sums * shares, axis<1>));
+}
+
+/// Joins the parts of attention a and adds W a to x, `N` elements a block.
+template <int N, int Width, int Parts>
+inline constexpr auto add_attention = kernel("add_attention", [](Q4<Width> w, AttentionParts<in> parts,
+                                                                 inout<float, 2> x) {
+  require(w.words.extent(0) == x.extent(1), "add_attention: W has a row for each element of x");
+  auto g = grid_over(x, shape<1, N>);
+  constexpr int blocks = Width / block;
+  constexpr auto half = shape<1, blocks, 1, 4, 4>;
+  auto const matrix = weights<N>(w, g[1]);
+  tile a = reshape(joined<Width / head, Parts>(parts, g[0]), shape<1, blocks, 2, 4, 4>);
+  Halves<blocks> const both = {tile(squeeze(slice(a, half, offset<0, 0, 0, 0, 0>), axis<2>)),
+                               tile(squeeze(slice(a, half, offset<0, 0, 1, 0, 0>), axis<2>))};
+  tile y = reshape(multiply(matrix, both), shape<1, N>);
+  store(x, shape<1, N>, load(x, shape<1, N>, g[0], g[1]) + y, g[0], g[1]);
 });
 
 /// Adds W a to x, `N` elements a block.
 template <int N, int Width>
 inline constexpr auto add_product = kernel("add_product", [](Q4<Width> w, Rows<Width, in> a, inout<float, 2> x) {
-  require(w.bits.extent(0) == x.extent(1), "add_product: W has a row for each element of x");
+  require(w.words.extent(0) == x.extent(1), "add_product: W has a row for each element of x");
   auto g = grid_over(x, shape<1, N>);
-  tile low = load(a, shape<1, Width / block, block / 2>, g[0], 0, 0);
-  tile high = load(a, shape<1, Width / block, block / 2>, g[0], 0, 1);
-  tile y = reshape(multiply<N>(w, low, high, g[1]), shape<1, N>);
+  auto const matrix = weights<N>(w, g[1]);
+  tile y = reshape(multiply(matrix, halves<Width>(a, g[0])), shape<1, N>);
   store(x, shape<1, N>, load(x, shape<1, N>, g[0], g[1]) + y, g[0], g[1]);
 });
 
@@ -162,11 +227,12 @@ inline constexpr auto silu = function("silu", [](auto x) { return x * sigmoid(x)
 template <int N, int Width>
 inline constexpr auto gated = kernel("gated", [](Rows<Width, in> x, Gains<Width> gains, Q4<Width> gate, Q4<Width> up,
                                                  out<float, 2> h, arg<float> epsilon) {
-  require((gate.bits.extent(0) == h.extent(1)) & (up.bits.extent(0) == h.extent(1)),
+  require((gate.words.extent(0) == h.extent(1)) & (up.words.extent(0) == h.extent(1)),
           "gated: W has a row for each element of h");
   auto g = grid_over(h, shape<1, N>);
-  auto [low, high] = normalized<Width>(x, gains, g[0], epsilon);
-  tile a = multiply<N>(gate, low, high, g[1]), b = multiply<N>(up, low, high, g[1]);
+  auto const first = weights<N>(gate, g[1]), second = weights<N>(up, g[1]);
+  auto const normal = normalized<Width>(x, gains, g[0], epsilon);
+  tile a = multiply(first, normal.halves) * normal.scale, b = multiply(second, normal.halves) * normal.scale;
   store(h, shape<1, N>, reshape(silu(a) * b, shape<1, N>), g[0], g[1]);
 });
 
@@ -175,17 +241,18 @@ inline constexpr int group = 32;  // logits that share a maximum
 /// Normalizes x and multiplies it by the table of embeddings, `N` tokens a block. `best` gets the maximum of each
 /// group, so that the next kernel looks at few logits.
 template <int N, int Width>
-inline constexpr auto logits = kernel("logits", [](Rows<Width, in> x, Gains<Width> gains, Q8<Width> table,
-                                                   out<float, 2> y, out<float, 2> best, arg<float> epsilon) {
-  constexpr int blocks = Width / block;
+inline constexpr auto logits = kernel("logits", [](in<float, 4> x, in<float, 4> gains, Q8<Width> table, out<float, 2> y,
+                                                   out<float, 2> best, arg<float> epsilon) {
+  constexpr auto row = shape<1, Width / block, 8, 4>;
   require(table.bits.extent(0) == y.extent(1), "logits: the table has a row for each token");
   require(ceil_div(y.extent(1), group) == best.extent(1), "logits: each group of 32 has a maximum");
   auto g = grid_over(y, shape<1, N>);
-  auto [low, high] = normalized<Width>(x, gains, g[0], epsilon);
-  tile scale = cast<float>(load(table.scales, shape<N, blocks, 1>, g[1], 0, 0));
-  tile products = cast<float>(load(table.bits, shape<N, blocks, block / 2>, g[1], 0, 0)) * low +
-                  cast<float>(load(table.bits, shape<N, blocks, block / 2>, g[1], 0, 1)) * high;
-  tile all = reshape(sum(scale * products, axis<1, 2>), shape<1, N>);
+  tile bits = load(table.bits, shape<N, Width / block, 8, 4>, g[1], 0, 0, 0);
+  tile scale = cast<float>(load(table.scales, shape<N, Width / block, 1, 1>, g[1], 0, 0, 0));
+  tile a = load(x, row, g[0], 0, 0, 0);
+  tile root = rsqrt(sum(a * a, axis<1, 2, 3>) / static_cast<float>(Width) + epsilon);
+  tile products = sum(cast<float>(bits) * (a * load(gains, row, 0, 0, 0, 0)), axis<3>);
+  tile all = reshape(sum(scale * products, axis<1, 2>) * root, shape<1, N>);
   store(y, shape<1, N>, all, g[0], g[1]);
   tile inside = mask_outside(all, axis<1>, g[1], y.extent(1), -inf);
   tile maxima = max(reshape(inside, shape<N / group, group>), axis<1>);
@@ -194,48 +261,74 @@ inline constexpr auto logits = kernel("logits", [](Rows<Width, in> x, Gains<Widt
 
 // --- many rows ---
 
-/// Divides each row by its root mean square, and multiplies by the gains.
-template <int Width>
-inline constexpr auto normalize = kernel("normalize", [](Rows<Width, in> x, Gains<Width> gains, Rows<Width, out> y,
+/// Divides each row by its root mean square, multiplies it by the gains and rounds it to `T`.
+template <class T, int Width>
+inline constexpr auto normalize = kernel("normalize", [](in<float, 2, along<1, fixed<Width>>> x,
+                                                         in<float, 2, along<1, fixed<Width>>> gains, out<T, 2> y,
                                                          arg<float> epsilon) {
   auto g = grid(x.extent(0));
-  auto [low, high] = normalized<Width>(x, gains, g[0], epsilon);
-  store(y, shape<1, Width / block, block / 2>, low, g[0], 0, 0);
-  store(y, shape<1, Width / block, block / 2>, high, g[0], 0, 1);
+  tile row = load(x, shape<1, Width>, g[0], 0);
+  tile scale = rsqrt(sum(row * row, axis<1>) / static_cast<float>(Width) + epsilon);
+  store(y, shape<1, Width>, cast<T>(row * scale * load(gains, shape<1, Width>, 0, 0)), g[0], 0);
 });
 
-/// Multiplies many rows by W, dequantised to `T` block by block; `add` adds them to y. The lower and the upper halves
-/// of the blocks are two sums, so that no byte has to be taken apart.
-template <class T, int BM, int BN, int Width, bool add = false>
-inline constexpr auto product = kernel("product", [](Q4<Width> w, Rows<Width, in> a, inout<float, 2> y) {
-  require(w.bits.extent(0) == y.extent(1), "product: W has a row for each column of y");
-  constexpr int step = 6;  // blocks of one iteration: 18 and 48 are multiples
-  static_assert(Width % (step * block) == 0);
+/// Makes `T` of 4-bit weights, `N` rows a block.
+template <class T, int N, int Width>
+inline constexpr auto unpack_rows = kernel("unpack_rows", [](Q4<Width> w, out<T, 5> y) {
+  require(w.words.extent(0) == y.extent(0), "unpack_rows: y has a row for each row of W");
+  auto g = grid(ceil_div(y.extent(0), N), y.extent(1));
+  constexpr auto one = shape<N, 1, 1, 1>;
+  tile words = load(w.words, shape<N, 1, 4, 1>, elem(g[0] * N), elem(g[1]), elem(1), elem(0));
+  tile scale = cast<float>(load(w.scales, one, g[0], g[1], 0, 0));
+  tile minimum = cast<float>(load(w.scales, one, g[0], g[1], 1, 0));
+  tile shift = cast<std::uint32_t>(iota<int>(shape<1, 1, 1, 4>, axis<3>) * 8);
+  tile low = cast<T>(cast<float>((words >> shift) & 15U) * scale + minimum);
+  tile high = cast<T>(cast<float>((words >> (shift + 4U)) & 15U) * scale + minimum);
+  store(y, shape<N, 1, 1, 4, 4>, expand_dims(low, axis<2>), g[0], g[1], 0, 0, 0);
+  store(y, shape<N, 1, 1, 4, 4>, expand_dims(high, axis<2>), g[0], g[1], 1, 0, 0);
+});
+
+/// Multiplies rows a (M, K) by rows of weights w (N, K), and adds them to y if `add`.
+template <class T, int BM, int BN, int BK, bool add = false>
+inline constexpr auto product = kernel("product", [](in<T, 2> a, in<T, 2> w, inout<float, 2> y) {
+  require(w.extent(0) == y.extent(1), "product: W has a row for each column of y");
+  require(a.extent(1) == w.extent(1), "product: rows of a and of W are equally wide");
   auto g = grid_over(y, shape<BM, BN>);
-  auto half = [&](auto upper, auto start) {
-    return loop(Width / (step * block), start, [&](auto k, auto so_far) {
-      tile bits = cast<int>(load(w.bits, shape<BN, step, block / 2>, g[1], k, 0));
-      tile scale = cast<float>(load(w.scales, shape<BN, step, 1>, g[1], k, 0));
-      tile minimum = cast<float>(load(w.scales, shape<BN, step, 1>, g[1], k, 1));
-      tile part = upper.value == 0 ? let(bits & 15) : let(bits >> 4);
-      tile weights = cast<T>(cast<float>(part) * scale + minimum);
-      tile rows = cast<T>(load(a, shape<BM, step, block / 2>, g[0], k, upper.value));
-      return dot(reshape(rows, shape<BM, step * block / 2>), trans(reshape(weights, shape<BN, step * block / 2>)),
-                 so_far);
-    });
-  };
-  if constexpr (add) {
-    tile start = load(y, shape<BM, BN>, g[0], g[1]);
-    store(y, shape<BM, BN>, half(1_c, half(0_c, start)), g[0], g[1]);
-  } else {
-    tile start = zeros<float>(shape<BM, BN>);
-    store(y, shape<BM, BN>, half(1_c, half(0_c, start)), g[0], g[1]);
-  }
+  tile sums = loop(
+      ceil_div(a.extent(1), BK), zeros<float>(shape<BM, BN>),
+      [&](auto k, auto so_far) {
+        return dot(load(a, shape<BM, BK>, g[0], k), trans(load(w, shape<BN, BK>, g[1], k)), so_far);
+      },
+      stages<4>);
+  if constexpr (add)
+    store(y, shape<BM, BN>, load(y, shape<BM, BN>, g[0], g[1]) + sums, g[0], g[1]);
+  else
+    store(y, shape<BM, BN>, sums, g[0], g[1]);
+});
+
+/// Computes silu(a W_gate) * (a W_up) of many rows.
+template <class T, int BM, int BN, int BK>
+inline constexpr auto gated_product = kernel("gated_product", [](in<T, 2> a, in<T, 2> gate, in<T, 2> up, out<T, 2> h) {
+  require((gate.extent(0) == h.extent(1)) & (up.extent(0) == h.extent(1)),
+          "gated_product: W has a row for each element of h");
+  require((a.extent(1) == gate.extent(1)) & (a.extent(1) == up.extent(1)),
+          "gated_product: rows of a and of W are equally wide");
+  auto g = grid_over(h, shape<BM, BN>);
+  auto [x, y] = loop(
+      ceil_div(a.extent(1), BK), carry(zeros<float>(shape<BM, BN>), zeros<float>(shape<BM, BN>)),
+      [&](auto k, auto x0, auto y0) {
+        tile rows = load(a, shape<BM, BK>, g[0], k);
+        return carry(dot(rows, trans(load(gate, shape<BN, BK>, g[1], k)), x0),
+                     dot(rows, trans(load(up, shape<BN, BK>, g[1], k)), y0));
+      },
+      stages<3>);
+  store(h, shape<BM, BN>, cast<T>(silu(x) * y), g[0], g[1]);
 });
 
 /// Rotates queries and keys, and puts keys and values at their places in the cache. qkv: (rows, all heads, 64).
+template <class Q, class T>
 inline constexpr auto rotate = kernel("rotate", [](in<float, 3> qkv, in<float, 3> rotation, in<int, 1> sequences,
-                                                   in<int, 1> positions, out<float, 3> q, Cache cache) {
+                                                   in<int, 1> positions, out<Q, 3> q, Cache<T> cache) {
   auto queries = q.extent(1), keys = cache.keys.extent(1);
   require(qkv.extent(1) == queries + 2 * keys, "rotate: all heads of queries, keys and values are expected");
   auto g = grid(qkv.extent(0), qkv.extent(1));
@@ -244,43 +337,46 @@ inline constexpr auto rotate = kernel("rotate", [](in<float, 3> qkv, in<float, 3
   if_(
       g[1] < queries + keys,
       [&] {
-        tile r = reshape(rotated(y, rotation, position), shape<head>);
+        tile r = rotated<head>(y, rotation, position, 0);
         if_(
-            g[1] < queries, [&] { store(q, shape<head>, r, g[0], g[1], 0); },
-            [&] { store(cache.keys, shape<head>, r, sequence, g[1] - queries, position, 0); });
+            g[1] < queries, [&] { store(q, shape<head>, cast<Q>(r), g[0], g[1], 0); },
+            [&] { store(cache.keys, shape<head>, cast<T>(r), sequence, g[1] - queries, position, 0); });
       },
-      [&] { store(cache.values, shape<head>, y, sequence, g[1] - queries - keys, position, 0); });
+      [&] { store(cache.values, shape<head>, cast<T>(y), sequence, g[1] - queries - keys, position, 0); });
 });
 
-/// Computes causal attention of `BM` rows of one sequence over its cached keys, `BN` at a time.
-template <class T, int BM, int BN>
-inline constexpr auto attend_rows = kernel("attend_rows", [](in<float, 3> q, in<float, 4> keys, in<float, 4> values,
-                                                             in<int, 1> positions, out<float, 3> o, arg<int> sequence) {
+/// Computes causal attention of `BM` rows of one sequence over its cached keys, `BN` at a time. The rows stand at the
+/// places from `first` on.
+template <class T, class To, int BM, int BN>
+inline constexpr auto attend_rows = kernel("attend_rows", [](in<T, 3> q, in<T, 4> keys, in<T, 4> values, out<To, 3> o,
+                                                             arg<int> sequence, arg<int> first) {
   auto g = grid(ceil_div(q.extent(0), BM), q.extent(1));
   auto key_head = g[1] / (q.extent(1) / keys.extent(1));
-  tile position = expand_dims(load(positions, shape<BM>, g[0], pad(0)), axis<1>);
-  tile query = cast<T>(squeeze(load(q, shape<BM, 1, head>, g[0], g[1], 0), axis<1>) * score_scale);
-  auto [sums, top, total] =
-      loop((max(position) + BN) / BN,
-           carry(zeros<float>(shape<BM, head>), full<float>(shape<BM, 1>, -inf), zeros<float>(shape<BM, 1>)),
-           [&](auto j, auto o0, auto top0, auto total0) {
-             tile key = cast<T>(load(keys, shape<BN, head>, sequence, key_head, j, 0));
-             tile place = iota<int>(shape<1, BN>, axis<1>) + cast<int>(j * BN);
-             tile scores = select(place <= position, dot(query, trans(key)), -inf);
-             tile higher = max(top0, max(scores, axis<1>));
-             tile p = exp2(scores - higher);
-             tile old = exp2(top0 - higher);
-             tile value = cast<T>(load(values, shape<BN, head>, sequence, key_head, j, 0));
-             return carry(dot(cast<T>(p), value, o0 * old), higher, total0 * old + sum(p, axis<1>));
-           });
-  store(o, shape<BM, 1, head>, expand_dims(sums / total, axis<1>), g[0], g[1], 0);
+  tile place = iota<int>(shape<BM, 1>, axis<0>) + cast<int>(g[0] * BM) + first;
+  tile query = squeeze(load(q, shape<BM, 1, head>, g[0], g[1], 0), axis<1>);
+  auto [sums, top, total] = loop(
+      ceil_div((g[0] + 1) * BM + first, BN),
+      carry(zeros<float>(shape<BM, head>), full<float>(shape<BM, 1>, -inf), zeros<float>(shape<BM, 1>)),
+      [&](auto j, auto o0, auto top0, auto total0) {
+        tile key = iota<int>(shape<1, BN>, axis<1>) + cast<int>(j * BN);
+        tile products = dot(query, trans(load(keys, shape<BN, head>, sequence, key_head, j, 0)));
+        tile scores = select(key <= place, products * score_scale, -inf);
+        tile higher = max(top0, max(scores, axis<1>));
+        tile p = exp2(scores - higher);
+        tile old = exp2(top0 - higher);
+        tile value = load(values, shape<BN, head>, sequence, key_head, j, 0);
+        return carry(dot(cast<T>(p), value, o0 * old), higher, total0 * old + sum(p, axis<1>));
+      },
+      stages<2>);
+  store(o, shape<BM, 1, head>, expand_dims(cast<To>(sums / total), axis<1>), g[0], g[1], 0);
 });
 
-/// Computes silu(gate) * up.
-template <int N>
-inline constexpr auto gate = kernel("gate", [](in<float, 2> gates, in<float, 2> ups, out<float, 2> h) {
-  auto g = grid_over(h, shape<1, N>);
-  store(h, shape<1, N>, silu(load(gates, shape<1, N>, g[0], g[1])) * load(ups, shape<1, N>, g[0], g[1]), g[0], g[1]);
+/// Joins the parts of attention of many rows.
+template <class To, int Heads, int Parts>
+inline constexpr auto join_attention = kernel("join_attention", [](AttentionParts<in> parts, out<To, 3> o) {
+  auto g = grid(o.extent(0));
+  tile a = joined<Heads, Parts>(parts, g[0]);
+  store(o, shape<1, Heads, head>, cast<To>(reshape(a, shape<1, Heads, head>)), g[0], 0, 0);
 });
 
 // --- the next token ---
@@ -288,22 +384,25 @@ inline constexpr auto gate = kernel("gate", [](in<float, 2> gates, in<float, 2> 
 inline constexpr int candidates = 64;  // tokens among which `sample` chooses
 inline constexpr int groups = 1536;    // at most: 49152 tokens
 
-/// Takes the token with the highest logit, and moves each row to its next position.
-inline constexpr auto take_best =
-    kernel("take_best", [](in<float, 2> y, in<float, 2> best, out<int, 1> tokens, inout<int, 1> positions) {
+/// Takes the token with the highest logit, and moves each row to its next position. `made` keeps the tokens of all
+/// positions.
+inline constexpr auto take_best = kernel(
+    "take_best", [](in<float, 2> y, in<float, 2> best, out<int, 1> tokens, inout<int, 1> positions, out<int, 2> made) {
       require(best.extent(1) <= groups, "take_best: at most 49152 tokens");
       auto g = grid(y.extent(0));
       auto highest = argmax(load(best, shape<1, groups>, g[0], 0, pad(-inf)));
-      auto place = argmax(load(y, shape<1, group>, g[0], highest, pad(-inf)));
-      store(tokens, shape<1>, highest * group + place, g[0]);
-      store(positions, shape<1>, load(positions, shape<1>, g[0]) + 1, g[0]);
+      auto token = highest * group + argmax(load(y, shape<1, group>, g[0], highest, pad(-inf)));
+      auto position = load(positions, g[0]) + 1;
+      store(tokens, shape<1>, token, g[0]);
+      store(positions, shape<1>, position, g[0]);
+      store(made, shape<1, 1>, token, g[0], position, may_be_outside);
     });
 
 /// Draws a token: of the `count` highest logits, those that make up `share` of the probability at this temperature. The
 /// 64 highest logits lie in the 64 groups with the highest maxima.
 inline constexpr auto sample = kernel("sample", [](in<float, 2> y, in<float, 2> best, out<int, 1> tokens,
-                                                   inout<int, 1> positions, arg<float> temperature, arg<int> count,
-                                                   arg<float> share, arg<std::int64_t> seed) {
+                                                   inout<int, 1> positions, out<int, 2> made, arg<float> temperature,
+                                                   arg<int> count, arg<float> share, arg<std::int64_t> seed) {
   require(best.extent(1) <= groups, "sample: at most 49152 tokens");
   auto g = grid(y.extent(0));
   auto [maxima, where] = top_k<candidates>(load(best, shape<1, groups>, g[0], 0, pad(-inf)), axis<1>);
@@ -320,7 +419,9 @@ inline constexpr auto sample = kernel("sample", [](in<float, 2> y, in<float, 2> 
   tile chosen = min(sum(cast<int>(cumsum(kept, axis<1>) <= draw), axis<1>), sum(cast<int>(kept > 0), axis<1>) - 1);
   tile at = sum(select(rank == chosen, place, 0), axis<1>);  // among the 64 x 32
   tile first = sum(select(rank == at / group, where, 0), axis<1>) * group;
-  store(tokens, shape<1>, reshape(first + at % group, shape<1>), g[0]);
+  tile token = reshape(first + at % group, shape<1>);
+  store(tokens, shape<1>, token, g[0]);
+  store(made, shape<1, 1>, reshape(token, shape<1, 1>), g[0], load(positions, g[0]) + 1, may_be_outside);
   store(positions, shape<1>, position + 1, g[0]);
 });
 

@@ -13,21 +13,21 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "model.hpp"
+#include "generator.hpp"
+#include "random_model.hpp"
 #include "tokenizer.hpp"
 
 namespace {
 
 constexpr int width = 576, hidden = 1536;
 using Model = smollm::Model<width, hidden>;
-using Generator = smollm::Generator<width, hidden>;
 
 struct Options {
   std::string file, prompt, device = "best", check;
   std::vector<std::string> tokens_of;
   smollm::Sampling sampling;
-  int tokens = 256, batch = 1, places = 2048;
-  bool bench = false, raw = false;
+  int tokens = 256, batch = 1, places = 2048, prompt_tokens = 256;
+  bool bench = false, raw = false, random = false;
 };
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -39,30 +39,32 @@ tegula::device device_of(std::string const& name) {
 }
 
 /// Generates until each sequence has ended, `tokens` are made or the cache is full; `made(row, token)` sees each token.
-template <class Made>
-int generate(Generator& generator, Options const& options, int first_place, int end, Made const& made) {
+/// A GPU makes some tokens at once: those behind an end are left out.
+template <class Generator, class Made>
+void generate(Generator& generator, Options const& options, int first_place, int end, Made const& made) {
   std::vector<bool> ended(static_cast<std::size_t>(options.batch));
   int const most = std::min(options.tokens, static_cast<int>(generator.places()) - first_place);
-  int count = 0;
-  for (int left = options.batch; count < most;) {
-    generator.choose(options.sampling);
-    std::vector<int> const tokens = generator.tokens();
-    for (std::size_t row = 0; row < tokens.size(); ++row) {
-      if (ended[row]) continue;
-      if (tokens[row] == end) {
-        ended[row] = true;
-        --left;
-      } else {
-        made(row, tokens[row]);
+  int const at_once = generator.where().is_cuda() ? 16 : 1;
+  for (int count = 0, left = options.batch; count < most && left > 0;) {
+    int const burst = std::min(at_once, most - count);
+    generator.advance(options.sampling, burst);
+    std::vector<int> const tokens = generator.made();
+    for (int place = first_place + count; place < first_place + count + burst; ++place)
+      for (std::size_t row = 0; row < ended.size(); ++row) {
+        if (ended[row]) continue;
+        int const token = tokens[row * static_cast<std::size_t>(generator.places()) + static_cast<std::size_t>(place)];
+        if (token == end) {
+          ended[row] = true;
+          --left;
+        } else {
+          made(row, token);
+        }
       }
-    }
-    ++count;
-    if (left == 0 || count == most) break;
-    generator.step();
+    count += burst;
   }
-  return count;
 }
 
+template <class Generator>
 void answer(Options const& options, smollm::Tokenizer const& tokenizer, Generator& generator) {
   std::vector<int> const prompt =
       options.raw ? tokenizer.encode(options.prompt) : tokenizer.conversation(options.prompt);
@@ -84,34 +86,35 @@ void answer(Options const& options, smollm::Tokenizer const& tokenizer, Generato
 }
 
 /// Prints the rates of reading a prompt and of steps; their values do not depend on the text.
+template <class Generator>
 void measure(Options const& options, Model const& model, Generator& generator) {
-  int const count = std::min(options.tokens, static_cast<int>(generator.places()) / 2);
+  int const read = std::min(options.prompt_tokens, static_cast<int>(generator.places()) - 1);
+  int const count = std::min(options.tokens, static_cast<int>(generator.places()) - read);
   std::vector<int> prompt;
-  for (int i = 0; i < count; ++i) prompt.push_back((7919 * i + 17) % static_cast<int>(model.sizes.vocabulary));
+  for (int i = 0; i < read; ++i) prompt.push_back((7919 * i + 17) % static_cast<int>(model.sizes.vocabulary));
   double prefill = 1e30, decode = 1e30;
   for (int repeat = 0; repeat < 4; ++repeat) {  // the first compiles
     double const start = seconds();
     for (int row = 0; row < options.batch; ++row) generator.read(row, prompt);
     (void)generator.tokens();  // waits
     double const middle = seconds();
-    for (int i = 0; i < count; ++i) {
-      generator.choose(options.sampling);
-      (void)generator.tokens();
-      generator.step();
-    }
+    generator.advance(options.sampling, count);
     (void)generator.tokens();
     if (repeat == 0) continue;
     prefill = std::min(prefill, middle - start);
     decode = std::min(decode, seconds() - middle);
   }
-  double const all = static_cast<double>(count) * options.batch;
-  std::printf("%s: prefill of %d tokens %.1f tokens/s, decode %.1f tokens/s (%zu launches a step, %.2f ms)\n",
-              model.where().str().c_str(), count, all / prefill, all / decode, generator.launches_of_step(),
-              1e3 * decode / count);
+  double const batch = options.batch;
+  std::printf(
+      "%s, batch %d: prefill of %d tokens %.1f tokens/s (%.2f ms), decode behind them %.1f tokens/s (%zu launches "
+      "a step, %.4f ms)\n",
+      model.where().str().c_str(), options.batch, read, read * batch / prefill, 1e3 * prefill, count * batch / decode,
+      generator.launches_of_step(), 1e3 * decode / count);
 }
 
 /// Compares with answers that test/smollm/record_reference.py recorded, forced along their text. If each choice is the
 /// reference's, so is the text without force. Returns the exit status.
+template <class Generator>
 int check(Options const& options, Generator& generator) {
   std::ifstream input(options.check);
   nlohmann::json const records = nlohmann::json::parse(input, nullptr, false);
@@ -147,8 +150,25 @@ int check(Options const& options, Generator& generator) {
   return clear_agreed == clear ? 0 : 1;
 }
 
+/// Does what the options ask for, with a cache of `Kept`.
+template <class Kept>
+int run_on(Options const& options, smollm::Gguf const& file, tegula::device where) {
+  Model const model(file, where);
+  tegula::stream const order(where);
+  if (!options.check.empty() && options.batch != 1) throw std::runtime_error("--check takes one answer at a time");
+  smollm::Generator<width, hidden, Kept> generator(model, order, options.batch,
+                                                   std::min<std::int64_t>(options.places, model.sizes.context));
+  if (!options.check.empty()) return check(options, generator);
+  if (options.bench)
+    measure(options, model, generator);
+  else
+    answer(options, smollm::Tokenizer(file), generator);
+  return 0;
+}
+
 int run(Options const& options) {
-  smollm::Gguf const file(options.file);
+  smollm::Gguf const file =
+      options.random ? smollm::Gguf("the random model", smollm::random_model({})) : smollm::Gguf(options.file);
   if (!options.tokens_of.empty()) {  // for comparisons with another tokenizer
     smollm::Tokenizer const tokenizer(file);
     for (std::string const& path : options.tokens_of) {
@@ -159,16 +179,8 @@ int run(Options const& options) {
     }
     return 0;
   }
-  Model const model(file, device_of(options.device));
-  tegula::stream const order(model.where());
-  if (!options.check.empty() && options.batch != 1) throw std::runtime_error("--check takes one answer at a time");
-  Generator generator(model, order, options.batch, std::min<std::int64_t>(options.places, model.sizes.context));
-  if (!options.check.empty()) return check(options, generator);
-  if (options.bench)
-    measure(options, model, generator);
-  else
-    answer(options, smollm::Tokenizer(file), generator);
-  return 0;
+  tegula::device const where = device_of(options.device);
+  return where.is_cuda() ? run_on<tegula::f16>(options, file, where) : run_on<float>(options, file, where);
 }
 
 }  // namespace
@@ -177,7 +189,9 @@ int main(int count, char** arguments) {
   Options options;
   CLI::App app("Answers a prompt with SmolLM2-135M-Instruct.", "smollm");
   app.add_option("prompt", options.prompt, "the question");
-  app.add_option("--file", options.file, "the gguf file with the model")->required();
+  auto* const source = app.add_option_group("model")->require_option(1);
+  source->add_option("--file", options.file, "the gguf file with the model");
+  source->add_flag("--random", options.random, "a model of that form with random weights, for --bench");
   app.add_option("--temperature", options.sampling.temperature, "0 takes the best token; higher: more varied")
       ->check(CLI::Range(0.0, 10.0));
   app.add_option("--top-k", options.sampling.top_k, "draws among so many of the best tokens")
@@ -188,6 +202,8 @@ int main(int count, char** arguments) {
   app.add_option("--device", options.device, "host, gpu or best")->check(CLI::IsMember({"host", "gpu", "best"}));
   app.add_option("--batch", options.batch, "answers at once")->check(CLI::Range(1, 256));
   app.add_option("--tokens", options.tokens, "tokens to make at most")->check(CLI::Range(1, 8192));
+  app.add_option("--prompt-tokens", options.prompt_tokens, "of the prompt that --bench reads")
+      ->check(CLI::Range(1, 8191));
   app.add_option("--places", options.places, "tokens of prompt and answer together")->check(CLI::Range(2, 8192));
   app.add_flag("--raw", options.raw, "continues the prompt as a text");
   app.add_flag("--bench", options.bench, "prints rates");

@@ -22,8 +22,8 @@ Sizes sizes_of(Gguf const& file, std::int64_t width, std::int64_t hidden) {
   sizes.context = file.integer("llama.context_length", 1, many);
   sizes.vocabulary = static_cast<std::int64_t>(file.texts("tokenizer.ggml.tokens").size());
   if (sizes.heads * head != width) fail(fmt::format("{} heads of 64 are not a row of {}", sizes.heads, width));
-  if (sizes.heads % sizes.key_heads != 0)
-    fail(fmt::format("{} heads do not share {} heads of keys evenly", sizes.heads, sizes.key_heads));
+  if (sizes.heads != sizes.key_heads * queries_of_key)
+    fail(fmt::format("{} heads and {} heads of keys, not {} for each", sizes.heads, sizes.key_heads, queries_of_key));
   if (file.integer("llama.rope.dimension_count", 1, many) != head) fail("heads are not rotated as a whole");
   double const epsilon = file.real("llama.attention.layer_norm_rms_epsilon");
   sizes.rotation_base = file.real("llama.rope.freq_base");

@@ -5,5 +5,6 @@ if(TARGET tegula_exporter)
   add_executable(tegula_aot_client aot/client.cpp)
   tegula_kernels(tegula_aot_client NAME aot_client_kernels KERNELS aot/client_exported.cpp ARCH host)
   tegula_command_test("aot: a program that embeds kernels runs without LLVM" LABELS host H13 N4
-    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:tegula_aot_client>" -P "${CMAKE_CURRENT_SOURCE_DIR}/aot/without_llvm.cmake")
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:tegula_aot_client>" "-DOBJDUMP=${CMAKE_OBJDUMP}"
+      "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}" -P "${CMAKE_CURRENT_SOURCE_DIR}/aot/without_llvm.cmake")
 endif()

@@ -1,5 +1,9 @@
-# Runs PROGRAM, and fails if it needs LLVM, the CUDA toolkit or Python. Prints its size.
-execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+# Runs PROGRAM, by EMULATOR if given, and fails if it needs LLVM, the CUDA toolkit or Python. Prints its size. OBJDUMP
+# reads the program.
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_PLATFORM linux+elf)
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_TOOL objdump)
+set(CMAKE_GET_RUNTIME_DEPENDENCIES_COMMAND "${OBJDUMP}")
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT status EQUAL 0 OR NOT output MATCHES "aot client: ok")
   message(FATAL_ERROR "${PROGRAM} ended with ${status}: ${output}")
 endif()

@@ -1,7 +1,12 @@
 // Uses Tegula and a library with another major of LLVM in one process, in turns.
 #include <tegula/tegula.hpp>
 
+#include <link.h>
+
 #include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -40,6 +45,19 @@ bool errors_are_caught() {
   return false;
 }
 
+/// Lists the files of LLVM's shared libraries that this process holds.
+std::set<std::string> loaded_llvms() {
+  std::set<std::string> files;
+  auto const note = [](dl_phdr_info* object, std::size_t, void* list) {
+    char const* const slash = std::strrchr(object->dlpi_name, '/');
+    char const* const name = slash != nullptr ? slash + 1 : object->dlpi_name;
+    if (std::strncmp(name, "libLLVM", 7) == 0) static_cast<std::set<std::string>*>(list)->insert(name);
+    return 0;
+  };
+  ::dl_iterate_phdr(note, &files);
+  return files;
+}
+
 }  // namespace
 
 int main() {
@@ -51,5 +69,6 @@ int main() {
   if (!all_are(y, 5.0F)) return 3;
   if (other_llvm_sums() != 1) return 4;
   if (!errors_are_caught()) return 5;
+  if (loaded_llvms().size() != TEGULA_LOADED_LLVMS) return 6;
   std::printf("coexist: ok, beside LLVM %u\n", other_llvm_major());
 }

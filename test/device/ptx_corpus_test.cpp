@@ -24,9 +24,10 @@ void run_on_device(ir::Module const& module, std::string const& text, std::strin
 
   device const where = device::cuda(0);
   cuda_stream const order(where);
-  auto const loaded =
-      std::make_shared<runtime::LoadedKernel>(*runtime::load_on(compiler::compile(module, options), where));
-  loaded->multiprocessors = host_multiprocessors;  // the simulator's answer
+  auto const ready = runtime::load_on(compiler::compile(module, options), where);
+  // The simulator's answer to the number of multiprocessors.
+  auto const loaded = std::make_shared<runtime::LoadedKernel>(runtime::LoadedKernel{
+      ready->compiled, ready->where, ready->host, nullptr, ready->function, host_multiprocessors});
   std::vector<buffer<std::int32_t>> memory;
   std::vector<Argument> arguments;
   for (int i = 0; i < kernel.parameter_count(); ++i) {

@@ -159,8 +159,11 @@ TEST_CASE("smollm: a model of another form is refused") {
     }
   };
   CHECK_THAT(error(GgufWriter().text("general.architecture", "bert")), ContainsSubstring("is not llama"));
-  CHECK_THAT(error(metadata_of({.width = 256})), ContainsSubstring("width 256 and 384 hidden units"));
-  CHECK_THAT(error(metadata_of({.heads = 4})), ContainsSubstring("4 heads of 64 are not a row of 192"));
-  CHECK_THAT(error(metadata_of({.key_heads = 2})), ContainsSubstring("3 heads do not share 2 heads of keys evenly"));
-  CHECK_THAT(error(metadata_of({})), ContainsSubstring("tensor blk.0.attn_norm.weight is missing"));
+  CHECK_THAT(error(metadata_of(SmallModel().with(&SmallModel::width, 256))),
+             ContainsSubstring("width 256 and 384 hidden units"));
+  CHECK_THAT(error(metadata_of(SmallModel().with(&SmallModel::heads, 4))),
+             ContainsSubstring("4 heads of 64 are not a row of 192"));
+  CHECK_THAT(error(metadata_of(SmallModel().with(&SmallModel::key_heads, 2))),
+             ContainsSubstring("3 heads and 2 heads of keys, not 3 for each"));
+  CHECK_THAT(error(metadata_of(SmallModel())), ContainsSubstring("tensor blk.0.attn_norm.weight is missing"));
 }

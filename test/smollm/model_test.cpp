@@ -1,5 +1,5 @@
 // Compares a small random model with its float64 reference, token by token, and a layer in the simulators.
-#include "smollm/model.hpp"
+#include "smollm/generator.hpp"
 
 #include <cmath>
 
@@ -10,7 +10,6 @@
 
 using namespace tegula;
 using namespace tegula::test;
-using smollm::Generator;
 using smollm::Gguf;
 using smollm::Model;
 using smollm::Reference;
@@ -20,8 +19,10 @@ namespace {
 // Logits are sums of 192 products around 1; f32 and the order of sums change them by less than this.
 constexpr double bound = 2e-5;
 
+using Generator = smollm::Generator<192, 384, float>;
+
 std::vector<int> random_tokens(std::size_t count, int vocabulary) {
-  Random random(data_seed + 1);
+  smollm::Draw random;
   std::vector<int> tokens;
   while (tokens.size() < count) tokens.push_back(random.below(vocabulary));
   return tokens;
@@ -39,7 +40,7 @@ std::vector<int> random_tokens(std::size_t count, int vocabulary) {
 }  // namespace
 
 TEST_CASE("smollm: reading and stepping give the reference's logits, token by token", "[N20]") {
-  FileOf const file("random", random_model({}));
+  FileOf const file("random", random_model(SmallModel()));
   Gguf const read(file.path());
   Model<192, 384> const model(read, device::host());
   stream const order(device::host());
@@ -50,7 +51,7 @@ TEST_CASE("smollm: reading and stepping give the reference's logits, token by to
 
   for (std::size_t const first : {1U, 65U, 300U}) {
     INFO(first);
-    Generator<192, 384> generator(model, order, 1, 400);
+    Generator generator(model, order, 1, 400);
     generator.read(0, std::span(tokens).first(first));
     CHECK(compared(generator.logits(), expected[first - 1]).right());
     for (std::size_t i = first; i < std::min(tokens.size(), first + 30); ++i) {
@@ -65,11 +66,11 @@ TEST_CASE("smollm: reading and stepping give the reference's logits, token by to
 }
 
 TEST_CASE("smollm: sequences of one batch do not see each other", "[N20]") {
-  FileOf const file("batch", random_model({}));
+  FileOf const file("batch", random_model(SmallModel()));
   Gguf const read(file.path());
   Model<192, 384> const model(read, device::host());
   stream const order(device::host());
-  Generator<192, 384> generator(model, order, 3, 64);
+  Generator generator(model, order, 3, 64);
   std::vector<int> const tokens = random_tokens(60, 500);
   std::vector<Reference> references(3, Reference(read));
   std::vector<std::vector<double>> expected(3);
@@ -93,7 +94,7 @@ TEST_CASE("smollm: sequences of one batch do not see each other", "[N20]") {
 }
 
 TEST_CASE("smollm: one layer gives the reference's logits", "[N20]") {  // also run in the simulators
-  SmallModel const sizes{.layers = 1, .vocabulary = 128};
+  auto const sizes = SmallModel().with(&SmallModel::layers, 1).with(&SmallModel::vocabulary, 128);
   FileOf const file("layer", random_model(sizes));
   Gguf const read(file.path());
   Model<192, 384> const model(read, device::host());
@@ -102,7 +103,7 @@ TEST_CASE("smollm: one layer gives the reference's logits", "[N20]") {  // also 
   Reference reference(read);
   std::vector<std::vector<double>> expected;
   for (int const token : tokens) expected.push_back(reference.step(token));
-  Generator<192, 384> generator(model, order, 1, 80);
+  Generator generator(model, order, 1, 80);
   generator.read(0, std::span(tokens).first(3));
   CHECK(compared(generator.logits(), expected[2]).right());
   for (std::size_t i = 3; i < tokens.size(); ++i) {
@@ -133,11 +134,12 @@ TEST_CASE("smollm: tokens are drawn by their probability within top-k and top-p"
     maxima.insert(maxima.end(), of_groups.begin(), of_groups.end());
   }
   auto const drawn = [&](smollm::Sampling const& how) {
-    std::vector<int> tokens(draws, -1), positions(draws, 41);
+    std::vector<int> tokens(draws, -1), positions(draws, 41), made(draws * 43, -1);
     launch(host_stream(), smollm::sample, view<float, 2>(logits.data(), draws, vocabulary),
-           view<float, 2>(maxima.data(), draws, groups), tokens, positions, how.temperature, how.top_k, how.top_p,
-           how.seed);
+           view<float, 2>(maxima.data(), draws, groups), tokens, positions, view<int, 2>(made.data(), draws, 43),
+           how.temperature, how.top_k, how.top_p, how.seed);
     CHECK(positions == std::vector<int>(draws, 42));
+    for (std::size_t i = 0; i < draws; ++i) CHECK(made[43 * i + 42] == tokens[i]);
     return tokens;
   };
   struct Case {

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "codegen/line_table.hpp"
@@ -19,6 +20,7 @@
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/core/builder.hpp"
 #include "ir/core/needed_ability.hpp"
 #include "ir/core/visit_op.hpp"
 #include "ir/core/walk.hpp"
@@ -29,6 +31,24 @@
 
 namespace tegula::codegen::nvptx {
 namespace {
+
+/// Returns the extent that a requirement of the kernel states; each launch checks it.
+std::optional<std::int64_t> required_extent(ir::Value const& tensor, int axis) {
+  for (ir::Use const& of_tensor : tensor.uses()) {
+    ir::Op const& extent = *of_tensor.user;
+    if (!extent.is<ir::ExtentOp>() || extent.as<ir::ExtentOp>().axis != axis) continue;
+    for (ir::Use const& of_extent : extent.result()->uses()) {
+      ir::Op const& test = *of_extent.user;
+      if (!test.is<ir::CompareOp>() || test.as<ir::CompareOp>().predicate != ir::Predicate::eq) continue;
+      auto const number = ir::constant_int(test.lhs() == extent.result() ? *test.rhs() : *test.lhs());
+      auto const& uses = test.result()->uses();
+      if (number &&
+          std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::RequireOp>(); }))
+        return number;
+    }
+  }
+  return std::nullopt;
+}
 
 std::string entry_name(std::string const& kernel) {
   std::string result = "tegula_";
@@ -163,6 +183,9 @@ void Emitter::add_tensor(ir::Value const& parameter, llvm::Argument*& argument) 
   for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(argument++);
   for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(argument++);
   parts.attributes = source_.parameter_attributes()[static_cast<std::size_t>(parameter.index())];
+  for (int axis = 0; axis < parameter.type().rank(); ++axis)
+    if (auto const extent = required_extent(parameter, axis))
+      parts.extents[static_cast<std::size_t>(axis)] = i64(*extent);
   parts.constant = constant_for_kernel(kernel_, parameter);
   tensors.set(parameter, std::move(parts));
 }

@@ -1,8 +1,10 @@
 // Lowers elementwise ops and constants: register by register, with the floats and the conversions of GPUs.
 #include "codegen/nvptx/arith.hpp"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
 
@@ -51,6 +53,28 @@ llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
                          b.getFloatTy());
 }
 
+/// Converts an integer that has at most 23 bits, or a sign and at most 22, to an f32. Null: it may have more. The bits
+/// become the fraction of a number from 2^23 on, which is subtracted again: two instructions that have four times the
+/// rate of a conversion or more.
+llvm::Value* float_of_few_bits(Emitter& e, Element from, llvm::Value* value) {
+  constexpr unsigned fraction_bits = 23;
+  constexpr std::uint32_t bits_of_2_23 = 0x4B000000;
+  llvm::IRBuilder<>& b = e.b;
+  if (llvm::isa<llvm::Constant>(value)) return nullptr;
+  llvm::DataLayout const& data = b.GetInsertBlock()->getModule()->getDataLayout();
+  unsigned const width = value->getType()->getIntegerBitWidth();
+  // A sign becomes an offset: of n bits, the highest of which is exchanged, the number and 2^(n - 1).
+  bool const offset = is_signed(from) && !llvm::computeKnownBits(value, data).isNonNegative();
+  unsigned const needed = offset ? width - llvm::ComputeNumSignBits(value, data) + 1
+                                 : width - llvm::computeKnownBits(value, data).countMinLeadingZeros();
+  if (needed > fraction_bits || needed == 0) return nullptr;
+  llvm::Value* bits = b.CreateZExtOrTrunc(value, b.getInt32Ty());
+  std::uint32_t const sign = offset ? 1U << (needed - 1) : 0;
+  if (offset) bits = b.CreateXor(b.CreateAnd(bits, b.getInt32(2 * sign - 1)), b.getInt32(sign));
+  llvm::Value* const above = b.CreateBitCast(b.CreateOr(bits, b.getInt32(bits_of_2_23)), b.getFloatTy());
+  return b.CreateFSub(above, llvm::ConstantFP::get(b.getFloatTy(), static_cast<double>((1U << fraction_bits) + sign)));
+}
+
 }  // namespace
 
 DeviceArith::DeviceArith(Emitter& emitter) : ArithLowering(emitter.b), e_(emitter) {}
@@ -87,6 +111,8 @@ llvm::Value* DeviceArith::float_from_boolean(Element to, llvm::Value* value) {
 
 llvm::Value* DeviceArith::float_from_integer(Element from, Element to, llvm::Value* value) {
   llvm::IRBuilder<>& b = e_.b;
+  if (to != Element::f64)
+    if (llvm::Value* const number = float_of_few_bits(e_, from, value)) return e_.narrow(number, to);
   if (is_narrow_integer(from)) {  // exact
     llvm::Type* const wide = to == Element::f64 ? b.getDoubleTy() : b.getFloatTy();
     return e_.narrow(is_signed(from) ? b.CreateSIToFP(value, wide) : b.CreateUIToFP(value, wide), to);

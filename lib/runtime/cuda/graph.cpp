@@ -28,9 +28,9 @@ Graph::~Graph() {
   give_back([&] { driver().GraphExecDestroy(static_cast<CUgraphExec>(executable_)); });
 }
 
-void Graph::launch() const {
-  ContextScope const scope(order_.where().number());
-  driver().GraphLaunch(static_cast<CUgraphExec>(executable_), order_.handle());
+void Graph::launch(stream const& order) const {
+  ContextScope const scope(order.where().number());
+  driver().GraphLaunch(static_cast<CUgraphExec>(executable_), order.handle());
 }
 
 }  // namespace tegula::runtime::cuda

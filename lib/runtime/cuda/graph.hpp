@@ -17,8 +17,9 @@ class Graph {
   Graph(Graph const&) = delete;
   Graph& operator=(Graph const&) = delete;
 
-  /// Starts it on the stream.
-  void launch() const;
+  /// Starts it on the stream that it was captured on, or on another one of the device.
+  void launch() const { launch(order_); }
+  void launch(stream const& order) const;
 
  private:
   stream order_;

@@ -52,7 +52,7 @@ void launch(Function const&, CUstream_st*, LaunchShape const&, void**, std::stri
 void encode(int, TensorMapRequest const&, TensorMap&) { refuse(); }
 Graph::Graph(stream const& order, std::function<void()> const&) : order_(order) { refuse(); }
 Graph::~Graph() = default;
-void Graph::launch() const {}
+void Graph::launch(stream const&) const {}
 
 }  // namespace tegula::runtime::cuda
 

@@ -3,6 +3,8 @@
 // The thread sanitizer does not know fences; a posted handler is ordered by the scheduler's mutex in any case. No other
 // file includes Asio, so the choice is the same everywhere.
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK
+// Older versions of Asio ask for std::result_of instead, which C++20 removed.
+#define BOOST_ASIO_HAS_STD_INVOKE_RESULT 1
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 

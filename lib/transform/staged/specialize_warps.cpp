@@ -105,6 +105,7 @@ class Specialization {
     if (std::int64_t const asked = registers_of_copies(split.block(0)); asked != 0) give_registers(split, asked);
     for (Op* op : end) op->move_before(function_.body().back());
     function_.warps += producer_warps;
+    function_.ctas = 1;  // roles share the registers of a whole multiprocessor
     return true;
   }
 

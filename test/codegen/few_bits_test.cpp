@@ -1,0 +1,58 @@
+// Tests that integers of few bits become floats by additions, and that extents that a type fixes are constants.
+#include <algorithm>
+#include <string>
+
+#include "compiler/compile.hpp"
+#include "support/catch.hpp"
+#include "support/module.hpp"
+#include "tegula/dsl/dsl.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+template <class K>
+std::string ptx_of(K const& k) {
+  CompileOptions options;
+  options.target = Target::cuda;
+  auto module = module_of(k.trace().text());
+  return compiler::compile(module, options).image;
+}
+
+int count(std::string const& text, std::string const& word) {
+  int result = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++result;
+  return result;
+}
+
+template <class T>
+constexpr auto floats = kernel("floats", [](in<T, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<128>);
+  store(y, shape<128>, cast<float>(load(x, shape<128>, g[0])), g[0]);
+});
+
+constexpr auto nibbles = kernel("nibbles", [](in<std::uint32_t, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<128>);
+  store(y, shape<128>, cast<float>((load(x, shape<128>, g[0]) >> 8U) & 15U), g[0]);
+});
+
+template <class... Facts>
+constexpr auto rows = kernel("rows", [](in<float, 2, Facts...> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<16>);
+  store(y, shape<16>, squeeze(sum(load(x, shape<16, 18>, g[0], 0), axis<1>), axis<1>), g[0]);
+});
+
+}  // namespace
+
+TEST_CASE("integers of at most 23 bits become floats without a conversion") {
+  CHECK(count(ptx_of(floats<std::uint8_t>), "cvt.rn.f32") == 0);
+  CHECK(count(ptx_of(floats<std::int8_t>), "cvt.rn.f32") == 0);
+  CHECK(count(ptx_of(floats<std::int16_t>), "cvt.rn.f32") == 0);
+  CHECK(count(ptx_of(nibbles), "cvt.rn.f32") == 0);
+  CHECK(count(ptx_of(floats<int>), "cvt.rn.f32") > 0);
+}
+
+TEST_CASE("a load does not test coordinates within an extent that the type fixes") {
+  CHECK(count(ptx_of(rows<along<1, fixed<18>>>), "and.pred") < count(ptx_of(rows<>), "and.pred"));
+}
