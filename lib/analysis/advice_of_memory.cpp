@@ -180,7 +180,6 @@ class Accesses {
     access.narrow = Narrow::alignment;
     auto [why, remedy] = why_and_remedy(op, access);
     Work more;
-    constexpr double bytes_of_shift = 3;
     more.operand_bytes = shifted_bytes(op) > 0 ? shifted_bytes(op) : bytes_of_shift * op.work.loaded_bytes;
     launch_.lose(
         Kind::pointer_load, op.where, launch_.name_of(op),

@@ -113,9 +113,6 @@ std::int64_t narrow_bytes(Op const& load, Counting const& counting) {
   return together == widest ? 0 : std::max<std::int64_t>(info(tensor->element).bits / 8, 1);
 }
 
-/// Bytes of shared memory that are read and written for a byte that is shifted: two words, and the shifted one.
-constexpr double bytes_of_shift = 3;
-
 /// Tells whether threads copy the pieces of 16 bytes that cover the rows of a load, and shift them, if these are not
 /// multiples of 16 bytes: those of an operand of products in a loop.
 bool is_shifted(Op const& load) {

@@ -117,6 +117,9 @@ struct WorkOfOp {
   Work work;
 };
 
+/// Bytes of shared memory that are read and written for a byte that is shifted: two words, and the shifted one.
+inline constexpr double bytes_of_shift = 3;
+
 /// Returns the bytes of shared memory that warps move to shift what a load brings; 0: it needs no shift.
 inline double shifted_bytes(WorkOfOp const& op) { return op.kind == ir::OpKind::LoadOp ? op.work.operand_bytes : 0; }
 
