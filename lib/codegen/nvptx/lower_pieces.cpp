@@ -10,6 +10,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/pack_words.hpp"
 #include "codegen/nvptx/ptx/cp_async.hpp"
+#include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "tegula/support/error.hpp"
 
@@ -209,7 +210,7 @@ class ShiftedLoad {
       llvm::Value* const low = load32(aligned, 0);
       llvm::Value* const high = load32(aligned, word_bytes);
       llvm::Value* const shift = b_.CreateShl(at, e_.i32(3));  // bits, of which the instruction takes the rest by 32
-      bits = e_.intrinsic(llvm::Intrinsic::fshr, {high, low, shift}, {b_.getInt32Ty()});
+      bits = ptx::shift_right_pair(b_, low, high, shift);
     }
     bits = b_.CreateAnd(bits, mask(column, constant));
     if (size_ == word_bytes)

@@ -18,6 +18,10 @@ llvm::Value* function(Builder& b, std::string const& opcode, llvm::Type* result,
 
 llvm::Value* rcp_approx(Builder& b, llvm::Value* x) { return function(b, "rcp.approx.ftz.f32", b.getFloatTy(), {x}); }
 
+llvm::Value* shift_right_pair(Builder& b, llvm::Value* low, llvm::Value* high, llvm::Value* bits) {
+  return function(b, "shf.r.wrap.b32", b.getInt32Ty(), {low, high, bits});
+}
+
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high) {
   return function(b, "cvt.rn.bf16x2.f32", b.getInt32Ty(), {high, low});
 }

@@ -1,4 +1,4 @@
-// Emits approximate reciprocals and packed conversions of one thread.
+// Emits approximate reciprocals, packed conversions and shifts of word pairs, each of one thread.
 #pragma once
 
 #include "codegen/nvptx/ptx/assembly.hpp"
@@ -8,6 +8,9 @@ namespace tegula::codegen::nvptx::ptx {
 
 /// Computes 1 / x of f32; subnormals count as zero. The error is about 2^-22.
 llvm::Value* rcp_approx(Builder& b, llvm::Value* x);
+
+/// Returns the low word of high:low shifted right by `bits` mod 32. LLVM 19 expands its intrinsic (fshr) into six ops.
+llvm::Value* shift_right_pair(Builder& b, llvm::Value* low, llvm::Value* high, llvm::Value* bits);
 
 /// Packs two f32, each rounded once, as one i32: `low` in bits 0..15.
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high);
