@@ -6,6 +6,7 @@
 
 #include "ir/core/families.hpp"
 #include "ir/core/other_operand.hpp"
+#include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -28,17 +29,24 @@ bool barrier_of_warpgroup(Op const& op) {
   return constant_beside_warpgroup(*op.in<BarrierOp>("id")).has_value();
 }
 
-/// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
-/// several mbarriers, the awaited one may belong to an earlier use than the release. Then the wait covers only the
-/// buffers that the lane fills after it.
+/// Tells whether a wait for one of these mbarriers, by an elected lane or by the threads that fill, shows that an
+/// access released there is over. Among several mbarriers, the awaited one may belong to an earlier use than the
+/// release. Then the wait covers only the buffers that are filled after it.
 bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   if (mbarriers.result()->type().elements() == 1) return true;
   bool filled = false;
-  for (Op const& op : *wait.parent()) {
-    if (completion_of(op) != Completion::mbarrier) continue;
-    for (Op const* buffer : buffers_of(*view_of(op))) filled = filled || buffer->result() == access.slice.root;
-  }
+  walk_pre_order(*wait.parent(), [&](Op const& op) {
+    Completion const completion = completion_of(op);
+    if (completion == Completion::mbarrier || completion == Completion::cp_async)
+      for (Op const* buffer : buffers_of(*view_of(op))) filled = filled || buffer->result() == access.slice.root;
+    return Walk::advance;
+  });
   return filled;
+}
+
+bool is_in_fill(Op const& op) {
+  Op const* const around = op.parent_op();
+  return around != nullptr && around->is<FillOp>();
 }
 
 }  // namespace
@@ -335,10 +343,11 @@ void Hazards::release(Pending& pending, Op const& barrier, Op const& arrival, bo
   unfenced_ = {pending.access, later, {places.begin(), places.end()}};
 }
 
-bool Hazards::over_at_wait(Pending const& pending, Op const& mbarriers) {
+bool Hazards::over_at_wait(Op const& wait, Pending const& pending, Op const& mbarriers) {
   if (proxies_ || pending.access == nullptr || pending.open) return false;
   Access const& access = *pending.access;
-  if (pending.released.count(&mbarriers) != 0 && context_.replicas == 1) return true;
+  bool const covered = !is_in_fill(wait) || speaks_of(wait, mbarriers, access);
+  if (covered && pending.released.count(&mbarriers) != 0 && context_.replicas == 1) return true;
   auto const& copies = accesses_.counted_on(mbarriers);
   bool const counted = access.waited_by != nullptr && std::any_of(copies.begin(), copies.end(), [&](auto const* copy) {
                          return copy->op == access.op;
@@ -352,11 +361,12 @@ bool Hazards::over_at_wait(Pending const& pending, Op const& mbarriers) {
 
 void Hazards::mbarrier_wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
-  bool const all = uniformity_.is_uniform(*op.parent());
+  bool const all = uniformity_.is_uniform(*op.parent()), fills = is_in_fill(op);
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
-    if (all) std::erase_if(state, [&](Pending const& pending) { return over_at_wait(pending, *barrier); });
+    if (all) std::erase_if(state, [&](Pending const& pending) { return over_at_wait(op, pending, *barrier); });
     for (Pending& pending : state)
       if (pending.released.count(barrier) != 0) {
+        if (all && fills && !speaks_of(op, *barrier, *pending.access)) continue;
         bool const fenced = pending.fence_released.count(barrier) != 0;
         if (all) {
           pending.known = std::max(pending.known, Level::group);

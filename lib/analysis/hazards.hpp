@@ -187,7 +187,7 @@ class Hazards {
   void wait(ir::Op const& op, State& state);
   void mbarrier_wait(ir::Op const& op, State& state);
   /// Tells whether a wait of all threads for that mbarrier shows that the access is over for each of them.
-  bool over_at_wait(Pending const& pending, ir::Op const& mbarriers);
+  bool over_at_wait(ir::Op const& wait, Pending const& pending, ir::Op const& mbarriers);
   void arrive(ir::Op const& op, State& state);
   /// Marks an access as released at an mbarrier. `own`: by its own threads.
   void release(Pending& pending, ir::Op const& barrier, ir::Op const& arrival, bool own);
