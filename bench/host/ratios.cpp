@@ -15,7 +15,7 @@
 #include "../../samples/support/compare.hpp"
 #include "host/kernels.hpp"
 #include "host/loops/loops.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 #include "rig/openblas.hpp"
 #include "rig/result_file.hpp"
 #include "rig/comparison_runner.hpp"
