@@ -19,7 +19,7 @@
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/tegula.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 
 using namespace tegula;
 

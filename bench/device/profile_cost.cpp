@@ -18,7 +18,7 @@
 #include "rig/result_file.hpp"
 #include "tegula/jit/profile.hpp"
 #include "tegula/tegula.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 
 using namespace tegula;
 

@@ -28,6 +28,7 @@
 #include "rig/cublas.hpp"
 #include "rig/result_file.hpp"
 #include "rig/workload.hpp"
+#include "runtime/matrix_argument.hpp"
 #include "support/key_text.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -155,18 +156,11 @@ std::vector<Measured> read(std::string const& file) {
   return result;
 }
 
-Argument tensor_argument(std::int64_t rows, std::int64_t columns) {
-  Argument result;
-  result.element = Element::bf16;
-  result.rank = 2;
-  result.extents[0] = rows;
-  result.extents[1] = result.strides[0] = columns;
-  result.strides[1] = 1;
-  return result;
-}
-
 std::vector<Argument> arguments_of(Size const& size) {
-  return {tensor_argument(size.m, size.k), tensor_argument(size.k, size.n), tensor_argument(size.m, size.n)};
+  auto const matrix = [](std::int64_t rows, std::int64_t columns) {
+    return runtime::matrix_argument(Element::bf16, rows, columns);
+  };
+  return {matrix(size.m, size.k), matrix(size.k, size.n), matrix(size.m, size.n)};
 }
 
 /// Collects ratios and prints their mean and worst.

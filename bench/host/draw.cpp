@@ -1,5 +1,7 @@
 // Compares host kernels with OpenBLAS, Eigen and OpenMP loops at extents, threads and CPUs that a seed draws. Prints
 // each case, and of each part the geometric mean and the 5th percentile of the ratios.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,7 +14,7 @@
 
 #include "host/rows/rows.hpp"
 #include "rig/comparison_runner.hpp"
-#include "rig/openblas.hpp"
+#include "rig/host_group.hpp"
 #include "rig/result_file.hpp"
 
 namespace {
@@ -91,7 +93,7 @@ void measure(Drawn const& drawn, ComparisonRunner& runner, Options const& option
   std::fprintf(ratios, "%s\t%s\t%s\t%.6g\n", drawn.part.c_str(), drawn.row.family, drawn.row.name, ratio);
   std::fflush(ratios);
   ResultFile results(options.json, "host_draw", device::host().name());
-  std::string const shape = one.extents + ", threads " + std::to_string(drawn.threads) + ", " + drawn.cpu;
+  std::string const shape = fmt::format("{}, threads {}, {}", one.extents, drawn.threads, drawn.cpu);
   results.write(
       {drawn.row.name, shape, "tile ops", "1/s", {1 / ours}, one.rival, {ratio}, compared.error(), {}, options.seed});
 }
@@ -147,21 +149,9 @@ int main(int argc, char** argv) {
     std::printf("%-22s %-24s %-9s %7s %10s %10s %6s  %-18s %s\n", "kernel", "extents", "cpu", "threads", "ours, us",
                 "rival, us", "ratio", "rival", "error");
   for (std::string const& cpu : options.cpus) {
-    bool const native = cpu == "native";
-    std::string core;
-    if (!runner.is_turn())
-      core =
-          fastest_core(native ? std::vector<std::string>{"SkylakeX", "Cooperlake", "Sapphirerapids", "Zen", "Haswell"}
-                              : std::vector<std::string>{"Haswell", "Zen"});
-    else if (char const* const chosen = std::getenv("OPENBLAS_CORETYPE"))
-      core = chosen;
+    std::string const core = core_of(cpu, runner.is_turn());
     for (int count : options.threads) {
-      std::string const number = std::to_string(count);
-      std::map<std::string, std::string> environment = {
-          {"TEGULA_THREADS", number}, {"TEGULA_DEVICE", "host"}, {"TEGULA_CACHE", "off"}, {"OMP_NUM_THREADS", number}};
-      if (!core.empty()) environment["OPENBLAS_CORETYPE"] = core;
-      if (!native) environment["TEGULA_HOST_CPU"] = cpu;
-      bool const fine = runner.group(environment, [&] {
+      bool const fine = runner.group(environment_of(cpu, count, core), [&] {
         for (Drawn const& drawn : all)
           if (drawn.threads == count && drawn.cpu == cpu) measure(drawn, runner, options, !core.empty(), ratios);
       });

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "../../samples/support/compare.hpp"
+#include "../../samples/support/report.hpp"
 #include "tegula/tegula.hpp"
 
 namespace tegula::bench {
@@ -99,13 +100,6 @@ buffer<T, Rank> filled(int seed, E... extents) {
     else
       result.data()[i] = static_cast<T>(number) / T(1001) - T(1);
   }
-  return result;
-}
-
-template <class T, int Rank, class... E>
-buffer<T, Rank> poisoned(E... extents) {
-  buffer<T, Rank> result(device::host(), extents...);
-  result.fill(samples::poison<T>());
   return result;
 }
 

@@ -15,7 +15,8 @@
 #include "../../samples/support/compare.hpp"
 #include "host/kernels.hpp"
 #include "host/loops/loops.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
+#include "rig/host_group.hpp"
 #include "rig/openblas.hpp"
 #include "rig/result_file.hpp"
 #include "rig/comparison_runner.hpp"
@@ -98,7 +99,7 @@ void bench_product(Bench const& all, std::int64_t m, std::int64_t n, std::int64_
   bool const with_eigen = sizeof(T) == 4 && all.loops.product != nullptr;
   if (!all.wants(name, (blas != nullptr) + with_eigen)) return;
   auto const a = filled<T, 2>(1, m, k), b = filled<T, 2>(2, k, n);
-  auto c = poisoned<T, 2>(m, n), d = poisoned<T, 2>(m, n);
+  auto c = samples::poisoned<T, 2>(device::host(), m, n), d = samples::poisoned<T, 2>(device::host(), m, n);
   auto const go =
       n > 64 ? prepare(device::host(), product<T, T>, a, b, c) : prepare(device::host(), product<T, T, 64>, a, b, c);
   host_stream const order;
@@ -131,8 +132,8 @@ void bench_narrow_product(Bench const& all, char const* name, std::int64_t n) {
     wide_a.data()[i] = static_cast<float>(a.data()[i]);
     wide_b.data()[i] = static_cast<float>(b.data()[i]);
   }
-  auto c = poisoned<Sum, 2>(n, n);
-  auto d = poisoned<float, 2>(n, n);
+  auto c = samples::poisoned<Sum, 2>(device::host(), n, n);
+  auto d = samples::poisoned<float, 2>(device::host(), n, n);
   auto const go = prepare(device::host(), product<T, Sum>, a, b, c);
   auto const go_wide = prepare(device::host(), product<float, float>, wide_a, wide_b, d);
   host_stream const order;
@@ -146,12 +147,12 @@ template <int D>
 void bench_attention(Bench const& all, std::int64_t n) {
   if (!all.wants("attention f32")) return;
   auto const q = filled<float, 2>(1, n, D), k = filled<float, 2>(2, n, D), v = filled<float, 2>(3, n, D);
-  auto o = poisoned<float, 2>(n, D);
+  auto o = samples::poisoned<float, 2>(device::host(), n, D);
   auto const scale = static_cast<float>(1.4426950408889634 / std::sqrt(double(D)));
   auto const go = prepare(device::host(), attention<D>, q, k, v, o, scale);
   std::int64_t const size = 1024;
   auto const a = filled<float, 2>(1, size, size), b = filled<float, 2>(2, size, size);
-  auto c = poisoned<float, 2>(size, size);
+  auto c = samples::poisoned<float, 2>(device::host(), size, size);
   auto const go_product = prepare(device::host(), product<float, float>, a, b, c);
   host_stream const order;
   auto const right = [&] {
@@ -181,7 +182,7 @@ void bench_attention(Bench const& all, std::int64_t n) {
 void bench_vadd(Bench const& all, std::int64_t n) {
   if (!all.wants("vadd")) return;
   auto const a = filled<float, 1>(1, n), b = filled<float, 1>(2, n);
-  auto c = poisoned<float, 1>(n), d = poisoned<float, 1>(n);
+  auto c = samples::poisoned<float, 1>(device::host(), n), d = samples::poisoned<float, 1>(device::host(), n);
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
   compare(
@@ -196,9 +197,10 @@ void bench_rows(Bench const& all, K const& kernel, char const* name, bench::Loop
   auto const x = filled<float, 2>(1, rows, n);
   auto const output = [&] {
     if constexpr (Rank == 1)
-      return poisoned<float, 1>(rows);
+      return samples::poisoned<float, 1>(device::host(), rows);
     else
-      return std::string(name) == "transpose" ? poisoned<float, 2>(n, rows) : poisoned<float, 2>(rows, n);
+      return std::string(name) == "transpose" ? samples::poisoned<float, 2>(device::host(), n, rows)
+                                              : samples::poisoned<float, 2>(device::host(), rows, n);
   };
   auto y = output(), z = output();
   auto const go = prepare(device::host(), kernel, x, y);
@@ -278,23 +280,12 @@ int main(int argc, char** argv) {
   bool failed = false;
   for (std::string const& cpu : cpus) {
     bool const native = cpu == "native";
-    std::string core;
-    if (!runner.is_turn()) {
-      core = bench::fastest_core(
-          native ? std::vector<std::string>{"SkylakeX", "Cooperlake", "Sapphirerapids", "Zen", "Haswell"}
-                 : std::vector<std::string>{"Haswell", "Zen"});
+    std::string const core = bench::core_of(cpu, runner.is_turn());
+    if (!runner.is_turn())
       std::printf("%-13s %-16s %-9s %7s %9s %9s %-7s %6s  %-22s %s\n", "kernel", "extents", "cpu", "threads", "tegula",
                   "rival", "unit", "ratio", "rival", "difference");
-    } else if (char const* const chosen = std::getenv("OPENBLAS_CORETYPE")) {
-      core = chosen;
-    }
     for (int count : threads) {
-      std::string const number = std::to_string(count);
-      std::map<std::string, std::string> environment = {
-          {"TEGULA_THREADS", number}, {"TEGULA_DEVICE", "host"}, {"TEGULA_CACHE", "off"}, {"OMP_NUM_THREADS", number}};
-      if (!core.empty()) environment["OPENBLAS_CORETYPE"] = core;
-      if (!native) environment["TEGULA_HOST_CPU"] = cpu;
-      bool const fine = runner.group(environment, [&] {
+      bool const fine = runner.group(bench::environment_of(cpu, count, core), [&] {
         if (count == 1) print_first_prepare(runner);
         bench_all(
             {runner, json, count, native ? "" : cpu, core, native ? bench::native_loops() : bench::avx2_loops(), only});

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::bench {

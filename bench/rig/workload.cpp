@@ -1,5 +1,7 @@
 #include "rig/workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -48,7 +50,7 @@ Verdict check_rows(HostTensor const& out, std::int64_t rows, std::int64_t cost, 
 
 std::string shape_text(std::vector<std::int64_t> const& extents) {
   std::string text;
-  for (std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (std::int64_t extent : extents) text += fmt::format("{}{}", text.empty() ? "" : "x", extent);
   return text;
 }
 

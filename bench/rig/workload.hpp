@@ -12,7 +12,7 @@
 #include "../../samples/support/compare.hpp"
 #include "rig/cublas.hpp"
 #include "rig/tensors.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 
 namespace tegula::bench {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/kernel_paths.hpp"
 #include "analysis/register_need.hpp"
@@ -125,6 +126,64 @@ BrokenRule rule_of_product(ir::Op const& product) {
   return broken;
 }
 
+/// Adds a rule that the kernel as a whole breaks.
+void add_rule(Budget& result, ir::Function const& kernel, char const* name, std::string sentence,
+              std::string_view fix) {
+  result.broken.push_back({name, std::move(sentence), std::string(fix), kernel.where, true});
+}
+
+void check_threads(Budget& result, ir::Function const& kernel, TargetInfo const& target) {
+  if (result.threads <= target.threads) return;
+  int const copying = copying_warps(kernel);
+  add_rule(
+      result, kernel, "threads",
+      fmt::format("{} warps{}, so {} threads of a CTA, {} allowed", kernel.warps,
+                  copying > 0 ? fmt::format(", {} of them for copies", copying) : "", result.threads, target.threads),
+      fmt::format("ask for {} warps or fewer{}", target.threads / target.lanes - copying,
+                  copying > 0 ? ", or turn warp specialization off, which adds warps for copies" : ""));
+}
+
+void check_registers(Budget& result, ir::Function const& kernel, TargetInfo const& target, RegisterNeed const& need,
+                     Spills spills) {
+  int const open = open_product_registers(kernel);
+  int const open_allowed = registers_allowed(kernel, target);
+  if (open > 0 && open + target.wgmma.extra_registers > open_allowed)
+    return add_rule(result, kernel, "registers",
+                    fmt::format("accumulators of open products take {} registers of a thread ({}) and their "
+                                "instructions {} more, {} allowed with {} threads",
+                                open, accumulators(kernel), target.wgmma.extra_registers, open_allowed, result.threads),
+                    "take smaller tiles");
+  if (!need.surely_spills()) return;
+  add_rule(result, kernel, "registers",
+           fmt::format("about {} registers of a thread needed at once, {} allowed with {} threads", result.registers,
+                       result.registers_allowed, result.threads),
+           result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
+                                           : "take smaller tiles");
+  name_largest(result.broken.back(), result.largest, need.tightest().largest);
+  result.broken.back().fatal = spills == Spills::refused || result.registers > max_spilled;
+}
+
+/// Returns the rule that keeps an op from its fastest form; nothing: it has this form.
+std::optional<BrokenRule> rule_of(ir::Op const& op) {
+  if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty()) return rule_of_load(op);
+  if (op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty()) return rule_of_product(op);
+  if (op.is<ir::CpAsyncCoverOp>() && !ir::parameter_of(*op.in<ir::CpAsyncCoverOp>("tensor")).facts.aligned_16)
+    return rule_of_pieces(op);
+  return std::nullopt;
+}
+
+void add_slower_forms(Budget& result, ir::Function const& kernel) {
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    std::optional<BrokenRule> broken = rule_of(op);
+    if (!broken) return ir::Walk::advance;
+    bool const reported = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
+      return earlier.sentence == broken->sentence && earlier.where.line() == broken->where.line();
+    });
+    if (!reported) result.broken.push_back(std::move(*broken));  // loops that were split hold a load several times
+    return ir::Walk::advance;
+  });
+}
+
 }  // namespace
 
 Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spills) {
@@ -139,51 +198,12 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target, Spills spill
   result.registers = need.tightest().registers;
   result.registers_allowed = need.tightest().allowed;
   result.largest = largest_tile(need.tightest().largest);
-  auto const over = [&](char const* name, std::string sentence, std::string_view fix) {
-    result.broken.push_back({name, std::move(sentence), std::string(fix), kernel.where, true});
-  };
-  auto const number = [](std::int64_t value) { return std::to_string(value); };
   if (result.shared > target.shared)
-    over("shared", ir::too_much_shared_memory(result.shared, target.shared, users), ir::less_shared_memory);
-  int const copying = copying_warps(kernel);
-  if (result.threads > target.threads)
-    over("threads",
-         number(kernel.warps) + " warps" + (copying > 0 ? ", " + number(copying) + " of them for copies" : "") +
-             ", so " + number(result.threads) + " threads of a CTA, " + number(target.threads) + " allowed",
-         "ask for " + number(target.threads / target.lanes - copying) + " warps or fewer" +
-             (copying > 0 ? ", or turn warp specialization off, which adds warps for copies" : ""));
-  int const open = open_product_registers(kernel);
-  int const open_allowed = registers_allowed(kernel, target);
-  bool const serialised = open > 0 && open + target.wgmma.extra_registers > open_allowed;
-  if (serialised)
-    over("registers",
-         "accumulators of open products take " + number(open) + " registers of a thread (" + accumulators(kernel) +
-             ") and their instructions " + number(target.wgmma.extra_registers) + " more, " + number(open_allowed) +
-             " allowed with " + number(result.threads) + " threads",
-         "take smaller tiles");
-  else if (need.surely_spills()) {
-    over("registers",
-         "about " + number(result.registers) + " registers of a thread needed at once, " +
-             number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
-         result.threads < target.threads ? "spread the tiles over more warps, or take smaller ones"
-                                         : "take smaller tiles");
-    name_largest(result.broken.back(), result.largest, need.tightest().largest);
-  }
-  if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
-    result.broken.back().fatal = spills == Spills::refused || result.registers > max_spilled;
-  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
-    bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();
-    bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();
-    bool const by_pieces =
-        op.is<ir::CpAsyncCoverOp>() && !ir::parameter_of(*op.in<ir::CpAsyncCoverOp>("tensor")).facts.aligned_16;
-    if (!by_pointer && !by_warps && !by_pieces) return ir::Walk::advance;
-    BrokenRule broken = by_pointer ? rule_of_load(op) : by_pieces ? rule_of_pieces(op) : rule_of_product(op);
-    bool const reported = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
-      return earlier.sentence == broken.sentence && earlier.where.line() == broken.where.line();
-    });
-    if (!reported) result.broken.push_back(std::move(broken));  // loops that were split hold a load several times
-    return ir::Walk::advance;
-  });
+    add_rule(result, kernel, "shared", ir::too_much_shared_memory(result.shared, target.shared, users),
+             ir::less_shared_memory);
+  check_threads(result, kernel, target);
+  check_registers(result, kernel, target, need, spills);
+  add_slower_forms(result, kernel);
   return result;
 }
 

@@ -143,57 +143,69 @@ double lines_of_a_row(Op const& load, Counting const& counting) {
   return 2 - static_cast<double>(std::gcd(pitch, line)) / line;
 }
 
+bool is_store(Op const& op) { return op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>(); }
+bool is_load(Op const& op) { return op.is<ir::LoadOp>() || op.is<ir::GatherOp>(); }
+
+void add_product(Work& found, Op const& dot, double times) {
+  ir::Type const &lhs = dot.lhs()->type(), &result = dot.result()->type();
+  double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
+  double const rows = static_cast<double>(result.elements()) / columns;
+  double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
+  found.product_bytes += times * product_bytes(dot);
+  // Each 64 rows read all columns.
+  found.operand_bytes += times * depth_bytes * (rows + columns * std::ceil(rows / 64));
+}
+
+void add_load(Work& found, Op const& load, ir::Value const& tile, double times, Counting const& counting) {
+  double const all = times * bytes_of(tile.type()), within = share_within(load, counting);
+  double const ctas = is_right_operand(tile) ? counting.share : 1;
+  found.loaded_bytes += all * within;
+  found.lines += all * within / line * lines_of_a_row(load, counting) / ctas;
+  std::int64_t const at_once = narrow_bytes(load, counting);
+  if (at_once > 0 && is_shifted(load))
+    found.operand_bytes += bytes_of_shift * all;
+  else if (at_once > 0)
+    found.narrow += all / static_cast<double>(at_once * lanes);
+  else
+    found.outside_lines += all * (1 - within) / line / ctas;
+}
+
+void add_arithmetic(Work& found, Op const& op, ir::Type const& result, double times) {
+  bool const of_tile = op.operand_count() > 0 && op.operand(0)->type().is_tile();
+  ir::Type const& computed = of_tile ? op.operand(0)->type() : result;
+  (ir::is_function(op) ? found.functions : found.arithmetic) += times * static_cast<double>(computed.elements());
+}
+
+void add_store(Work& found, Op const& store, double times) {
+  for (ir::Value const* operand : store.operands())
+    if (operand->type().is_tile()) {
+      found.stored_bytes += times * bytes_of(operand->type());
+      found.lines += times * bytes_of(operand->type()) / line;
+    }
+}
+
 /// Adds one op that runs `times` times.
 void add(Work& found, Op const& op, double times, Counting const& counting) {
-  if (op.is<ir::DotOp>()) {
-    ir::Type const &lhs = op.lhs()->type(), &result = op.result()->type();
-    double const columns = static_cast<double>(result.shape()[result.rank() - 1]);
-    double const rows = static_cast<double>(result.elements()) / columns;
-    double const depth_bytes = static_cast<double>(lhs.shape()[lhs.rank() - 1]) * info(lhs.element()).bits / 8;
-    found.product_bytes += times * product_bytes(op);
-    // Each 64 rows read all columns.
-    found.operand_bytes += times * depth_bytes * (rows + columns * std::ceil(rows / 64));
-    return;
-  }
+  if (op.is<ir::DotOp>()) return add_product(found, op, times);
   for (int i = 0; i < op.result_count(); ++i) {
     ir::Type const& type = op.result(i)->type();
     if (!type.is_tile()) continue;
-    if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) {
-      double const all = times * bytes_of(type), within = share_within(op, counting);
-      double const ctas = is_right_operand(*op.result(i)) ? counting.share : 1;
-      found.loaded_bytes += all * within;
-      found.lines += all * within / line * lines_of_a_row(op, counting) / ctas;
-      std::int64_t const at_once = narrow_bytes(op, counting);
-      if (at_once > 0 && is_shifted(op))
-        found.operand_bytes += bytes_of_shift * all;
-      else if (at_once > 0)
-        found.narrow += all / static_cast<double>(at_once * lanes);
-      else
-        found.outside_lines += all * (1 - within) / line / ctas;
-    } else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>()) {
-      double const elements = static_cast<double>(op.operand_count() > 0 && op.operand(0)->type().is_tile()
-                                                      ? op.operand(0)->type().elements()
-                                                      : type.elements());
-      (ir::is_function(op) ? found.functions : found.arithmetic) += times * elements;
-    }
+    if (is_load(op))
+      add_load(found, op, *op.result(i), times, counting);
+    else if (op.pure() && !op.info().has(ir::rearranges) && !op.is<ir::ConstantOp>())
+      add_arithmetic(found, op, type, times);
   }
-  if (op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>())
-    for (ir::Value const* operand : op.operands())
-      if (operand->type().is_tile()) {
-        found.stored_bytes += times * bytes_of(operand->type());
-        found.lines += times * bytes_of(operand->type()) / line;
-      }
+  if (is_store(op)) add_store(found, op, times);
 }
 
 WorkOfOp work_of(Op const& op, Counting const& counting) {
   WorkOfOp found;
   found.kind = op.kind();
   found.where = op.where();
-  bool const writes = op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>();
-  if (writes || op.is<ir::LoadOp>() || op.is<ir::GatherOp>())
+  if (is_store(op) || is_load(op))
     if (ir::Value const& tensor = ir::parameter_behind(*op.in("tensor")); tensor.defining_op() == nullptr)
       found.parameter = tensor.index();
-  ir::Value const* const tile = writes                  ? op.in("tile")
+  ir::Value const* const tile = is_store(op)            ? op.in("tile")
                                 : op.is<ir::DotOp>()    ? op.lhs()
                                 : op.result_count() > 0 ? op.result()
                                                         : nullptr;

@@ -16,7 +16,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/text/text.hpp"
 #include "jit/advice.hpp"
-#include "jit/course.hpp"
+#include "jit/simulated_records.hpp"
 #include "jit/facts.hpp"
 #include "page/difference.hpp"
 #include "page/page.hpp"
@@ -126,7 +126,7 @@ void add_host_code(Page& page, detail::ExplainedLaunch const& launch, ir::Module
 }
 
 void add_timeline(Page& page, detail::ExplainedLaunch const& launch, Profile const* records) {
-  Course simulated;
+  SimulatedRecords simulated;
   if (records != nullptr) {
     page.timeline_note = fmt::format("Records of a launch on {}.", records->device);
     if (records->empty()) page.timeline_note += " It has no records.";
@@ -135,7 +135,7 @@ void add_timeline(Page& page, detail::ExplainedLaunch const& launch, Profile con
         "No timeline: the code for a host is not simulated. Pass the records of a launch: "
         "explain(kernel, arguments...).page(profile(host_stream(), kernel, arguments...)).";
   } else {
-    simulated = simulated_course(*launch.source, launch.options, launch.arguments);
+    simulated = simulate_records(*launch.source, launch.options, launch.arguments);
     page.timeline_note = simulated.note;
     records = &simulated.records;
   }

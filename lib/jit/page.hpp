@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "jit/traced.hpp"
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/jit/explanation.hpp"
 #include "tegula/runtime/argument.hpp"
@@ -15,7 +15,7 @@
 namespace tegula {
 
 /// Holds what a page is made from.
-struct detail::ExplainedLaunch : runtime::Counted {
+struct detail::ExplainedLaunch : runtime::ReferenceCounted {
   std::shared_ptr<jit::Traced const> source;  ///< with the parameters of a stated grid, if the launch states one
   CompileOptions options;                     ///< of its code
   std::vector<Argument> arguments;            ///< of the source's parameters; their memory is not read, and may be gone

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "tegula/runtime/buffer.hpp"
 
 namespace tegula::detail {
 
 /// Outlives its memory while it is still named: `alive` tells a prepared launch that a buffer was freed.
-struct Allocation : runtime::Counted {
+struct Allocation : runtime::ReferenceCounted {
   device where;
   void* address = nullptr;  ///< null for 0 bytes
   std::int64_t bytes = 0;

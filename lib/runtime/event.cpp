@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "tegula/support/error.hpp"
 
@@ -10,7 +10,7 @@ namespace tegula {
 namespace detail {
 
 /// Holds a CUDA event; the host does not have state.
-struct EventState : runtime::Counted {
+struct EventState : runtime::ReferenceCounted {
   device where;
   void* handle = nullptr;
   bool owned = false;

@@ -1,13 +1,13 @@
 // Holds what a handle `prepared` shares: something that runs on a stream.
 #pragma once
 
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/prepared.hpp"
 
 namespace tegula {
 
-struct detail::PreparedState : runtime::Counted {
+struct detail::PreparedState : runtime::ReferenceCounted {
   PreparedState() = default;
   PreparedState(PreparedState const&) = delete;
   PreparedState& operator=(PreparedState const&) = delete;

@@ -1,6 +1,6 @@
 #include "tegula/runtime/stream.hpp"
 
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "tegula/support/error.hpp"
 
@@ -8,7 +8,7 @@ namespace tegula {
 namespace detail {
 
 /// Holds a CUDA stream; the host does not have state.
-struct StreamState : runtime::Counted {
+struct StreamState : runtime::ReferenceCounted {
   device where;
   CUstream_st* handle = nullptr;
   bool owned = false;

@@ -2,14 +2,14 @@
 
 #include <chrono>
 
-#include "runtime/counted.hpp"
+#include "runtime/reference_counted.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula {
 namespace detail {
 
-struct TimerState : runtime::Counted {
+struct TimerState : runtime::ReferenceCounted {
   explicit TimerState(stream const& on) : order(on) {}
 
   using Clock = std::chrono::steady_clock;

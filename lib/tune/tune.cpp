@@ -22,7 +22,7 @@
 #include "tune/copies.hpp"
 #include "tune/log.hpp"
 #include "tune/snapshot.hpp"
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 
 namespace tegula {
 namespace tuning {

@@ -3,6 +3,8 @@
 // work is done where it is issued; its order is not checked.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "codegen/ptx_machine.hpp"
 
 namespace tegula::test {
@@ -115,7 +117,7 @@ class BlockMachine : public PtxMachine {
     auto const is_integer = [](std::string const& type) { return type == "s8" || type == "u8"; };
     int const size = size_of(left, at);
     bool const together = size_of(right, at) == size && is_integer(left) == is_integer(right) &&
-                          (size == 1 || left == right) && depth == "k" + std::to_string(32 / size);
+                          (size == 1 || left == right) && depth == fmt::format("k{}", 32 / size);
     bool const summed = is_integer(left) ? sum == "s32" : sum == "f32" || (sum == "f16" && left == "f16");
     if (!together || !summed) refuse(at);
   }

@@ -2,6 +2,8 @@
 // core products, ragged copies.
 #include "codegen/block_machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <random>
 #include <tuple>
@@ -71,9 +73,9 @@ std::string run(std::string const& body, int warps, std::vector<Matrix*> const& 
     text += std::string(i == 0 ? "" : ", ") + (last ? "%y: out" : std::string(names[i]) + ": in") + " tensor<?x?x" +
             matrices[i]->element + "> {unit_inner, aligned_16}";
   }
-  text += ") warps = " + std::to_string(warps) + " {\n";
+  text += fmt::format(") warps = {} {{\n", warps);
   for (int constant : {0, 1, 64, 128})
-    text += "  %c" + std::to_string(constant) + " = constant {value = " + std::to_string(constant) + " : i64} : i64\n";
+    text += fmt::format("  %c{} = constant {{value = {} : i64}} : i64\n", constant, constant);
   text += body + "  return\n}\n";
   INFO(text);
   ir::Module const module = read_module(text);
@@ -101,8 +103,7 @@ std::string run(std::string const& body, int warps, std::vector<Matrix*> const& 
 }
 
 std::string type(char const* kind, int rows, int columns, std::string const& element, std::string const& layout) {
-  return std::string(kind) + "<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + element + ", " +
-         layout + ">";
+  return fmt::format("{}<{}x{}x{}, {}>", kind, rows, columns, element, layout);
 }
 
 }  // namespace
@@ -124,9 +125,9 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
       std::string body = "  %t = load %x, %c0, %c0 : " + type("tile", 64, 64, element, from) + "\n";
       for (std::size_t f = 0; f < forms.size(); ++f) {
         std::string const n = std::to_string(f);
-        body += "  %r" + n + " = constant {value = " + std::to_string(64 * f) + " : i64} : i64\n";
-        body += "  %s" + n + " = buffer_alloc {align = 1024, offset = " + std::to_string(f * 16384) +
-                "} : " + type("shared", 64, 64, element, forms[f]) + "\n";
+        body += fmt::format("  %r{} = constant {{value = {} : i64}} : i64\n", n, 64 * f);
+        body += fmt::format("  %s{} = buffer_alloc {{align = 1024, offset = {}}} : {}\n", n, f * 16384,
+                            type("shared", 64, 64, element, forms[f]));
         body += "  buffer_store %s" + n + ", %t\n";
       }
       body += "  barrier\n";
@@ -204,7 +205,7 @@ TEST_CASE("tensor core products read descriptors and fragments by their layouts"
     Matrix x(c.element, c.m, c.k), z(c.element, c.k, c.n), y(c.result, c.m, c.n);
     x.fill(random, 4);
     z.fill(random, 4);
-    std::string const group = c.warps == 4 ? "" : "(" + std::to_string(c.warps) + ")";
+    std::string const group = c.warps == 4 ? "" : fmt::format("({})", c.warps);
     std::string const spread = c.warps == 4 ? "mma" : "mma(4,2)";  // of 64 rows or more
     std::string body = "  %a = load %x, %c0, %c0 : " + type("tile", c.m, c.k, c.element, "wgmma_a" + group) +
                        "\n  %b = load %z, %c0, %c0 : " + type("tile", c.k, c.n, c.element, spread) + "\n";
@@ -293,18 +294,24 @@ TEST_CASE("cp_async_gather fills a swizzled tile with rows at indices, zeros for
     x.fill(random, 100);
     std::string const of = type("tile", rows, 8, "i32", layout);
     std::string read = "[register (0,1) (0,2)";
-    for (int row = warps > 1 ? 8 : 2; row < rows; row *= 2) read += " (" + std::to_string(row) + ",0)";
+    for (int row = warps > 1 ? 8 : 2; row < rows; row *= 2) read += fmt::format(" ({},0)", row);
     read += ", lane (0,4) (0,8) (0,16) (0,32) (1,0)" + std::string(warps > 4   ? ", warp (2,0) (4,0) (0,0)]"
                                                                    : warps > 1 ? ", warp (2,0) (4,0)]"
                                                                                : "]");
     INFO(rows << " rows, " << warps << " warps");
-    CHECK(run("  %s = buffer_alloc {align = 1024} : shared<" + std::to_string(rows) +
-                  "x64xbf16, swizzled(128)>\n  %n = iota {axis = 0} : " + of +
-                  "\n  %three = constant {value = 3 : i32} : " + of + "\n  %five = constant {value = 5 : i32} : " + of +
-                  "\n  %m = mul %n, %three : " + of + "\n  %r = sub %m, %five : " + of +
-                  "\n  cp_async_gather %x, %s, %r, %c0 {vector = 8}\n  cp_async_commit\n  cp_async_wait\n  barrier\n"
-                  "  %t = buffer_load %s : " +
-                  type("tile", rows, 64, "bf16", read) + "\n  store %y, %t, %c0, %c0\n",
+    CHECK(run(fmt::format("  %s = buffer_alloc {{align = 1024}} : shared<{0}x64xbf16, swizzled(128)>\n"
+                          "  %n = iota {{axis = 0}} : {1}\n"
+                          "  %three = constant {{value = 3 : i32}} : {1}\n"
+                          "  %five = constant {{value = 5 : i32}} : {1}\n"
+                          "  %m = mul %n, %three : {1}\n"
+                          "  %r = sub %m, %five : {1}\n"
+                          "  cp_async_gather %x, %s, %r, %c0 {{vector = 8}}\n"
+                          "  cp_async_commit\n"
+                          "  cp_async_wait\n"
+                          "  barrier\n"
+                          "  %t = buffer_load %s : {2}\n"
+                          "  store %y, %t, %c0, %c0\n",
+                          rows, of, type("tile", rows, 64, "bf16", read)),
               warps, {&x, &y}) == "");
     int wrong = 0;
     for (int r = 0; r < rows; ++r)
@@ -332,11 +339,15 @@ TEST_CASE("cp_async_cover and shifted_load bring rows from any address, and read
         INFO(element << " " << rows << "x" << columns << " of rows of " << width << " from " << begin);
         for (int const first : {0, 2}) {
           std::string const at = "%c0, " + std::string(first == 0 ? "%c0" : "%two");
-          CHECK(run("  %two = constant {value = 2 : i64} : i64\n  %s = buffer_alloc {align = 128} : shared<" +
-                        std::to_string(rows) + "x" + std::to_string(columns + gap) + "x" + element +
-                        ", dense>\n  cp_async_cover %x, %s, " + at +
-                        "\n  cp_async_commit\n  cp_async_wait\n  barrier\n  %t = shifted_load %s, %x, " + at + " : " +
-                        type("tile", rows, columns, element, layout) + "\n  store %y, %t, %c0, %c0\n",
+          CHECK(run(fmt::format("  %two = constant {{value = 2 : i64}} : i64\n"
+                                "  %s = buffer_alloc {{align = 128}} : shared<{0}x{1}x{2}, dense>\n"
+                                "  cp_async_cover %x, %s, {3}\n"
+                                "  cp_async_commit\n"
+                                "  cp_async_wait\n"
+                                "  barrier\n"
+                                "  %t = shifted_load %s, %x, {3} : {4}\n"
+                                "  store %y, %t, %c0, %c0\n",
+                                rows, columns + gap, element, at, type("tile", rows, columns, element, layout)),
                     4, {&x, &y}) == "");
           int wrong = 0;
           for (int r = 0; r < rows; ++r)

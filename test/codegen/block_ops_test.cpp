@@ -1,4 +1,6 @@
 // Tests block ops as PTX: patterns in the text, ptxas's report, the launcher's data, and refusals.
+#include <fmt/format.h>
+
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptx_cases.hpp"
 #include "codegen/ptxas.hpp"
@@ -18,9 +20,14 @@ CompiledKernel compile_text(std::string const& text) {
 
 /// Returns the error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
 std::string refusal(std::string const& body, int warps = 4) {
-  std::string const text =
-      "tegula-ir 1\n\nkernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = " + std::to_string(warps) +
-      " {\n  %zero = constant {value = 0 : i64} : i64\n" + body + "  return\n}\n";
+  std::string const text = fmt::format(
+      "tegula-ir 1\n"
+      "\n"
+      "kernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = {} {{\n"
+      "  %zero = constant {{value = 0 : i64}} : i64\n"
+      "{}  return\n"
+      "}}\n",
+      warps, body);
   auto const parsed = ir::parse(text);
   INFO(parsed.diagnostics.str());
   REQUIRE(parsed.ok());

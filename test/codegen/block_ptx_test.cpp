@@ -1,5 +1,7 @@
 // Tests every PTX form of the block ops, through LLVM's passes and the NVPTX back end: the text, and that ptxas
 // assembles it.
+#include <fmt/format.h>
+
 #include "codegen/nvptx/ptx/clock.hpp"
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
@@ -322,7 +324,7 @@ TEST_CASE("mma.sync of every element pair becomes its PTX", "[block-ptx]") {
                         Case{Element::i8, Element::i8, "m16n8k32.row.col.s32.s8.s8.s32"},
                         Case{Element::u8, Element::i8, "m16n8k32.row.col.s32.u8.s8.s32"},
                         Case{Element::e4m3, Element::e5m2, "m16n8k32.row.col.f32.e4m3.e5m2.f32"}}) {
-    module.kernel(std::string("k_") + std::to_string(static_cast<int>(c.a)) + std::to_string(static_cast<int>(c.b)),
+    module.kernel(fmt::format("k_{}{}", static_cast<int>(c.a), static_cast<int>(c.b)),
                   [&](Builder& b, KernelValues const& k) {
                     Values const a = ldmatrix(b, k.shared, 4, false), other = ldmatrix(b, k.barrier, 2, true);
                     MmaResult const result = c.a == Element::i8 || c.a == Element::u8 ? MmaResult::s32 : MmaResult::f32;
@@ -345,7 +347,7 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
   int number = 0;
   std::string checks;
   auto const add = [&](WgmmaForm const& form, bool a_in_registers, std::string const& text) {
-    module.kernel("k" + std::to_string(number++), [&](Builder& b, KernelValues const& k) {
+    module.kernel(fmt::format("k{}", number++), [&](Builder& b, KernelValues const& k) {
       llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
       Values a;
       if (a_in_registers) a = ldmatrix(b, k.barrier, 4, false);
@@ -372,7 +374,7 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
   std::string const shared_a = list + "{{%rd[0-9]+, %rd[0-9]+|%da, %db}}, ";
   std::string const register_a = list + "{%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, {{%rd[0-9]+|%db}}, ";
   for (int n : {8, 24, 176, 256})
-    add({.n = n}, false, "m64n" + std::to_string(n) + "k16.f32.bf16.bf16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 0, 0;");
+    add({.n = n}, false, fmt::format("m64n{}k16.f32.bf16.bf16{}{{{{%p[0-9]+|1}}}}, 1, 1, 0, 0;", n, shared_a));
   add({.n = 64, .a = Element::f16, .b = Element::f16, .a_transposed = true, .b_transposed = true}, false,
       "m64n64k16.f32.f16.f16" + shared_a + "{{%p[0-9]+|1}}, 1, 1, 1, 1;");
   add({.n = 64, .b_transposed = true, .scale_a = -1}, true,
@@ -400,7 +402,7 @@ TEST_CASE("wgmma of every shape and element pair becomes its PTX", "[block-ptx]"
 TEST_CASE("wgmma of every n from 8 to 256 assembles", "[block-ptx]") {
   PtxModule module;
   for (int n = 8; n <= 256; n += 8)
-    module.kernel("n" + std::to_string(n), [&](Builder& b, KernelValues const& k) {
+    module.kernel(fmt::format("n{}", n), [&](Builder& b, KernelValues const& k) {
       llvm::Value* const descriptor = matrix_descriptor(b, k.shared, {16, 1024, 128});
       WgmmaGroup const group{.form = {.n = n},
                              .a_descriptor = descriptor,

@@ -1,5 +1,7 @@
 // Tests boxes by TMA from blocks of any number of warps, from their PTX: values, and the lane that issues the copies.
 // The machine elects lane 7, which finds code that takes the elected lane for thread 0.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -68,7 +70,7 @@ std::string thread_comparisons(std::string const& ptx) {
 
 /// Returns `text` with the regions of one lane moved to another warp.
 std::string elected_by(std::string text, int warp) {
-  std::string const from = "elect {", to = "elect {warp = " + std::to_string(warp) + "} {";
+  std::string const from = "elect {", to = fmt::format("elect {{warp = {}}} {{", warp);
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
   return text;

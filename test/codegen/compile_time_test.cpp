@@ -1,6 +1,8 @@
 // Compilation takes work in proportion to the length of a kernel: values that are used twice are looked at once. Work
 // is counted, so that no machine is too slow: allocations, their bytes, and accesses to the attributes of ops.
 // `bench/compile_time/length.py` measures the time.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -43,12 +45,12 @@ std::string chain(int length, std::string const& first, std::string const& name,
                   std::string const& op = "add") {
   std::string text;
   for (int i = 0; i < length; ++i) {
-    std::string const before = i == 0 ? first : "%" + name + std::to_string(i);
-    text += "  %" + name + std::to_string(i + 1) + " = " + op + " " + before + ", " + before + " : " + type + "\n";
+    std::string const before = i == 0 ? first : fmt::format("%{}{}", name, i);
+    text += fmt::format("  %{0}{1} = {2} {3}, {3} : {4}\n", name, i + 1, op, before, type);
   }
   return text;
 }
-std::string last(std::string const& name, int length) { return "%" + name + std::to_string(length); }
+std::string last(std::string const& name, int length) { return fmt::format("%{}{}", name, length); }
 
 constexpr char head[] = R"(tegula-ir 1
 kernel @k(%x: in tensor<?x?xf32> {unit_inner, aligned_16}, %h: in tensor<?x?xf16> {unit_inner, aligned_16}, %o: out tensor<?x?xf32> {unit_inner, aligned_16}, %z: inout tensor<?x?xf32>, %p: i64) {
@@ -67,9 +69,11 @@ std::string offsets(int length) {
 std::string clamped_offsets(int length) {
   std::string text = head;
   for (int i = 0; i < length; ++i) {
-    std::string const at = i == 0 ? "%b" : "%a" + std::to_string(i), sum = "%q" + std::to_string(i);
-    text += "  " + sum + " = add " + at + ", %p : i64\n  %a" + std::to_string(i + 1) + " = max " + sum + ", " + at +
-            " : i64\n";
+    std::string const at = i == 0 ? "%b" : fmt::format("%a{}", i), sum = fmt::format("%q{}", i);
+    text += fmt::format(
+        "  {} = add {}, %p : i64\n"
+        "  %a{} = max {}, {} : i64\n",
+        sum, at, i + 1, sum, at);
   }
   return text + "  %v = load %x, " + last("a", length) +
          ", %zero : tile<16x16xf32>\n  store %o, %v, %b, %zero\n  return\n}\n";
@@ -112,18 +116,25 @@ std::string doubled_weights(int length) { return weights(length, "add"); }
 std::string stages(int count) {
   std::string body;
   for (int i = 0; i < 4; ++i)
-    body += "  %v" + std::to_string(i) + " = load %x, %i, " + (i % 2 == 0 ? "%zero" : "%one") +
-            " : tile<1x64xf32>\n  %s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %v" +
-            std::to_string(i) + " : tile<1x64xf32>\n";
-  return head + std::string("  %start = constant {value = 0 : f32} : tile<1x64xf32>\n") +
-         "  %r = for %i = %zero to %p step %one carry (%s0 = %start) {stages = " + std::to_string(count) +
-         "} : tile<1x64xf32> {\n" + body + "  yield %s4\n  }\n  store %o, %r, %b, %zero\n  return\n}\n";
+    body += fmt::format(
+        "  %v{} = load %x, %i, {} : tile<1x64xf32>\n"
+        "  %s{} = add %s{}, %v{} : tile<1x64xf32>\n",
+        i, i % 2 == 0 ? "%zero" : "%one", i + 1, i, i);
+  return fmt::format(
+      "{}  %start = constant {{value = 0 : f32}} : tile<1x64xf32>\n"
+      "  %r = for %i = %zero to %p step %one carry (%s0 = %start) {{stages = {}}} : tile<1x64xf32> {{\n"
+      "{}  yield %s4\n"
+      "  }}\n"
+      "  store %o, %r, %b, %zero\n"
+      "  return\n"
+      "}}\n",
+      head, count, body);
 }
 
 /// Loops inside each other, of which the innermost reads and writes a tensor.
 std::string nested(int depth) {
   std::string text = head;
-  for (int i = 0; i < depth; ++i) text += "  for %i" + std::to_string(i) + " = %zero to %p step %one {\n";
+  for (int i = 0; i < depth; ++i) text += fmt::format("  for %i{} = %zero to %p step %one {{\n", i);
   text += "  %v = load %z, %b, " + last("i", depth - 1) + " : tile<16x16xf32>\n  store %z, %v, %b, %i0\n";
   for (int i = 0; i < depth; ++i) text += "  yield\n  }\n";
   return text + "  return\n}\n";
@@ -133,9 +144,11 @@ std::string boxes(int count, bool apart) {
   std::string text = head;
   for (int i = 0; i < count; ++i) {
     std::string const number = std::to_string(i), at = "%c" + number;
-    text += "  " + at + " = constant {value = " + std::to_string(16 * i + 16) + " : i64} : i64\n  %v" + number +
-            " = load %z, " + (apart ? "%zero, " : "%b, ") + at + " : tile<16x16xf32>\n  store %z, %v" + number + ", " +
-            (apart ? "%zero, " + at : at + ", %b") + "\n";
+    text += fmt::format(
+        "  {0} = constant {{value = {1} : i64}} : i64\n"
+        "  %v{2} = load %z, {3}{0} : tile<16x16xf32>\n"
+        "  store %z, %v{2}, {4}\n",
+        at, 16 * i + 16, number, apart ? "%zero, " : "%b, ", apart ? "%zero, " + at : at + ", %b");
   }
   return text + "  return\n}\n";
 }
@@ -147,9 +160,11 @@ std::string sum_of_offsets(int length) {
   std::string text = head + std::string("  %s0 = add %b, %p : i64\n");
   for (int i = 0; i < length; ++i) {
     std::string const number = std::to_string(i);
-    text += "  %c" + number + " = constant {value = " + std::to_string(i + 2) + " : i64} : i64\n  %t" + number +
-            " = add %p, %c" + number + " : i64\n  %s" + std::to_string(i + 1) + " = add %s" + number + ", %t" + number +
-            " : i64\n";
+    text += fmt::format(
+        "  %c{0} = constant {{value = {1} : i64}} : i64\n"
+        "  %t{0} = add %p, %c{0} : i64\n"
+        "  %s{2} = add %s{0}, %t{0} : i64\n",
+        number, i + 2, i + 1);
   }
   return text + "  %v = load %x, " + last("s", length) +
          ", %zero : tile<16x16xf32>\n  store %o, %v, %b, %zero\n  return\n}\n";
@@ -182,10 +197,12 @@ std::string strided_loads(int count) {
   std::string text = plain_head + std::string("  %s0 = constant {value = 0 : f32} : tile<16x64xf32>\n");
   for (int i = 0; i < count; ++i) {
     std::string const number = std::to_string(i);
-    text += "  %c" + number + " = constant {value = " + std::to_string(i + 1) + " : i64} : i64\n  %t" + number +
-            " = add %b, %c" + number + " : i64\n  %v" + number + " = load %x, %t" + number +
-            ", %zero : tile<16x64xf32>\n  %s" + std::to_string(i + 1) + " = add %s" + number + ", %v" + number +
-            " : tile<16x64xf32>\n";
+    text += fmt::format(
+        "  %c{0} = constant {{value = {1} : i64}} : i64\n"
+        "  %t{0} = add %b, %c{0} : i64\n"
+        "  %v{0} = load %x, %t{0}, %zero : tile<16x64xf32>\n"
+        "  %s{1} = add %s{0}, %v{0} : tile<16x64xf32>\n",
+        number, i + 1);
   }
   return text + stored(last("s", count));
 }
@@ -194,13 +211,16 @@ std::string dense_loads(int count) { return dense(strided_loads(count)); }
 std::string box_filter(int side) {
   std::string text = plain_head + std::string("  %s0 = constant {value = 0 : f32} : tile<16x64xf32>\n");
   for (int i = 0; i < side; ++i)
-    text += "  %i" + std::to_string(i) + " = constant {value = " + std::to_string(i) + " : i64} : i64\n  %r" +
-            std::to_string(i) + " = add %b, %i" + std::to_string(i) + " : i64\n";
+    text += fmt::format(
+        "  %i{} = constant {{value = {} : i64}} : i64\n"
+        "  %r{} = add %b, %i{} : i64\n",
+        i, i, i, i);
   for (int i = 0; i < side * side; ++i) {
     std::string const number = std::to_string(i);
-    text += "  %v" + number + " = load %x, %r" + std::to_string(i / side) + ", %i" + std::to_string(i % side) +
-            " : tile<16x64xf32>\n  %s" + std::to_string(i + 1) + " = add %s" + number + ", %v" + number +
-            " : tile<16x64xf32>\n";
+    text += fmt::format(
+        "  %v{0} = load %x, %r{1}, %i{2} : tile<16x64xf32>\n"
+        "  %s{3} = add %s{0}, %v{0} : tile<16x64xf32>\n",
+        number, i / side, i % side, i + 1);
   }
   return dense(text + stored(last("s", side * side)));
 }
@@ -213,10 +233,17 @@ std::string branches(int count, std::string const& change) {
   std::string text = plain_head + std::string("  %s0 = load %x, %b, %zero : tile<64x64xf32>\n");
   for (int i = 0; i < count; ++i) {
     std::string const number = std::to_string(i), old = "%s" + number;
-    text += "  %c" + number + " = constant {value = " + std::to_string(i + 1) + " : i64} : i64\n  %q" + number +
-            " = compare %b, %c" + number + " {predicate = lt} : bool\n  %s" + std::to_string(i + 1) + " = if %q" +
-            number + " : tile<64x64xf32> {\n  %v" + number + " = " + change + "\n  %w" + number + " = add " + old +
-            ", %u" + number + " : tile<64x64xf32>\n  yield %w" + number + "\n  } else {\n  yield " + old + "\n  }\n";
+    text += fmt::format(
+        "  %c{0} = constant {{value = {1} : i64}} : i64\n"
+        "  %q{0} = compare %b, %c{0} {{predicate = lt}} : bool\n"
+        "  %s{1} = if %q{0} : tile<64x64xf32> {{\n"
+        "  %v{0} = {2}\n"
+        "  %w{0} = add {3}, %u{0} : tile<64x64xf32>\n"
+        "  yield %w{0}\n"
+        "  }} else {{\n"
+        "  yield {3}\n"
+        "  }}\n",
+        number, i + 1, change, old);
     for (std::size_t at = 0; (at = text.find('#', at)) != std::string::npos;) text.replace(at, 1, number);
   }
   return text + stored(last("s", count));
@@ -236,9 +263,11 @@ std::string rings(int count) {
           "  %r = for %i = %zero to %p step %one carry (%s0 = %start) {stages = 2} : tile<16x64xf32> {\n");
   for (int i = 0; i < count; ++i) {
     std::string const number = std::to_string(i);
-    text += "  %c" + number + " = constant {value = " + number + " : i64} : i64\n  %v" + number + " = load %x, %i, %c" +
-            number + " : tile<16x64xf32>\n  %s" + std::to_string(i + 1) + " = add %s" + number + ", %v" + number +
-            " : tile<16x64xf32>\n";
+    text += fmt::format(
+        "  %c{0} = constant {{value = {0} : i64}} : i64\n"
+        "  %v{0} = load %x, %i, %c{0} : tile<16x64xf32>\n"
+        "  %s{1} = add %s{0}, %v{0} : tile<16x64xf32>\n",
+        number, i + 1);
   }
   return dense(text + "  yield " + last("s", count) + "\n  }\n" + stored("%r"));
 }
@@ -248,8 +277,7 @@ struct Work {
   std::int64_t looks = 0;
 
   [[nodiscard]] std::string str() const {
-    return std::to_string(made.count) + " allocations of " + std::to_string(made.bytes) + " bytes, " +
-           std::to_string(looks) + " looks at ops";
+    return fmt::format("{} allocations of {} bytes, {} looks at ops", made.count, made.bytes, looks);
   }
 };
 

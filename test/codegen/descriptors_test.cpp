@@ -1,5 +1,7 @@
 // Tests that the facts of a descriptor stay with its parameter through every pass, down to the parameters of the PTX
 // entry.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -45,10 +47,9 @@ std::vector<Descriptor> descriptors_of(ir::Module const& module) {
 
 /// Names the difference; empty: none.
 std::string difference(std::vector<Descriptor> const& before, std::vector<Descriptor> const& after) {
-  if (before.size() != after.size())
-    return std::to_string(before.size()) + " descriptors before, " + std::to_string(after.size()) + " after";
+  if (before.size() != after.size()) return fmt::format("{} descriptors before, {} after", before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
-    std::string const start = "descriptor " + std::to_string(i) + ": another ";
+    std::string const start = fmt::format("descriptor {}: another ", i);
     if (before[i].parameter != after[i].parameter) return start + "parameter";
     if (before[i].map.box != after[i].map.box) return start + "box";
     if (before[i].map.swizzle != after[i].map.swizzle) return start + "swizzle";
@@ -151,8 +152,8 @@ TEST_CASE("descriptors are the last parameters of the PTX entry, in their order"
       CHECK(swizzle_bytes(map.swizzle) == swizzle_bytes(static_cast<Swizzle>(first[i].map.swizzle)));
       CHECK(compiled.parameters[static_cast<std::size_t>(map.parameter)].facts == first[i].attributes.facts);
       numbers.push_back(slots + static_cast<int>(i));
-      CHECK_THAT(compiled.image, ContainsSubstring(".param .align 64 .b8 " + compiled.entry + "_param_" +
-                                                   std::to_string(numbers.back()) + "[128]"));
+      CHECK_THAT(compiled.image, ContainsSubstring(fmt::format(".param .align 64 .b8 {}_param_{}[128]", compiled.entry,
+                                                               numbers.back())));
     }
     CHECK(descriptor_arguments(codegen::emit_device_llvm(compiler::lower(module, for_cuda()), for_cuda())) == numbers);
   }

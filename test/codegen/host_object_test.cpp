@@ -1,4 +1,6 @@
 // Tests the objects of host code generation, and its refusals.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -90,10 +92,16 @@ TEST_CASE("host objects call nothing but memory functions", "[host]") {
       text += "  %u" + back + " = cast %w" + from + " : " + to + "\n  %w" + back + " = cast %u" + back + " : " +
               element + "\n";
     }
-    text += "  %x = splat %w" + std::to_string(at) + " : " + tile + "\n  %y = add %x, %v" + std::to_string(at) + " : " +
-            tile + "\n  %r = reduce %y {axis = 0, combine = max} : tile<1x" + element +
-            ">\n  %b = broadcast %r : " + tile + "\n  %z = sub %y, %b : " + tile +
-            "\n  store %c, %z, %o\n  return\n}\n";
+    text += fmt::format(
+        "  %x = splat %w{0} : {1}\n"
+        "  %y = add %x, %v{0} : {1}\n"
+        "  %r = reduce %y {{axis = 0, combine = max}} : tile<1x{2}>\n"
+        "  %b = broadcast %r : {1}\n"
+        "  %z = sub %y, %b : {1}\n"
+        "  store %c, %z, %o\n"
+        "  return\n"
+        "}}\n",
+        at, tile, element);
     for (char const* cpu : {"x86-64-v2", "x86-64-v3", "x86-64-v4", ""}) {
       INFO(element << " on cpu \"" << cpu << "\"");
       for (std::string const& name : undefined_symbols(compile(text, cpu).image))

@@ -1,4 +1,6 @@
 // Every integer attribute of every op at the ends of its bounds and far outside of them: refused by name, or compiled.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -100,10 +102,9 @@ void check(Sample const& sample, std::size_t number, std::size_t field, int entr
   CHECK(ir::equal(parsed.module, module));
   std::string const found = ir::verify(parsed.module).str();
   if (value < changed.range.min || value > changed.range.max) {
-    std::string const subject = changed.kind == FieldKind::extents ? name + "[" + std::to_string(entry) + "]" : name;
-    CHECK_THAT(found, test::ContainsSubstring(std::string(op.info().mnemonic) + ": " + subject + " is " +
-                                              std::to_string(value) + ", not " + std::to_string(changed.range.min) +
-                                              " to " + std::to_string(changed.range.max)));
+    std::string const subject = changed.kind == FieldKind::extents ? fmt::format("{}[{}]", name, entry) : name;
+    CHECK_THAT(found, test::ContainsSubstring(fmt::format("{}: {} is {}, not {} to {}", op.info().mnemonic, subject,
+                                                          value, changed.range.min, changed.range.max)));
     return;
   }
   if (found.empty()) CHECK_THAT(refusal(parsed.module), !test::ContainsSubstring("internal"));

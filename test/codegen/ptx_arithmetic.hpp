@@ -5,6 +5,8 @@
 // have any bits.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -52,7 +54,7 @@ class PtxArithmetic : public PtxText {
   static bool is_integer(std::string const& type) {
     if (type == "pred") return true;
     int const bits = bits_of(type);
-    return (type[0] == 'b' || type[0] == 'u' || type[0] == 's') && type == type[0] + std::to_string(bits) &&
+    return (type[0] == 'b' || type[0] == 'u' || type[0] == 's') && type == fmt::format("{}{}", type[0], bits) &&
            (bits == 8 || bits == 16 || bits == 32 || bits == 64);
   }
   static std::uint64_t cut(std::uint64_t value, int bits) {

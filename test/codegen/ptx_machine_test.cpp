@@ -1,4 +1,6 @@
 // Tests the machine that runs PTX: values by the PTX ISA's tables, and refusals of all that it does not compute.
+#include <fmt/format.h>
+
 #include "codegen/ptx_machine.hpp"
 #include "support/catch.hpp"
 
@@ -12,10 +14,10 @@ namespace {
 std::uint64_t run(std::string const& instructions, std::vector<std::uint64_t> const& inputs = {}) {
   std::uint64_t result = 0;
   std::string text = ".visible .entry k(\n";
-  for (int i = 0; i < 4; ++i) text += "\t.param .u64 k_param_" + std::to_string(i) + (i < 3 ? ",\n" : "\n");
+  for (int i = 0; i < 4; ++i) text += fmt::format("\t.param .u64 k_param_{}{}", i, i < 3 ? ",\n" : "\n");
   text += ")\n{\n\tld.param.u64 \t%rd0, [k_param_0];\n";
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    text += "\tld.param.u64 \t%rd" + std::to_string(i + 1) + ", [k_param_" + std::to_string(i + 1) + "];\n";
+    text += fmt::format("\tld.param.u64 \t%rd{}, [k_param_{}];\n", i + 1, i + 1);
   text += "\t" + instructions + "\n\tst.global.b64 \t[%rd0], %rd9;\n\tret;\n}\n";
   PtxMachine machine(text);
   machine.allow(&result, sizeof result, true);

@@ -1,6 +1,8 @@
 // Finds ptxas for tests in its usual places, and reads its report on a PTX text.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -23,8 +25,7 @@ inline std::string find_ptxas() {
 /// Returns the output of ptxas for the text with -v.
 inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
   std::string const file =
-      (std::filesystem::temp_directory_path() / ("tegula_ptx_test_" + std::to_string(std::random_device()()) + ".ptx"))
-          .string();
+      (std::filesystem::temp_directory_path() / fmt::format("tegula_ptx_test_{}.ptx", std::random_device()())).string();
   std::ofstream(file) << ptx;
   std::string output;
   std::FILE* pipe = ::popen((ptxas + " -arch=sm_90a -v " + file + " -o /dev/null 2>&1").c_str(), "r");

@@ -1,5 +1,7 @@
 // Tests the hand-written kernels of test/ir/target as PTX: ptxas keeps their asynchronous products asynchronous, obeys
 // their register counts and keeps everything in registers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -45,9 +47,8 @@ std::string complaints(AssemblyReport const& report) {
   std::string text;
   for (auto const& note : report.notes) text += note.code + " " + note.text + "\n";
   if (report.spills())
-    text += "stack frame " + std::to_string(report.stack_bytes) + ", spill stores " +
-            std::to_string(report.spill_store_bytes) + ", spill loads " + std::to_string(report.spill_load_bytes) +
-            " bytes\n";
+    text += fmt::format("stack frame {}, spill stores {}, spill loads {} bytes\n", report.stack_bytes,
+                        report.spill_store_bytes, report.spill_load_bytes);
   return text;
 }
 

@@ -1,5 +1,7 @@
 // Compares the PTX of the hand-written kernels with their references, run by AsyncMachine at borders and at every trip
 // count of their rings.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "codegen/run_target.hpp"
@@ -38,7 +40,7 @@ TEST_CASE("PTX of the hand-written kernels computes their references on the CPU"
     CHECK((compiler::compile(again.module, options) == compiled));
     for (Extents const& shape : target.small) {
       std::string shown = std::string(target.name);
-      for (std::int64_t extent : shape) shown += " " + std::to_string(extent);
+      for (std::int64_t extent : shape) shown += fmt::format(" {}", extent);
       INFO(shown);
       TargetArguments arguments = target.arguments(shape, 3);
       AsyncMachine machine(compiled.image);

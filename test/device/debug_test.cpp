@@ -1,4 +1,6 @@
 // Tests device_assert and device_print on a device. A failed assert makes the context unusable, so a child runs it.
+#include <fmt/format.h>
+
 #include "kernels/debug_kernels.hpp"
 
 using namespace tegula;
@@ -11,7 +13,7 @@ TEST_CASE("message, file, line and block of a failed assert reach the host; this
   std::string const said = output_of_child("child that fails an assert on a device");
   INFO(said);
   CHECK_THAT(said, ContainsSubstring("checked[2, 0, 0]: device_assert failed: x is negative (100% of it)"));
-  CHECK_THAT(said, ContainsSubstring("debug_kernels.hpp:" + std::to_string(line_of_tile_assert)));
+  CHECK_THAT(said, ContainsSubstring(fmt::format("debug_kernels.hpp:{}", line_of_tile_assert)));
   CHECK_THAT(said, ContainsSubstring("Assertion `x is negative (100% of it)` failed"));
   CHECK_THAT(said, ContainsSubstring("CUDA_ERROR_ASSERT"));
   Array<float, 1> x({300}, 1), y({300});
@@ -91,7 +93,7 @@ TEST_CASE("failed checks reach the host with message, file, line and block") {
   std::string const outside = output_of_child("child that fails a check of bounds on a device");
   INFO(outside);
   CHECK_THAT(outside, ContainsSubstring("gather: an index of axis 0 is outside of in1"));
-  CHECK_THAT(outside, ContainsSubstring("debug_test.cpp:" + std::to_string(line_of_gather)));
+  CHECK_THAT(outside, ContainsSubstring(fmt::format("debug_test.cpp:{}", line_of_gather)));
   CHECK_THAT(outside, ContainsSubstring("picks["));
   CHECK_THAT(output_of_child("child that fails a check of NaN on a device"),
              ContainsSubstring("nan: div of finite values gives NaN or infinity in f32"));

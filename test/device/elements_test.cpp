@@ -1,4 +1,6 @@
 // Tests narrow elements and tf32 on a device: conversions bit by bit, products of every element of tensor cores.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -88,8 +90,8 @@ void check_conversion() {
   for (std::size_t i = 0; i < from.size(); ++i) {
     To const expected = cast<To>(host(from[i])).value();
     if (same(found[i], expected) || wrong++ != 0) continue;
-    first = std::to_string(static_cast<double>(from[i])) + " became " + std::to_string(static_cast<double>(found[i])) +
-            ", not " + std::to_string(static_cast<double>(expected));
+    first = fmt::format("{} became {}, not {}", static_cast<double>(from[i]), static_cast<double>(found[i]),
+                        static_cast<double>(expected));
   }
   INFO(name(element_v<From>) << " to " << name(element_v<To>) << ": " << first);
   CHECK(wrong == 0);

@@ -1,5 +1,7 @@
 // Tests the hand-written kernels of test/ir/target through the real launcher: borders, and every trip count of their
 // rings that differs, against float64. [sanitize] selects small cases for compute-sanitizer.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstddef>
 #include <filesystem>
@@ -102,7 +104,7 @@ void check(test::Target const& target, std::shared_ptr<runtime::LoadedKernel con
            std::int64_t ctas) {
   std::uint64_t const seed = test::data_seed;
   std::string text;
-  for (std::int64_t extent : shape) text += std::to_string(extent) + " ";
+  for (std::int64_t extent : shape) text += fmt::format("{} ", extent);
   INFO(target.name << " of " << target.axes << " = " << text << "on " << ctas << " CTAs, seed " << seed);
   TargetArguments data = target.arguments(shape, seed);
   std::vector<DeviceCopy> copies;

@@ -1,5 +1,6 @@
 // Measures what lib/doc/numerics.md promises for hosts: the bounds are read from the page, so a changed number changes
 // this test. The argument is the page.
+#include <fmt/format.h>
 #include <tegula/tegula.hpp>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class Page {
   [[nodiscard]] double number(std::string const& row, std::size_t at) {
     auto const found = rows_.find(row);
     if (found == rows_.end() || at >= found->second.size()) {
-      check("number " + std::to_string(at) + " of the page's row \"" + row + "\"", false);
+      check(fmt::format("number {} of the page's row \"{}\"", at, row), false);
       return 0;
     }
     used_.emplace(row, at);
@@ -58,7 +59,7 @@ class Page {
   void check_all_used() const {
     for (auto const& [row, numbers] : rows_)
       for (std::size_t i = 0; i < numbers.size(); ++i)
-        check("a check of number " + std::to_string(i) + " of \"" + row + "\"", used_.contains({row, i}));
+        check(fmt::format("a check of number {} of \"{}\"", i, row), used_.contains({row, i}));
   }
 
  private:
@@ -251,7 +252,7 @@ void check_whole_bytes(double modulus) {
 template <class T>
 void check_wraps(double modulus) {
   using U = std::make_unsigned_t<T>;
-  check("integers of " + std::to_string(sizeof(T)) + " bytes have the page's modulus",
+  check(fmt::format("integers of {} bytes have the page's modulus", sizeof(T)),
         std::ldexp(1.0, 8 * static_cast<int>(sizeof(T))) == modulus);
   std::vector<T> a, b;
   for (int i = 0; i < 1000; ++i) {

@@ -1,5 +1,6 @@
 """Demands that locks, guarded statics and changes of files stand in the one place that serves all of lib/ and include/.
-Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters.
+Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters; and that numbers and
+words are joined by fmt in lib/, bench/ and test/. Public headers and samples, which users compile, do without fmt.
 
     one_place.py <root>
 
@@ -64,8 +65,21 @@ def defaults_on_ops(name, text):
                    "or list rules with match of ir/core/match.hpp")
 
 
+JOIN = re.compile(r"\+\s*std::to_string\(|std::to_string\((?:[^()]|\([^()]*\))*\)\s*\+ ")
+
+
+def joins(root):
+    """Gives a failure for each text that is joined with std::to_string."""
+    for base in ("lib", "bench", "test"):
+        for path in sorted((root / base).rglob("*.?pp")):
+            text = path.read_text()
+            for place in JOIN.finditer(text):
+                line = text.count("\n", 0, place.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: a number is joined to a text: {place.group()!r}; take fmt::format"
+
+
 def main(root):
-    failures = []
+    failures = list(joins(root))
     used = set()
     for base in ("lib", "include"):
         for path in sorted((root / base).rglob("*")):

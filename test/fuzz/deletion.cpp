@@ -1,6 +1,8 @@
 // Runs a kernel without each synchronising op, and sorts the ops that are not missed by their reasons.
 #include "fuzz/deletion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -394,7 +396,7 @@ class Remover {
   }
 
   static std::string text_of(test::Mutation const& mutation, std::int64_t executed) {
-    return mutation.without + ", executed " + std::to_string(executed) + " times";
+    return fmt::format("{}, executed {} times", mutation.without, executed);
   }
 
   std::optional<Reason> reason_of(test::Mutation const& mutation, std::vector<test::Mutation const*> const& quiet) {

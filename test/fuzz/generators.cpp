@@ -386,8 +386,8 @@ std::string difference(std::vector<Memory> const& a, std::vector<Memory> const& 
   for (std::size_t p = 0; p < a.size(); ++p)
     for (std::int64_t i = 0; i < (a[p].bytes.empty() ? 0 : a[p].extents.product()); ++i)
       if (!same_value(element_at(a[p], i), element_at(b[p], i)))
-        return "parameter " + std::to_string(p) + ", element " + std::to_string(i) + ": " +
-               ir::to_string(element_at(a[p], i)) + " before, " + ir::to_string(element_at(b[p], i)) + " after";
+        return fmt::format("parameter {}, element {}: {} before, {} after", p, i, ir::to_string(element_at(a[p], i)),
+                           ir::to_string(element_at(b[p], i)));
   return {};
 }
 
@@ -450,8 +450,7 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
   std::int64_t const count = memory.extents.product();
   auto const value = [&](std::int64_t i) { return static_cast<std::int64_t>(element_at(memory, i).bits); };
   for (std::int64_t i = 0; i < count; ++i)
-    if (value(i) < facts.min || value(i) > facts.max)
-      return "element " + std::to_string(i) + " is " + std::to_string(value(i)) + ", out of range";
+    if (value(i) < facts.min || value(i) > facts.max) return fmt::format("element {} is {}, out of range", i, value(i));
   auto const next = [&](std::int64_t of) {
     return wrapped(memory.element, static_cast<std::int64_t>(static_cast<std::uint64_t>(of) + 1U));
   };
@@ -461,16 +460,15 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
     analysis::AxisFact const& fact = facts.axes[static_cast<std::size_t>(axis)];
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t const at = i / stride % memory.extents[axis];
-      std::string const where =
-          "axis " + std::to_string(axis) + ", element " + std::to_string(i) + " is " + std::to_string(value(i));
+      std::string const where = fmt::format("axis {}, element {} is {}", axis, i, value(i));
       if (at % fact.contiguity == 0) {
         bool const divides = fact.divisibility == 0 ? value(i) == 0 : value(i) % fact.divisibility == 0;
-        if (!divides) return where + ", not a multiple of " + std::to_string(fact.divisibility);
+        if (!divides) return fmt::format("{}, not a multiple of {}", where, fact.divisibility);
       } else if (value(i) != next(value(i - stride))) {
-        return where + " after " + std::to_string(value(i - stride));
+        return fmt::format("{} after {}", where, value(i - stride));
       }
       if (at % fact.constancy != 0 && value(i) != value(i - stride))
-        return where + " after " + std::to_string(value(i - stride)) + ", not constant";
+        return fmt::format("{} after {}, not constant", where, value(i - stride));
     }
   }
   return {};
@@ -497,7 +495,7 @@ Verdict judge_facts(std::string const& text) {
       if (value == nullptr) continue;
       auto const known = facts.facts(*value);
       std::string const found = contradiction(known, memories[static_cast<std::size_t>(p)]);
-      if (!found.empty()) return wrong("probe " + std::to_string(p) + ": " + found + "\n" + facts.str(kernel));
+      if (!found.empty()) return wrong(fmt::format("probe {}: {}\n{}", p, found, facts.str(kernel)));
       for (analysis::AxisFact const& fact : known.axes)
         result.informative += fact.contiguity > 1 || fact.constancy > 1 || fact.divisibility != 1 ? 1 : 0;
     }
@@ -629,7 +627,7 @@ Verdict judge_semantics(std::string const& text) {
     if (!kept.clean()) return wrong("after the passes: " + kept.str());
     for (std::size_t i = 0; i < before.tensors.size(); ++i) {
       auto const found = sim::compare(after.tensors[i].view(), before.tensors[i].view());
-      if (!found.none()) return wrong("argument " + std::to_string(i) + ": " + found.text);
+      if (!found.none()) return wrong(fmt::format("argument {}: {}", i, found.text));
       if (!after.tensors[i].gaps_untouched()) return wrong("elements between the rows of a tensor are written");
     }
     return {};

@@ -1,4 +1,6 @@
 // Judges a case: runs its kernel as written and after the passes, and compares the values and reports.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -70,7 +72,7 @@ class Arguments {
       bool const inexact = one.parameters[p].tolerance != 0;
       sim::Tolerance const tolerance{0, one.parameters[p].tolerance, inexact && !one.options.exact};
       auto const found = sim::compare(arguments_[p].tensor, expected.arguments_[p].tensor, tolerance);
-      if (!found.none()) return "argument " + std::to_string(p) + ": " + found.text;
+      if (!found.none()) return fmt::format("argument {}: {}", p, found.text);
     }
     for (HostTensor const& tensor : tensors_)
       if (!tensor.gaps_untouched()) return "elements between the rows of a tensor are written";

@@ -142,7 +142,7 @@ void add_records(PipelineCase& one, std::uint64_t seed) {
     if (ops.empty() || random() % 3 == 0) continue;
     std::size_t const first = random() % ops.size(), last = first + random() % (ops.size() - first);
     ir::RecordOp start, stop;
-    start.name = stop.name = Symbol("part " + std::to_string(random() % 5));
+    start.name = stop.name = Symbol(fmt::format("part {}", random() % 5));
     stop.event = ir::RecordEvent::stop;
     ir::Builder::after(*ops[last]).op(stop, {}, {});
     ir::Builder::before(*ops[first]).op(start, {}, {});

@@ -1,4 +1,6 @@
 // Tests the judge of random kernels: cases that once came out wrong, faults planted after a pass, cases as text.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -180,10 +182,10 @@ TEST_CASE("fuzz: random kernels have the properties that their generators promis
           for (ir::Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
             found["loop in " + std::string(at->info().mnemonic)]++;
         }
-        if (op.is<ir::IfOp>()) found["if with " + std::to_string(op.result_count())]++;
+        if (op.is<ir::IfOp>()) found[fmt::format("if with {}", op.result_count())]++;
         if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) found["pairwise"]++;
         if (op.is<ir::LoadOp>() || op.is<ir::StoreOp>())
-          found["access to rank " + std::to_string(op.operand(0)->type().rank())]++;
+          found[fmt::format("access to rank {}", op.operand(0)->type().rank())]++;
       });
     }
     for (ir::Value const* value : taken) {

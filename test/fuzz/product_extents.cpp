@@ -1,6 +1,8 @@
 // Judges random products. What the compiler refuses is compared with rules stated here.
 #include "fuzz/product_extents.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/budget.hpp"
@@ -51,8 +53,8 @@ bool may_be_refused(GemmShape const& shape) {
 }  // namespace
 
 std::string text_of(GemmShape const& shape) {
-  return std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) + " of " +
-         std::string(name(shape.elements.a)) + (shape.trans_b ? ", B stored N x K" : "");
+  return fmt::format("{}x{}x{} of {}{}", shape.m, shape.n, shape.k, name(shape.elements.a),
+                     shape.trans_b ? ", B stored N x K" : "");
 }
 
 GemmShape product(int m, int n, int k, GemmElements const& elements, bool trans_b) {
@@ -125,7 +127,7 @@ std::string fitting_error(GemmShape const& shape, int warps, bool& refused) {
   if (refused) return {};
   if (std::string const reason = refusal(module, aligned); !reason.empty()) return "aligned tensors: " + reason;
   aligned.warps = unaligned.warps = warps;
-  std::string const asked = std::to_string(warps) + " warps, ";
+  std::string const asked = fmt::format("{} warps, ", warps);
   if (std::string const reason = refusal(module, aligned); !reason.empty()) return asked + "aligned tensors: " + reason;
   if (std::string const reason = refusal(module, unaligned); !reason.empty())
     return asked + "unaligned tensors: " + reason;

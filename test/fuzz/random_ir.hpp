@@ -8,6 +8,8 @@
 // way.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -697,7 +699,7 @@ class RandomKernel {
   };
 
   void device_function(int number) {
-    ir::Function& function = module.add_function("f" + std::to_string(number), ir::FunctionKind::device);
+    ir::Function& function = module.add_function(fmt::format("f{}", number), ir::FunctionKind::device);
     if (random_.chance(40)) function.inlining = random_.chance(50) ? ir::Inline::no : ir::Inline::yes;
     for (int i = random_.below(3); i >= 0; --i)
       function.add_parameter(random_.chance(60) ? Type::tile(element(), shape()) : Type::scalar(element()), {},

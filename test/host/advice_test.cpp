@@ -1,4 +1,6 @@
 // Tests what explain and TEGULA_ADVICE print on the host, and that a wrong value of the option is refused.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -68,7 +70,7 @@ TEST_CASE("explain says what limits a launch, and what helps", "[N17]") {
   CHECK_THAT(good, ContainsSubstring("  limit: memory, ") && ContainsSubstring(" GB/s expected\n"));
   CHECK_THAT(good, !ContainsSubstring("measured"));
   CHECK_THAT(good, !ContainsSubstring("axes exchanged"));
-  CHECK_THAT(bad, ContainsSubstring("advice_test.cpp:" + std::to_string(line_of_load) + ": " + remedy));
+  CHECK_THAT(bad, ContainsSubstring(fmt::format("advice_test.cpp:{}: {}", line_of_load, remedy)));
   Advice const found = advice(doubled, on.columns(), on.y);
   REQUIRE(found.slow.size() == 1);
   CHECK(found.slow[0].kind == SlowSpot::Kind::narrow_access);

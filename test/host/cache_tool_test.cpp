@@ -1,4 +1,5 @@
 // Tests the keys of compiled kernels and the program that shows, compares, checks and shrinks the cache on disk.
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -136,7 +137,7 @@ TEST_CASE("tegula-cache finds torn and foreign files, and prunes the entries use
   CHECK(run_tool(fresh.folder(), "verify --remove").status == 0);
   CHECK_FALSE(std::filesystem::exists(files[3].path));
 
-  Output const pruned = run_tool(fresh.folder(), "prune --limit " + std::to_string(files[1].bytes + files[2].bytes));
+  Output const pruned = run_tool(fresh.folder(), fmt::format("prune --limit {}", files[1].bytes + files[2].bytes));
   INFO(pruned.text);
   CHECK(pruned.status == 0);
   CHECK_THAT(pruned.text, ContainsSubstring("removed 1 entries with ") && ContainsSubstring("; 2 entries with "));

@@ -1,6 +1,8 @@
 // Tests CompileOptions::checks on the host and in both simulators: what each finds, and what it lets pass.
 #include "kernels/debug_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -147,7 +149,7 @@ std::string found(Executor on, Checks checks, Kernel const& kernel, X&... argume
 constexpr Checks bounds{true, false, false}, overflow{false, true, false}, of_nan{false, false, true};
 constexpr Checks every{true, true, true};
 
-std::string in_line(std::uint32_t line) { return "checks_test.cpp:" + std::to_string(line); }
+std::string in_line(std::uint32_t line) { return fmt::format("checks_test.cpp:{}", line); }
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // Tests device_assert and device_print on the host and in both simulators.
 #include "kernels/debug_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 using namespace tegula;
@@ -46,7 +48,7 @@ TEST_CASE("a failed assert ends a launch with message, file, line and block; the
     x[64 * 300 + 7] = -1;
     UserError const error = error_of([&] { run_on(Executor::host, checked, x, y); });
     CHECK_THAT(error.what(), ContainsSubstring("checked[300, 0, 0]: device_assert failed: x is negative (100% of it)"));
-    CHECK_THAT(error.what(), ContainsSubstring("debug_kernels.hpp:" + std::to_string(line_of_tile_assert)));
+    CHECK_THAT(error.what(), ContainsSubstring(fmt::format("debug_kernels.hpp:{}", line_of_tile_assert)));
     CHECK(error.where().line() == line_of_tile_assert);
     CHECK(y[64 * 300 + 7] == 0);
     std::fill(x.values.begin(), x.values.end(), -1.0F);  // every block fails
@@ -65,7 +67,7 @@ TEST_CASE("the simulators report failed asserts with block and line") {
     std::string const report = run_on(on, bounded, x, y);
     INFO(name(on) << ": " << report);
     CHECK_THAT(report, ContainsSubstring("bounded[0, 3, 0]: device_assert failed: too large"));
-    CHECK_THAT(report, ContainsSubstring("debug_kernels.hpp:" + std::to_string(line_of_scalar_assert)));
+    CHECK_THAT(report, ContainsSubstring(fmt::format("debug_kernels.hpp:{}", line_of_scalar_assert)));
     Array<float, 1> v({300}, 1), w({300});
     v[299] = -1;
     CHECK_THAT(run_on(on, checked, v, w), ContainsSubstring("checked[4, 0, 0]: device_assert failed: x is negative"));
@@ -77,7 +79,7 @@ TEST_CASE("child that fails an assert on the host", "[.]") { fail_and_say(Execut
 TEST_CASE("a child process reports its failed assert on the host", "[F39]") {
   std::string const said = output_of_child("child that fails an assert on the host");
   CHECK_THAT(said, ContainsSubstring("caught: checked[2, 0, 0]: device_assert failed: x is negative"));
-  CHECK_THAT(said, ContainsSubstring("debug_kernels.hpp:" + std::to_string(line_of_tile_assert)));
+  CHECK_THAT(said, ContainsSubstring(fmt::format("debug_kernels.hpp:{}", line_of_tile_assert)));
 }
 
 TEST_CASE("an assert in a function names the caller's block, and keeps a call without other effect") {

@@ -1,4 +1,6 @@
 // Tests tensors that are described once on the host and used by many kernels.
+#include <fmt/format.h>
+
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -99,7 +101,7 @@ TEST_CASE("a use of a freed buffer names the places of its view and of free", "[
   go(host_stream());
   auto const freed_line = __LINE__ + 1;
   x.free();
-  std::string const freed = "was freed at descriptors_test.cpp:" + std::to_string(freed_line);
+  std::string const freed = fmt::format("was freed at descriptors_test.cpp:{}", freed_line);
   auto const place = [&](std::string const& text) {
     std::size_t const at = text.find("was freed at ");
     std::size_t const slash = text.find("descriptors_test.cpp", at);
@@ -112,7 +114,7 @@ TEST_CASE("a use of a freed buffer names the places of its view and of free", "[
     INFO(error.what());
     CHECK(place(error.what()));
     CHECK_THAT(error.what(), ContainsSubstring("the view made at ") &&
-                                 ContainsSubstring("descriptors_test.cpp:" + std::to_string(viewed_line)));
+                                 ContainsSubstring(fmt::format("descriptors_test.cpp:{}", viewed_line)));
   }
   try {
     go(host_stream());

@@ -3,6 +3,8 @@
 
 #if __has_include(<dlpack/dlpack.h>)
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -117,7 +119,7 @@ TEST_CASE("a tensor of DLPack of another element, rank or device is refused with
   for (std::uint64_t const offset : {~std::uint64_t{0} - 15, std::uint64_t{1} << 63, (std::uint64_t{1} << 63) - 16}) {
     tensor.byte_offset = offset;
     CHECK_THROWS_WITH((view_dlpack<float, 2>(tensor)),
-                      ContainsSubstring(std::to_string(offset) + " bytes behind the address") &&
+                      ContainsSubstring(fmt::format("{} bytes behind the address", offset)) &&
                           ContainsSubstring("outside of the address space"));
   }
   tensor.byte_offset = 0;

@@ -1,6 +1,8 @@
 // Compiles kernels given as IR text for the host and runs them on arrays with guarded borders; no runtime involved.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -252,8 +254,9 @@ inline std::string difference_from_simulator(ir::Module const& module, HostArgum
       run_on_host(module, arguments, options);
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i].array == nullptr) continue;
-        std::string const where = "cpu " + std::string(*architecture == '\0' ? "of this machine" : architecture) +
-                                  (facts ? ", facts" : ", no facts") + ", argument " + std::to_string(i) + ": ";
+        std::string const where =
+            fmt::format("cpu {}{}, argument {}: ", *architecture == '\0' ? "of this machine" : architecture,
+                        facts ? ", facts" : ", no facts", i);
         Array const& found = *arguments[i].array;
         if (!found.untouched_outside()) return where + "bytes that belong to no element are written";
         double largest = 1e-30;

@@ -1,4 +1,6 @@
 // Kernels of the language, launched on the host and run in the simulator: each result against values worked out here.
+#include <fmt/format.h>
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -201,7 +203,7 @@ TEST_CASE("a loop whose step is not positive is not run, or refused where the ho
   for (int const step : {0, -2}) {
     CHECK_THROWS_WITH(
         launch(stream(device::host()), known, step, y),
-        test::ContainsSubstring("the step must be positive; found " + std::to_string(step) + " (argument 1) > 0"));
+        test::ContainsSubstring(fmt::format("the step must be positive; found {} (argument 1) > 0", step)));
     CHECK_THROWS_WITH(simulate(known, step, y), test::ContainsSubstring("the step must be positive"));
     CHECK_THROWS_WITH(simulate(known, step, y, schedule::seed(1)),
                       test::ContainsSubstring("the step must be positive"));

@@ -1,4 +1,6 @@
 // Tests hand-edited dumps in place of the compiler's text, and texts that are compiled and run as they are.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <string>
 #include <vector>
@@ -72,7 +74,7 @@ TEST_CASE("a changed constant of a dump gives the new value, with warm caches", 
   for (auto const& entry : fs::directory_iterator(folder)) dumps.push_back(entry.path());
   CHECK(dumps.size() >= 6);
   for (fs::path const& dump : dumps) {
-    fs::path const override_folder = folder.parent_path() / ("override" + std::to_string(++changed));
+    fs::path const override_folder = folder.parent_path() / fmt::format("override{}", ++changed);
     fs::create_directories(override_folder);
     std::string const text = test::read_file(dump.string());
     write(override_folder / dump.filename(), edited(text));

@@ -1,5 +1,7 @@
 // Tests that compiled kernels name the user's functions and lines where the options ask for it. test/gdb/lines.cmake
 // stops at such a line.
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "runtime/cuda/ptxas.hpp"
@@ -49,7 +51,7 @@ TEST_CASE("PTX names the lines of a kernel and of its functions, and the assembl
   CHECK_FALSE(runtime::cuda::has_lines(without));
   REQUIRE(runtime::cuda::has_lines(with_lines));
   CHECK_THAT(with_lines, ContainsSubstring("lines_test.cpp\""));
-  auto const at = [](int line) { return ".loc\t1 " + std::to_string(line) + " "; };
+  auto const at = [](int line) { return fmt::format(".loc\t1 {} ", line); };
   CHECK_THAT(body_of(with_lines, "tegula_twice_doubled("), ContainsSubstring(at(store_line)));
   std::string const inside = body_of(with_lines, "doubled_0");
   CHECK_THAT(inside.empty() ? body_of(with_lines, "doubled(") : inside, ContainsSubstring(at(doubled_line)));

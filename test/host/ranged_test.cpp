@@ -1,4 +1,6 @@
 // Tests kernels that read where they go with stated ranges, on the host and in both simulators.
+#include <fmt/format.h>
+
 #include "support/options.hpp"
 #include "kernels/ranged_kernels.hpp"
 
@@ -16,10 +18,10 @@ TEST_CASE("a stated range is checked on the host and in the simulator of tiles")
     Array<int, 1> offsets({1}, wrong);
     INFO(wrong);
     CHECK_THROWS_WITH(launch(host_stream(), moved<true>, x.view(), offsets.view(), y.view()),
-                      ContainsSubstring("the loaded element is not in 0 .. 1048575, or not a multiple of 8: found " +
-                                        std::to_string(wrong)));
+                      ContainsSubstring(fmt::format(
+                          "the loaded element is not in 0 .. 1048575, or not a multiple of 8: found {}", wrong)));
     simulation const found = simulate(moved<true>, x.view(), offsets.view(), y.view());
-    CHECK_THAT(found.report, ContainsSubstring("or not a multiple of 8: found " + std::to_string(wrong)));
+    CHECK_THAT(found.report, ContainsSubstring(fmt::format("or not a multiple of 8: found {}", wrong)));
   }
 }
 

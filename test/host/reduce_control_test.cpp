@@ -1,6 +1,8 @@
 // Reductions, loops, branches and calls on the host against the simulator.
 #include "driver.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,16 +18,22 @@ std::string reduce_text(Extents const& shape, int axis, std::string const& eleme
   std::string unknown;
   std::string zeros;
   for (int i = 0; i < shape.size(); ++i) {
-    in += std::to_string(shape[i]) + "x";
-    out += std::to_string(i == axis ? 1 : shape[i]) + "x";
+    in += fmt::format("{}x", shape[i]);
+    out += fmt::format("{}x", i == axis ? 1 : shape[i]);
     unknown += "?x";
     zeros += ", %o";
   }
-  return "kernel @r(%a: in tensor<" + unknown + element + ">, %c: out tensor<" + unknown + element +
-         ">) {\n  %o = constant {value = 0 : i64} : i64\n  %x = load %a" + zeros + " : tile<" + in + element +
-         ">\n  %y = add %x, %x : tile<" + in + element + ">\n  %r = reduce %y {axis = " + std::to_string(axis) +
-         ", combine = " + combine + ", order = " + order + "} : tile<" + out + element + ">\n  store %c, %r" + zeros +
-         "\n  return\n}\n";
+  return fmt::format(
+      "kernel @r(%a: in tensor<{unknown}{element}>, %c: out tensor<{unknown}{element}>) {{\n"
+      "  %o = constant {{value = 0 : i64}} : i64\n"
+      "  %x = load %a{zeros} : tile<{in}{element}>\n"
+      "  %y = add %x, %x : tile<{in}{element}>\n"
+      "  %r = reduce %y {{axis = {axis}, combine = {combine}, order = {order}}} : tile<{out}{element}>\n"
+      "  store %c, %r{zeros}\n"
+      "  return\n"
+      "}}\n",
+      fmt::arg("unknown", unknown), fmt::arg("element", element), fmt::arg("zeros", zeros), fmt::arg("in", in),
+      fmt::arg("axis", axis), fmt::arg("combine", combine), fmt::arg("order", order), fmt::arg("out", out));
 }
 
 TEST_CASE("reductions over every axis", "[host]") {
@@ -175,11 +183,11 @@ kernel @dots(%a: in tensor<?x?xEL>, %b: in tensor<?x?xEL>, %c: out tensor<?x?xAC
       std::string filled = text;
       for (auto const& [from, to] : {std::pair<std::string, std::string>{"EL", std::string(name(element))},
                                      {"AC", std::string(name(accumulator))},
-                                     {"<Mx", "<" + std::to_string(c.m) + "x"},
-                                     {"<Nx", "<" + std::to_string(c.n) + "x"},
-                                     {"<Kx", "<" + std::to_string(c.k) + "x"},
-                                     {"xNx", "x" + std::to_string(c.n) + "x"},
-                                     {"xKx", "x" + std::to_string(c.k) + "x"}})
+                                     {"<Mx", fmt::format("<{}x", c.m)},
+                                     {"<Nx", fmt::format("<{}x", c.n)},
+                                     {"<Kx", fmt::format("<{}x", c.k)},
+                                     {"xNx", fmt::format("x{}x", c.n)},
+                                     {"xKx", fmt::format("x{}x", c.k)}})
         for (auto at = filled.find(from); at != std::string::npos; at = filled.find(from, at + to.size()))
           filled.replace(at, from.size(), to);
       INFO(c.m << "x" << c.n << "x" << c.k << " of " << name(element));

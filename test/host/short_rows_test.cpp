@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "../../samples/support/compare.hpp"
+#include "../../samples/support/report.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
 #include "tegula/tegula.hpp"
@@ -21,13 +21,6 @@ buffer<float, Rank> filled(double first, E... extents) {
   buffer<float, Rank> result(device::host(), extents...);
   for (std::int64_t i = 0; i < result.size(); ++i)
     result.data()[i] = static_cast<float>(std::sin(first + 1.7 * static_cast<double>(i)));
-  return result;
-}
-
-template <class T, int Rank, class... E>
-buffer<T, Rank> poisoned(E... extents) {
-  buffer<T, Rank> result(device::host(), extents...);
-  result.fill(samples::poison<T>());
   return result;
 }
 
@@ -92,7 +85,8 @@ TEST_CASE("rows that end within their tile give the sums, extremes and elements 
     auto const x = filled<2>(1, rows, n);
     buffer<int, 1> ends(device::host(), rows);
     for (std::int64_t i = 0; i < rows; ++i) ends.data()[i] = static_cast<int>(i * 40 - 3);  // from none to all
-    auto y = poisoned<float, 2>(rows, n), sums = poisoned<float, 2>(rows, 4);
+    auto y = samples::poisoned<float, 2>(device::host(), rows, n),
+         sums = samples::poisoned<float, 2>(device::host(), rows, 4);
     launch(host_stream(), short_rows, x, ends, y, sums);
     for (std::int64_t i = 0; i < rows; ++i) {
       double kept = 0, behind = 0, largest = -1e9, least = 1e9;
@@ -116,7 +110,8 @@ TEST_CASE("columns that end within their tile give the sums and elements of floa
   for (std::int64_t const rows : {1, 5, 31, 32})
     for (std::int64_t const n : {1, 15, 16, 40, 64}) {
       auto const x = filled<2>(4, rows, n);
-      auto y = poisoned<float, 2>(rows, n), sums = poisoned<float, 2>(2, n);
+      auto y = samples::poisoned<float, 2>(device::host(), rows, n),
+           sums = samples::poisoned<float, 2>(device::host(), 2, n);
       launch(host_stream(), short_columns, x, y, sums);
       INFO(rows << " x " << n);
       for (std::int64_t j = 0; j < n; ++j) {
@@ -135,7 +130,7 @@ TEST_CASE("sums and maxima over two axes give those of float64") {
   for (std::int64_t const n : {1, 3, 7, 16, 20})
     for (std::int64_t const m : {1, 4, 6}) {
       auto const x = filled<3>(5, std::int64_t{3}, m, n);
-      auto sums = poisoned<float, 2>(3, 3);
+      auto sums = samples::poisoned<float, 2>(device::host(), 3, 3);
       launch(host_stream(), over_two_axes, x, sums);
       INFO(m << " x " << n);
       for (std::int64_t i = 0; i < 3; ++i) {
@@ -164,7 +159,7 @@ TEST_CASE("rows at indices are gathered and scattered, also beyond the ends of t
       buffer<int, 1> from(device::host(), 6), to(device::host(), 6);
       std::copy(sources.begin(), sources.end(), from.data());
       std::copy(targets.begin(), targets.end(), to.data());
-      auto y = filled<2>(3, 7, n), z = poisoned<float, 2>(6, 64);
+      auto y = filled<2>(3, 7, n), z = samples::poisoned<float, 2>(device::host(), 6, 64);
       std::vector<float> expected(y.data(), y.data() + y.size());
       launch(host_stream(), moved_rows, x, from, to, first, y, z);
       INFO("columns from " << first << " of " << n);
@@ -187,8 +182,9 @@ TEMPLATE_TEST_CASE("scans give the elements that are stored, whatever part of th
     for (std::int64_t const rows : {1, 3, 8}) {
       buffer<TestType, 2> x(device::host(), rows, n);
       for (std::int64_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<TestType>(i * 37 % 11 - 4);
-      auto along = poisoned<TestType, 2>(rows, n), before = poisoned<TestType, 2>(rows, n),
-           down = poisoned<TestType, 2>(rows, n);
+      auto along = samples::poisoned<TestType, 2>(device::host(), rows, n),
+           before = samples::poisoned<TestType, 2>(device::host(), rows, n),
+           down = samples::poisoned<TestType, 2>(device::host(), rows, n);
       launch(host_stream(), part_scanned<TestType>, x, along, before, down);
       INFO(rows << " x " << n);
       for (std::int64_t i = 0; i < rows; ++i) {

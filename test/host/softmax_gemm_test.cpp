@@ -1,6 +1,8 @@
 // Tests softmax, matrix products and attention on the host, against float64.
 #include "driver.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -32,7 +34,7 @@ kernel @softmax(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) {
 }
 )";
   for (auto at = text.find("xWx"); at != std::string::npos; at = text.find("xWx"))
-    text.replace(at, 3, "x" + std::to_string(width) + "x");
+    text.replace(at, 3, fmt::format("x{}x", width));
   return text;
 }
 

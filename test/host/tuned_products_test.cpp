@@ -12,13 +12,13 @@
 #include "jit/launch_options.hpp"
 #include "runtime/tuned_table.hpp"
 #include "support/catch.hpp"
-#include "support/matrix_argument.hpp"
+#include "runtime/matrix_argument.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tune/log.hpp"
 
 using namespace tegula;
 
-using tegula::test::matrix_argument;
+using tegula::runtime::matrix_argument;
 
 TEST_CASE("the model's choices of products take at most a tenth more time than the measured ones", "[N15]") {
   // What bench/device/tune.cpp measured, every kernel at every problem.

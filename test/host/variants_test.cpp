@@ -1,4 +1,6 @@
 // Several kernels that launch as one: choice by table and by estimate, the tuner, its log and its tables.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -59,9 +61,8 @@ struct Arrays {
 
 /// Names a file that is gone when the test ends.
 struct File {
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("tegula-variants-" + std::to_string(::getpid()) + "-" + std::to_string(number++)))
-                         .string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("tegula-variants-{}-{}", ::getpid(), number++)).string();
   File() { std::filesystem::remove(path); }
   ~File() { std::filesystem::remove(path); }
   File(File const&) = delete;

@@ -2,6 +2,8 @@
 // Data and expected results come with them. The tests of the simulator, of PTX and of the device share them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <vector>
@@ -16,52 +18,48 @@ inline constexpr Extents box_tensor = {41, 76};  ///< no multiple of the box alo
 /// Computes Y = 2 * X inside the box that begins at element (row, column); nothing else of Y is touched. One lane
 /// issues both copies; `warps` warps, a divisor of 12, share the rows of the box.
 inline std::string box_kernel(int warps) {
-  std::string const row = "tile<32xf32, [lane (1) (2) (4) (8) (16)]>";
-  return R"(tegula-ir 1
+  std::string_view const row = "tile<32xf32, [lane (1) (2) (4) (8) (16)]>";
+  return fmt::format(R"(tegula-ir 1
 
-kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?xf32> {unit_inner, aligned_16}, %row: i64, %column: i64) warps = )" +
-         std::to_string(warps) + R"( {
-  %k0 = constant {value = 0 : i64} : i64
-  %rows = constant {value = 12 : i64} : i64
-  %warps = constant {value = )" +
-         std::to_string(warps) + R"( : i64} : i64
-  %map_x = tensor_map %X {box = [12, 32]} : tensor_map<12x32xf32>
-  %map_y = tensor_map %Y {box = [12, 32]} : tensor_map<12x32xf32>
-  %box = buffer_alloc {align = 128, offset = 0} : shared<12x32xf32, dense>
-  %full = buffer_alloc {align = 8, offset = 1536} : mbarrier
-  elect {
+kernel @box(%X: in tensor<?x?xf32> {{unit_inner, aligned_16}}, %Y: out tensor<?x?xf32> {{unit_inner, aligned_16}}, %row: i64, %column: i64) warps = {warps} {{
+  %k0 = constant {{value = 0 : i64}} : i64
+  %rows = constant {{value = 12 : i64}} : i64
+  %warps = constant {{value = {warps} : i64}} : i64
+  %map_x = tensor_map %X {{box = [12, 32]}} : tensor_map<12x32xf32>
+  %map_y = tensor_map %Y {{box = [12, 32]}} : tensor_map<12x32xf32>
+  %box = buffer_alloc {{align = 128, offset = 0}} : shared<12x32xf32, dense>
+  %full = buffer_alloc {{align = 8, offset = 1536}} : mbarrier
+  elect {{
     mbarrier_init %full
     fence_mbarrier_init
-    mbarrier_expect %full {bytes = 1536}
+    mbarrier_expect %full {{bytes = 1536}}
     tma_load %map_x, %box, %full, %row, %column
     yield
-  }
+  }}
   barrier
-  warp_specialize {warps = [1], replicas = [)" +
-         std::to_string(warps) + R"(], registers = [0]} (%w: i64) {
+  warp_specialize {{warps = [1], replicas = [{warps}], registers = [0]}} (%w: i64) {{
     mbarrier_wait %full, %k0
-    for %r = %w to %rows step %warps {
+    for %r = %w to %rows step %warps {{
       %v = view %box, %r, %k0 : shared<32xf32, dense>
-      %x = buffer_load %v : )" +
-         row + R"(
-      %y = add %x, %x : )" +
-         row + R"(
+      %x = buffer_load %v : {row}
+      %y = add %x, %x : {row}
       buffer_store %v, %y
       yield
-    }
+    }}
     yield
-  }
+  }}
   fence_proxy_async
   barrier
-  elect {
+  elect {{
     tma_store %map_y, %box, %row, %column
     bulk_commit
     bulk_wait
     yield
-  }
+  }}
   return
-}
-)";
+}}
+)",
+                     fmt::arg("warps", warps), fmt::arg("row", row));
 }
 
 /// Copies Y = X inside the box, all by one lane, as a launch of one thread does. A block is a whole warp at least, of
@@ -125,8 +123,7 @@ inline std::string box_error(TargetArguments const& arguments, std::array<std::i
     bool const inside = row >= 0 && row < box_shape[0] && column >= 0 && column < box_shape[1];
     double const found = arguments[1].number(i);
     if (inside ? found == factor * arguments[0].number(i) : arguments[1].unwritten(i)) continue;
-    return "element " + std::to_string(i) + (inside ? " of the box" : " outside the box") + " is " +
-           std::to_string(found);
+    return fmt::format("element {}{} is {}", i, inside ? " of the box" : " outside the box", found);
   }
   return {};
 }

@@ -2,6 +2,8 @@
 // Attention backward and latent attention do so.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "support/host_tensor.hpp"
@@ -21,53 +23,37 @@ inline std::string chain_text(ChainShape const& shape) {
   std::string const weights = shape.element == Element::f32
                                   ? "    %p = add %s, %nothing : tile<" + m + "x" + n + "xf32>\n"
                                   : "    %p = cast %s : tile<" + m + "x" + n + "x" + e + ">\n";
-  return "tegula-ir 1\n\n"
-         "kernel @chain(%Q: in tensor<?x?x" +
-         e + ">, %K: in tensor<?x?x" + e +
-         ">, %O: out tensor<?x?xf32>) {\n"
-         "  %zero = constant {value = 0 : i64} : i64\n"
-         "  %one = constant {value = 1 : i64} : i64\n"
-         "  %m = constant {value = " +
-         m +
-         " : i64} : i64\n"
-         "  %n = constant {value = " +
-         n +
-         " : i64} : i64\n"
-         "  %queries = extent %O : i64\n"
-         "  %g0 = ceil_div %queries, %m : i64\n"
-         "  grid %g0\n"
-         "  %b0 = block_index : i64\n"
-         "  %row = mul %b0, %m : i64\n"
-         "  %q = load %Q, %row, %zero : tile<" +
-         m + "x" + d + "x" + e +
-         ">\n"
-         "  %keys = extent %K : i64\n"
-         "  %trips = ceil_div %keys, %n : i64\n"
-         "  %nothing = constant {value = 0 : f32} : tile<" +
-         m + "x" + n +
-         "xf32>\n"
-         "  %none = constant {value = 0 : f32} : tile<" +
-         m + "x" + d +
-         "xf32>\n"
-         "  %o = for %i = %zero to %trips step %one carry (%o0 = %none) {stages = " +
-         std::to_string(shape.stages) + "} : tile<" + m + "x" + d +
-         "xf32> {\n"
-         "    %at = mul %i, %n : i64\n"
-         "    %k = load %K, %at, %zero : tile<" +
-         n + "x" + d + "x" + e +
-         ">\n"
-         "    %kt = trans %k {permutation = [1, 0]} : tile<" +
-         d + "x" + n + "x" + e +
-         ">\n"
-         "    %s = dot %q, %kt, %nothing" +
-         precision + " : tile<" + m + "x" + n + "xf32>\n" + weights + "    %o1 = dot %p, %k, %o0" + precision +
-         " : tile<" + m + "x" + d +
-         "xf32>\n"
-         "    yield %o1\n"
-         "  }\n"
-         "  store %O, %o, %row, %zero\n"
-         "  return\n"
-         "}\n";
+  return fmt::format(
+      "tegula-ir 1\n"
+      "\n"
+      "kernel @chain(%Q: in tensor<?x?x{e}>, %K: in tensor<?x?x{e}>, %O: out tensor<?x?xf32>) {{\n"
+      "  %zero = constant {{value = 0 : i64}} : i64\n"
+      "  %one = constant {{value = 1 : i64}} : i64\n"
+      "  %m = constant {{value = {m} : i64}} : i64\n"
+      "  %n = constant {{value = {n} : i64}} : i64\n"
+      "  %queries = extent %O : i64\n"
+      "  %g0 = ceil_div %queries, %m : i64\n"
+      "  grid %g0\n"
+      "  %b0 = block_index : i64\n"
+      "  %row = mul %b0, %m : i64\n"
+      "  %q = load %Q, %row, %zero : tile<{m}x{d}x{e}>\n"
+      "  %keys = extent %K : i64\n"
+      "  %trips = ceil_div %keys, %n : i64\n"
+      "  %nothing = constant {{value = 0 : f32}} : tile<{m}x{n}xf32>\n"
+      "  %none = constant {{value = 0 : f32}} : tile<{m}x{d}xf32>\n"
+      "  %o = for %i = %zero to %trips step %one carry (%o0 = %none) {{stages = {stages}}} : tile<{m}x{d}xf32> {{\n"
+      "    %at = mul %i, %n : i64\n"
+      "    %k = load %K, %at, %zero : tile<{n}x{d}x{e}>\n"
+      "    %kt = trans %k {{permutation = [1, 0]}} : tile<{d}x{n}x{e}>\n"
+      "    %s = dot %q, %kt, %nothing{precision} : tile<{m}x{n}xf32>\n"
+      "{weights}    %o1 = dot %p, %k, %o0{precision} : tile<{m}x{d}xf32>\n"
+      "    yield %o1\n"
+      "  }}\n"
+      "  store %O, %o, %row, %zero\n"
+      "  return\n"
+      "}}\n",
+      fmt::arg("e", e), fmt::arg("m", m), fmt::arg("n", n), fmt::arg("d", d), fmt::arg("stages", shape.stages),
+      fmt::arg("precision", precision), fmt::arg("weights", weights));
 }
 
 /// Draws small integers, all of whose sums are exact in every element.
@@ -93,8 +79,7 @@ struct ChainData {
       }
       for (std::int64_t d = 0; d < width; ++d)
         if (!(o(i, d) == expected[static_cast<std::size_t>(d)]))
-          return std::to_string(i) + ", " + std::to_string(d) + ": " + std::to_string(o(i, d)) + " but should be " +
-                 std::to_string(expected[static_cast<std::size_t>(d)]);
+          return fmt::format("{}, {}: {} but should be {}", i, d, o(i, d), expected[static_cast<std::size_t>(d)]);
     }
     return {};
   }

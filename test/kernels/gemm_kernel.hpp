@@ -1,6 +1,8 @@
 // Writes the product of the design's first page as tile IR of any shape, with its launch data, for tests of the passes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -120,9 +122,7 @@ struct GemmData {
         double sum = bias(j);
         for (std::int64_t x = 0; x < k; ++x) sum += a(i, x) * (trans_b ? b(j, x) : b(x, j));
         double const expected = ir::to_double(ir::make_constant(c.element(), std::max(sum, 0.0)));
-        if (c(i, j) != expected)
-          return std::to_string(i) + ", " + std::to_string(j) + ": " + std::to_string(c(i, j)) + " but should be " +
-                 std::to_string(expected);
+        if (c(i, j) != expected) return fmt::format("{}, {}: {} but should be {}", i, j, c(i, j), expected);
       }
     return {};
   }

@@ -1,6 +1,8 @@
 // Provides choices, names, lines of IR text and tensors of many forms for generators of random kernels.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <random>
 #include <string>
@@ -55,7 +57,7 @@ class KernelWriter {
   static std::string text(std::int64_t number) { return std::to_string(number); }
   void line(std::string const& op) { body_ += "  " + op + "\n"; }
   Entry define(std::string const& op, Type const& type) {
-    std::string const name = "%v" + std::to_string(next_++);
+    std::string const name = fmt::format("%v{}", next_++);
     line(name + " = " + op + " : " + ir::to_string(type));
     return {name, type};
   }
@@ -69,7 +71,7 @@ class KernelWriter {
 
   // ---- parameters
   std::string add_parameter(RandomParameter parameter, std::string const& type, std::string const& attributes = "") {
-    std::string const name = "%p" + std::to_string(kernel_.parameters.size());
+    std::string const name = fmt::format("%p{}", kernel_.parameters.size());
     signature_ += (signature_.empty() ? "" : ", ") + name + ": " + type + attributes;
     kernel_.parameters.push_back(std::move(parameter));
     return name;

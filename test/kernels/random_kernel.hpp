@@ -7,6 +7,8 @@
 // compare within a bound.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -153,9 +155,9 @@ class KernelGenerator : KernelWriter {
     std::string grid;
     for (int i = 0; i < rank; ++i) {
       std::string const n = std::to_string(i);
-      line("%e" + n + " = constant {value = " + std::to_string(tile_[i]) + " : i64} : i64");
-      line("%c" + n + " = constant {value = " +
-           std::to_string((output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]) + " : i64} : i64");
+      line(fmt::format("%e{} = constant {{value = {} : i64}} : i64", n, tile_[i]));
+      line(fmt::format("%c{} = constant {{value = {} : i64}} : i64", n,
+                       (output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]));
       grid += (i == 0 ? "%c" : ", %c") + n;
     }
     line("grid " + grid);
@@ -180,10 +182,10 @@ class KernelGenerator : KernelWriter {
         op += ", " + offset;
         continue;
       }
-      std::string const name = "%s" + std::to_string(next_++);
+      std::string const name = fmt::format("%s{}", next_++);
       std::int64_t const near = pick(9) - 4, one = 1;
       std::int64_t const far = pick(6) == 0 ? (pick(2) == 0 ? one : -one) << one_of({31, 32, 40, 60}) : 0;
-      line(name + "c = constant {value = " + std::to_string(near + far) + " : i64} : i64");
+      line(fmt::format("{}c = constant {{value = {} : i64}} : i64", name, near + far));
       line(name + " = add " + offset + ", " + name + "c : i64");
       op += ", " + name;
     }
@@ -334,17 +336,17 @@ class KernelGenerator : KernelWriter {
         shape[axis] = 1;
         if (pick(3) == 0) {  // in sequence on the host and in the simulator
           std::string const join = one_of<std::string>({"sum", "max", "min", "product"});
-          Entry const scanned =
-              define("scan " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + join +
-                         (pick(2) == 0 ? ", exclusive = true" : "") + (pick(2) == 0 ? ", reverse = true}" : "}"),
-                     a.type);
+          std::string_view const exclusive = pick(2) == 0 ? ", exclusive = true" : "";
+          std::string_view const reverse = pick(2) == 0 ? ", reverse = true" : "";
+          Entry const scanned = define(
+              fmt::format("scan {} {{axis = {}, combine = {}{}{}}}", a.name, axis, join, exclusive, reverse), a.type);
           pool_.push_back(join == "sum" || join == "product" ? scanned : plus_zero(scanned));
           break;
         }
         std::string const combine = one_of<std::string>({"sum", "max", "min"});
         bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
-        Entry const r = define("reduce " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + combine +
-                                   (pairwise ? ", order = pairwise}" : "}"),
+        Entry const r = define(fmt::format("reduce {} {{axis = {}, combine = {}{}", a.name, axis, combine,
+                                           pairwise ? ", order = pairwise}" : "}"),
                                a.type.with_shape(shape));
         pool_.push_back(combine == "sum" ? r : plus_zero(r));
         if (pick(2) == 0) pool_.push_back(coerce(pool_.back(), a.type));
@@ -352,7 +354,7 @@ class KernelGenerator : KernelWriter {
       }
       case 17: {
         Element const element = one_of<Element>({Element::i32, Element::i64});
-        pool_.push_back(define("iota {axis = " + std::to_string(pick(tile_.size())) + "}", Type::tile(element, tile_)));
+        pool_.push_back(define(fmt::format("iota {{axis = {}}}", pick(tile_.size())), Type::tile(element, tile_)));
         break;
       }
       case 18: {
@@ -386,7 +388,7 @@ class KernelGenerator : KernelWriter {
       Extents shape = a.type.shape();
       int const at = pick(rank + 1);
       shape.insert(at, 1);
-      std::string const axes = "{axes = [" + std::to_string(at) + "]}";
+      std::string const axes = fmt::format("{{axes = [{}]}}", at);
       Entry const e = define("expand_dims " + a.name + " " + axes, a.type.with_shape(shape));
       pool_.push_back(define("squeeze " + e.name + " " + axes, a.type));
     }
@@ -414,12 +416,11 @@ class KernelGenerator : KernelWriter {
       return define("extract " + a.name + " {offsets = " + list(offsets) + "}", a.type.with_shape(of));
     };
     Entry const low = part(0, at), high = part(at, extent - at);
-    pool_.push_back(
-        define("concatenate " + high.name + ", " + low.name + " {axis = " + std::to_string(axis) + "}", a.type));
+    pool_.push_back(define(fmt::format("concatenate {}, {} {{axis = {}}}", high.name, low.name, axis), a.type));
   }
   static std::string list(Extents const& values) {
     std::string result;
-    for (std::int64_t const value : values) result += (result.empty() ? "[" : ", ") + std::to_string(value);
+    for (std::int64_t const value : values) result += fmt::format("{}{}", result.empty() ? "[" : ", ", value);
     return result + "]";
   }
 
@@ -437,9 +438,9 @@ class KernelGenerator : KernelWriter {
   void loop(int depth) {
     Entry const init = numeric(any());
     std::string const n = std::to_string(next_++);
-    line("%lo" + n + " = constant {value = " + std::to_string(pick(5) - 2) + " : i64} : i64");
-    line("%hi" + n + " = constant {value = " + std::to_string(pick(7) - 1) + " : i64} : i64");
-    line("%st" + n + " = constant {value = " + std::to_string(1 + pick(3)) + " : i64} : i64");
+    line(fmt::format("%lo{} = constant {{value = {} : i64}} : i64", n, pick(5) - 2));
+    line(fmt::format("%hi{} = constant {{value = {} : i64}} : i64", n, pick(7) - 1));
+    line(fmt::format("%st{} = constant {{value = {} : i64}} : i64", n, 1 + pick(3)));
     line("%r" + n + " = for %i" + n + " = %lo" + n + " to %hi" + n + " step %st" + n + " carry (%a" + n + " = " +
          init.name + ") : " + ir::to_string(init.type) + " {");
     Entry const next = inside(depth, init.type, [&] {
@@ -456,7 +457,7 @@ class KernelGenerator : KernelWriter {
   void branch(int depth) {
     Entry const a = any();
     std::string const n = std::to_string(next_++);
-    line("%k" + n + " = constant {value = " + std::to_string(pick(3)) + " : i64} : i64");
+    line(fmt::format("%k{} = constant {{value = {} : i64}} : i64", n, pick(3)));
     line("%q" + n + " = compare %b0, %k" + n + " {predicate = " + one_of<std::string>({"eq", "lt", "ge"}) + "} : bool");
     line("%r" + n + " = if %q" + n + " : " + ir::to_string(a.type) + " {");
     line("yield " + inside(depth, a.type, [&] { pool_.push_back(a); }).name);

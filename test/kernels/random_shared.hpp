@@ -3,6 +3,8 @@
 // out, in loops and branches. Each read goes to a row of the output of its own, so that every wrong value shows.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -37,14 +39,14 @@ class SharedGenerator {
     std::int64_t place = 0;
     for (int i = 0; i < count; ++i) {
       Buffer buffer;
-      buffer.name = "%s" + std::to_string(i);
+      buffer.name = fmt::format("%s{}", i);
       buffer.words = 1 + pick(options_.max_words);
       buffer.stages = pick(3) == 0 ? 2 + pick(2) : 1;
       std::string const place_text =
-          options_.offsets ? "{align = 128, offset = " + std::to_string(place) + "} " : "{align = 128} ";
+          options_.offsets ? fmt::format("{{align = 128, offset = {}}} ", place) : "{align = 128} ";
       place += (bytes(buffer) + 127) / 128 * 128;
-      header_ += "  " + buffer.name + " = buffer_alloc " + place_text + ": shared<" + std::to_string(buffer.stages) +
-                 "x" + std::to_string(width(buffer)) + "xi32, dense>\n";
+      header_ += fmt::format("  {} = buffer_alloc {}: shared<{}x{}xi32, dense>\n", buffer.name, place_text,
+                             buffer.stages, width(buffer));
       if (options_.copies) copy_header(buffer, i, place);
       buffers_.push_back(buffer);
     }
@@ -58,8 +60,7 @@ class SharedGenerator {
         "tegula-ir 1\nkernel @random(%a: in tensor<?x?xi32> {unit_inner, aligned_16}, %o: out tensor<?x?xi32> "
         "{unit_inner, aligned_16}, %choice: i64) warps = " +
         warps + " {\n";
-    for (int i = 0; i <= 8; ++i)
-      result.text += "  %k" + std::to_string(i) + " = constant {value = " + std::to_string(i) + " : i64} : i64\n";
+    for (int i = 0; i <= 8; ++i) result.text += fmt::format("  %k{} = constant {{value = {} : i64}} : i64\n", i, i);
     result.text += "  %pattern = constant {value = 29 : i64} : i64\n  grid %k1\n" + header_;
     if (options_.copies && !initial_.empty())
       result.text += "  elect {\n" + initial_ + "    fence_mbarrier_init\n    yield\n  }\n" +
@@ -83,7 +84,7 @@ class SharedGenerator {
   };
 
   int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below < 1 ? 1 : below)); }
-  std::string fresh(std::string const& stem) { return "%" + stem + std::to_string(next_++); }
+  std::string fresh(std::string const& stem) { return fmt::format("%{}{}", stem, next_++); }
   void line(std::string const& text) { body_ += std::string(2 + 2 * nesting_, ' ') + text + "\n"; }
   [[nodiscard]] std::int64_t width(Buffer const& buffer) const { return 64LL * options_.warps * buffer.words; }
   [[nodiscard]] std::int64_t bytes(Buffer const& buffer) const { return 4 * width(buffer) * buffer.stages; }
@@ -93,24 +94,24 @@ class SharedGenerator {
     int const warps = options_.warps;
     std::string lanes, warp;
     std::string const pair = kind == 1 ? "(32)" : "(1)";
-    for (int lane = 0; lane < 5; ++lane) lanes += " (" + std::to_string((kind == 1 ? 1 : 2) << lane) + ")";
+    for (int lane = 0; lane < 5; ++lane) lanes += fmt::format(" ({})", (kind == 1 ? 1 : 2) << lane);
     std::vector<int> bits;
     for (int w = 1; w < warps; w *= 2) bits.push_back(64 * w);
     if (kind == 2) std::reverse(bits.begin(), bits.end());
-    for (int const bit : bits) warp += " (" + std::to_string(bit) + ")";
+    for (int const bit : bits) warp += fmt::format(" ({})", bit);
     std::string text = "[register " + pair;
-    if (words > 1) text += " " + std::to_string(words) + "*(" + std::to_string(64 * warps) + ")";
+    if (words > 1) text += fmt::format(" {}*({})", words, 64 * warps);
     text += ", lane" + lanes;
     if (!warp.empty()) text += ", warp" + warp;
     if (kind == 2 && warps == 2) {  // one bit cannot turn round: lanes trade with warps instead
       text = "[register (1)";
-      if (words > 1) text += " " + std::to_string(words) + "*(128)";
+      if (words > 1) text += fmt::format(" {}*(128)", words);
       text += ", lane (64) (2) (4) (8) (16), warp (32)";
     }
     return text + "]";
   }
   [[nodiscard]] std::string tile(int words, int kind) const {
-    return "tile<" + std::to_string(64 * options_.warps * words) + "xi32, " + layout(words, kind) + ">";
+    return fmt::format("tile<{}xi32, {}>", 64 * options_.warps * words, layout(words, kind));
   }
 
   void copy_header(Buffer& buffer, int number, std::int64_t& place) {
@@ -119,7 +120,7 @@ class SharedGenerator {
     if (width(buffer) > 256) return;  // no box is as wide
     buffer.copied = true;
     place = (place + 127) / 128 * 128;
-    std::string const at = options_.offsets ? "{align = 8, offset = " + std::to_string(place) + "} " : "{align = 8} ";
+    std::string const at = options_.offsets ? fmt::format("{{align = 8, offset = {}}} ", place) : "{align = 8} ";
     place += 128;
     header_ += "  %b" + n + " = buffer_alloc " + at + ": mbarrier<8>\n  %in" + n + " = tensor_map %a " + box +
                " : tensor_map<1x" + w + "xi32>\n  %out" + n + " = tensor_map %o " + box + " : tensor_map<1x" + w +
@@ -134,15 +135,14 @@ class SharedGenerator {
   /// Returns a stage: a number, or the index of a loop around modulo the stages.
   std::string stage_of(Buffer const& buffer) {
     if (buffer.stages == 1) return "%k0";
-    if (loops_.empty() || pick(2) == 0) return "%k" + std::to_string(pick(buffer.stages));
+    if (loops_.empty() || pick(2) == 0) return fmt::format("%k{}", pick(buffer.stages));
     std::string const stage = fresh("stage");
-    line(stage + " = rem " + loops_.back().index + ", %k" + std::to_string(buffer.stages) + " : i64");
+    line(fmt::format("{} = rem {}, %k{} : i64", stage, loops_.back().index, buffer.stages));
     return stage;
   }
   std::string view(Buffer const& buffer) {
     std::string const stage = stage_of(buffer), name = fresh("v");
-    line(name + " = view " + buffer.name + ", " + stage + ", %k0 : shared<" + std::to_string(width(buffer)) +
-         "xi32, dense>");
+    line(fmt::format("{} = view {}, {}, %k0 : shared<{}xi32, dense>", name, buffer.name, stage, width(buffer)));
     return name;
   }
   /// Returns a row of the output for each iteration of the loops around.
@@ -153,7 +153,7 @@ class SharedGenerator {
     line(at + " = constant {value = " + first + " : i64} : i64");
     for (Loop const& loop : loops_) {
       std::string const step = fresh("row"), scaled = fresh("row"), sum = fresh("row");
-      line(step + " = constant {value = " + std::to_string(trips) + " : i64} : i64");
+      line(fmt::format("{} = constant {{value = {} : i64}} : i64", step, trips));
       line(scaled + " = mul " + loop.index + ", " + step + " : i64");
       line(sum + " = add " + at + ", " + scaled + " : i64");
       at = sum;
@@ -168,7 +168,7 @@ class SharedGenerator {
     std::string const type = tile(buffer.words, pick(3));
     std::string const places = fresh("i"), number = fresh("c"), value = fresh("x");
     line(places + " = iota : " + type);
-    line(number + " = constant {value = " + std::to_string(1000 * ++values_) + " : i32} : " + type);
+    line(fmt::format("{} = constant {{value = {} : i32}} : {}", number, 1000 * ++values_, type));
     line(value + " = add " + places + ", " + number + " : " + type);
     line("buffer_store " + to + ", " + value);
     close();
@@ -189,11 +189,10 @@ class SharedGenerator {
       return place / 2 % 32 == 13 || place % 32 == 13 || turned == 13 || place / 2 % 32 == 12;
     };
     while (by_chance()) place = pick(static_cast<int>(width(buffer)));
-    line(at + " = constant {value = " + std::to_string(place) + " : i64} : i64");
-    line(to + " = view " + buffer.name + ", " + stage + ", " + at + " : shared<1xi32, dense of " +
-         std::to_string(width(buffer)) + ">");
-    line("elect {warp = " + std::to_string(pick(options_.warps)) + "} {");
-    line("  " + value + " = constant {value = " + std::to_string(++values_) + " : i32} : i32");
+    line(fmt::format("{} = constant {{value = {} : i64}} : i64", at, place));
+    line(fmt::format("{} = view {}, {}, {} : shared<1xi32, dense of {}>", to, buffer.name, stage, at, width(buffer)));
+    line(fmt::format("elect {{warp = {}}} {{", pick(options_.warps)));
+    line(fmt::format("  {} = constant {{value = {} : i32}} : i32", value, ++values_));
     line("  buffer_store " + to + ", " + value);
     line("  yield");
     line("}");
@@ -216,9 +215,9 @@ class SharedGenerator {
     }
     // A phase of its own for each copy, so that none overtakes a thread that still waits for another.
     std::string const full = fresh("full");
-    line(full + " = view %b" + n + ", %k" + std::to_string(buffer.waits++) + " : mbarrier");
+    line(fmt::format("{} = view %b{}, %k{} : mbarrier", full, n, buffer.waits++));
     line("elect {");
-    line("  mbarrier_expect " + full + " {bytes = " + std::to_string(4 * width(buffer)) + "}");
+    line(fmt::format("  mbarrier_expect {} {{bytes = {}}}", full, 4 * width(buffer)));
     line("  tma_load %in" + n + ", " + to + ", " + full + ", %k0, %k0");
     line("  yield");
     line("}");
@@ -248,9 +247,8 @@ class SharedGenerator {
     buffer.written = true;
     for (int stage = 0; stage < buffer.stages; ++stage) {
       std::string const type = tile(buffer.words, 0), value = fresh("x"), to = fresh("v");
-      line(value + " = constant {value = " + std::to_string(++values_) + " : i32} : " + type);
-      line(to + " = view " + buffer.name + ", %k" + std::to_string(stage) + ", %k0 : shared<" +
-           std::to_string(width(buffer)) + "xi32, dense>");
+      line(fmt::format("{} = constant {{value = {} : i32}} : {}", value, ++values_, type));
+      line(fmt::format("{} = view {}, %k{}, %k0 : shared<{}xi32, dense>", to, buffer.name, stage, width(buffer)));
       line("buffer_store " + to + ", " + value);
       close();
     }
@@ -291,7 +289,7 @@ class SharedGenerator {
   void loop(int depth) {
     std::string const index = fresh("n");
     std::int64_t const trips = loops_.empty() ? 5 : 2 + pick(3);
-    line("for " + index + " = %k0 to %k" + std::to_string(trips) + " step %k1 {");
+    line(fmt::format("for {} = %k0 to %k{} step %k1 {{", index, trips));
     loops_.push_back({index, trips});
     ++nesting_;
     for (int i = 2 + pick(3); i > 0; --i) statement(depth);
@@ -311,7 +309,7 @@ class SharedGenerator {
       line(bit + " = shr %pattern, " + sum + " : i64");
       line(chosen + " = and " + bit + ", %k1 : i64");
     }
-    line(condition + " = compare " + chosen + ", %k" + std::to_string(pick(2)) + " : bool");
+    line(fmt::format("{} = compare {}, %k{} : bool", condition, chosen, pick(2)));
     line("if " + condition + " {");
     ++branches_;
     ++nesting_;

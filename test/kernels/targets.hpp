@@ -5,6 +5,8 @@
 // row, so that a test can check a few rows of a large result.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -312,7 +314,7 @@ inline std::string target_error(Target const& target, Extents const& shape, Targ
   for (std::int64_t row = first; row * width < output.extents.product(); row += step)
     compare_row(all, output, row, target.row(arguments, row), target.tolerance(shape));
   if (all.right()) return {};
-  return std::string(target.name) + ": rows of " + std::to_string(width) + ": " + all.str();
+  return fmt::format("{}: rows of {}: {}", target.name, width, all.str());
 }
 
 }  // namespace tegula::test

@@ -1,5 +1,7 @@
 // Proves by deletion that the passes' synchronising ops are needed in kernels of the fuzzer. These are the kept ones
 // and the first hundred random ones. ./dev fuzz draws others.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,12 +34,10 @@ struct Count {
     for (fuzz::Excused const& each : found.excused) ++excused[each.reason];
   }
   [[nodiscard]] std::string str() const {
-    std::string text = std::to_string(kernels) + " kernels, " + std::to_string(ops) + " ops, " + std::to_string(rare) +
-                       " executed too rarely, " + std::to_string(unsettled) + " unsettled in " +
-                       std::to_string(kernels_unsettled) + " kernels";
+    std::string text = fmt::format("{} kernels, {} ops, {} executed too rarely, {} unsettled in {} kernels", kernels,
+                                   ops, rare, unsettled, kernels_unsettled);
     for (auto const& [reason, count] : excused)
-      text +=
-          ", " + std::to_string(count) + " not missed: " + std::string(fuzz::reasons[static_cast<std::size_t>(reason)]);
+      text += fmt::format(", {} not missed: {}", count, fuzz::reasons[static_cast<std::size_t>(reason)]);
     return text;
   }
 };
@@ -74,7 +74,7 @@ void check_random(std::uint64_t part) {
   Count count;
   for (std::uint64_t seed = begin; count.kernels < wanted; ++seed) {
     if ((seed - begin) / kinds % parts != part) continue;
-    auto const found = check_each("seed " + std::to_string(seed), fuzz::random_case(seed, fuzz::Trips::twice_and_more),
+    auto const found = check_each(fmt::format("seed {}", seed), fuzz::random_case(seed, fuzz::Trips::twice_and_more),
                                   fuzz::of_seconds);
     if (found.refused.empty()) count.add(found);
   }

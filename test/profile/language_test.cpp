@@ -1,4 +1,6 @@
 // Tests record and region in kernels: nesting, values, functions, unchanged results, and errors with their lines.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "host/driver.hpp"
@@ -120,8 +122,9 @@ TEST_CASE("record: softmax with three nested regions has unchanged values and ne
     CHECK(y == warps);
     REQUIRE(found.size() % rows == 0);
     for (LogRow const& row : found) {
-      CHECK(text_of(row) == "+softmax =" + std::to_string(row.header.cta) +
-                                " +exponentials +maximum -maximum -exponentials +store -store -softmax");
+      CHECK(text_of(row) ==
+            fmt::format("+softmax ={} +exponentials +maximum -maximum -exponentials +store -store -softmax",
+                        row.header.cta));
       CHECK(is_nested(row));
     }
   }

@@ -1,4 +1,6 @@
 // Tests records of a kernel on each executor: the same entries in the same order, exact counts of what is dropped.
+#include <fmt/format.h>
+
 #include "support/catch.hpp"
 #include "support/log_rows.hpp"
 #include "host/driver.hpp"
@@ -47,7 +49,7 @@ constexpr auto sums = R"(kernel @sums(%x: in tensor<?x?xf32>, %y: out tensor<?xf
 })";
 
 std::string expected_entries(std::uint32_t cta) {
-  std::string text = "+tile =" + std::to_string(cta) + " +load -load +sums";
+  std::string text = fmt::format("+tile ={} +load -load +sums", cta);
   for (int i = 0; i < 3; ++i) text += " +add =-2000000000000000000 -add";
   return text + " -sums -tile";
 }
@@ -92,8 +94,8 @@ Profiled run(std::string const& text, On where, ProfileOptions const& profile) {
     ir::Module const lowered = compiler::lower(module, options);
     CompiledKernel const compiled = compiler::emit(lowered, options);
     result.layout = compiled.profile;
-    CHECK(compiled.image.find(".global .align 128 .b8 tegula_profile[" +
-                              std::to_string(profile_buffer_bytes(compiled.profile)) + "];") != std::string::npos);
+    CHECK(compiled.image.find(fmt::format(".global .align 128 .b8 tegula_profile[{}];",
+                                          profile_buffer_bytes(compiled.profile))) != std::string::npos);
     sim::block::Options run;
     run.profile = &result.bytes;
     run.batch = 4;

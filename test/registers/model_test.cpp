@@ -1,5 +1,7 @@
 // rows: N18
 // Compares the registers that the model foretells with the table of those that the assembler needed.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -38,7 +40,7 @@ std::vector<Row> judged_rows() {
     if (need.roles.empty()) rows.push_back({need.name, need.need, estimate.kernel, need.spilled != 0, estimate.spills});
     for (std::size_t i = 0; i < need.roles.size() && i < estimate.roles.size(); ++i) {
       RoleNeed const& role = need.roles[i];  // its code names no register beyond its limit
-      rows.push_back({need.name + ", role " + std::to_string(i), role.highest,
+      rows.push_back({fmt::format("{}, role {}", need.name, i), role.highest,
                       std::min(estimate.roles[i].registers, role.limit), role.spills != 0, estimate.spills});
     }
   }
@@ -56,8 +58,7 @@ TEST_CASE("registers: the model foretells what the assembler needs", "[N18]") {
   std::sort(rows.begin(), rows.end(), [](Row const& a, Row const& b) { return a.error() > b.error(); });
   std::string worst;
   for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 10); ++i)
-    worst += rows[i].name + ": need " + std::to_string(rows[i].need) + ", foretold " +
-             std::to_string(rows[i].foretold) + "\n";
+    worst += fmt::format("{}: need {}, foretold {}\n", rows[i].name, rows[i].need, rows[i].foretold);
   auto const near = std::count_if(rows.begin(), rows.end(), [](Row const& row) { return row.error() <= 0.15; });
   double const share = double(near) / double(rows.size());
   INFO("within 15 %: " << share << "; spills as foretold: " << spills_right << "; the worst ten:\n" << worst);

@@ -1,5 +1,7 @@
 #include "registers/sass.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -30,7 +32,7 @@ int highest_in(std::string const& text) {
     auto const number = number_at(text, at + 1);
     if (!begins || !number) continue;
     int size = 1;
-    if (text.find(".64", at) == at + 1 + std::to_string(*number).size()) size = 2;
+    if (text.find(".64", at) == at + 1 + fmt::formatted_size("{}", *number)) size = 2;
     highest = std::max(highest, *number + size);
   }
   return highest;

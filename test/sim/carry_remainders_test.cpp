@@ -1,4 +1,6 @@
 // Counters carried as remainder and quotient divide as they did before, at every trip count.
+#include <fmt/format.h>
+
 #include "ir/text/text.hpp"
 #include "ir/core/walk.hpp"
 #include "support/catch.hpp"
@@ -22,19 +24,19 @@ std::string text_of(Case const& one) {
       "  %zero = constant {value = 0 : i64} : i64\n"
       "  %one = constant {value = 1 : i64} : i64\n";
   auto const constant = [&](std::string const& name, std::int64_t value) {
-    text += "  %" + name + " = constant {value = " + std::to_string(value) + " : i64} : i64\n";
+    text += fmt::format("  %{} = constant {{value = {} : i64}} : i64\n", name, value);
   };
   constant("start", one.start);
   constant("step", one.step);
   constant("more", one.more);
   constant("by", one.divisor);
   std::vector<std::int64_t> const around = {-8, -one.divisor, -2, -1, 0, 1, 2, one.divisor, 2 * one.divisor + 1};
-  for (std::size_t i = 0; i < around.size(); ++i) constant("a" + std::to_string(i), around[i]);
+  for (std::size_t i = 0; i < around.size(); ++i) constant(fmt::format("a{}", i), around[i]);
   constant("stored", static_cast<std::int64_t>(2 * around.size()));
   auto const divided = [&](std::string const& of, std::string const& at) {
     for (std::size_t i = 0; i < around.size(); ++i) {
-      std::string const n = of + std::to_string(i);
-      text += "    %s" + n + " = add %" + of + ", %a" + std::to_string(i) + " : i64\n";
+      std::string const n = fmt::format("{}{}", of, i);
+      text += fmt::format("    %s{} = add %{}, %a{} : i64\n", n, of, i);
       for (char const* op : {"rem", "div"}) {
         std::string const v = "%" + std::string(op) + n, p = "%" + std::string(op) + "_at" + n;
         text +=

@@ -1,5 +1,7 @@
 // Tests the changes that arithmetic may make, and no others. Softmaxes over blocks run through the passes, warp by
 // warp, against the same text as tiles. Their scores are NaN, infinite, hidden, or grow slowly.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 
@@ -138,8 +140,7 @@ void check(Softmax const& softmax, bool exact, Fill const& scores, Free const& f
   std::string first;
   auto const compare = [&](std::int64_t row, double is, double should) {
     if (close(is, should) || (std::isnan(should) && free_row && free_row(row))) return;
-    if (wrong++ == 0)
-      first = "row " + std::to_string(row) + ": " + std::to_string(is) + " for " + std::to_string(should);
+    if (wrong++ == 0) first = fmt::format("row {}: {} for {}", row, is, should);
   };
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t j = 0; j < width; ++j) compare(row, found.result(row, j), expected.result(row, j));

@@ -1,5 +1,7 @@
 // Tests that rings hold the values that the loop would have loaded. Cases are tiles of several uses, converted operands
 // of products, and reductions of products and loads in any layout.
+#include <fmt/format.h>
+
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "ir/core/walk.hpp"
@@ -163,15 +165,23 @@ TEST_CASE("a sum of sums does not need a conversion between them, in any layout"
   for (int const warps : {0, 1, 4, 8})
     for (From const& from : all) {
       std::string const rows = from.shape.substr(0, from.shape.find('x'));
-      std::string text =
-          "tegula-ir 1\n// replay: target=cuda architecture=sm_90a warps=" + std::to_string(warps) +
-          " stages=0 pipeline=default\n// argument: tensor 100 250 gap=2 inner=1 bound=2\n"
-          "// argument: tensor 60 32 gap=0 inner=1 bound=2\n// argument: tensor 1 1 gap=3 inner=1 bound=0\n"
-          "kernel @k(%A: in tensor<?x?xf32> {unit_inner, aligned_16}, %B: in tensor<?x?xbf16> {unit_inner, aligned_16},"
-          " %C: out tensor<?x?xf32> {unit_inner, aligned_16}) {\n"
-          "  %zero = constant {value = 0 : i64} : i64\n  %one = constant {value = 1 : i64} : i64\n  grid %one\n" +
-          from.value + "  %r = reduce %x {axis = 1} : tile<" + rows +
-          "x1xf32>\n  %s = reduce %r : tile<1x1xf32>\n  store %C, %s, %zero, %zero\n  return\n}\n";
+      std::string text = fmt::format(
+          "tegula-ir 1\n"
+          "// replay: target=cuda architecture=sm_90a warps={} stages=0 pipeline=default\n"
+          "// argument: tensor 100 250 gap=2 inner=1 bound=2\n"
+          "// argument: tensor 60 32 gap=0 inner=1 bound=2\n"
+          "// argument: tensor 1 1 gap=3 inner=1 bound=0\n"
+          "kernel @k(%A: in tensor<?x?xf32> {{unit_inner, aligned_16}}, %B: in tensor<?x?xbf16> {{unit_inner, "
+          "aligned_16}}, %C: out tensor<?x?xf32> {{unit_inner, aligned_16}}) {{\n"
+          "  %zero = constant {{value = 0 : i64}} : i64\n"
+          "  %one = constant {{value = 1 : i64}} : i64\n"
+          "  grid %one\n"
+          "{}  %r = reduce %x {{axis = 1}} : tile<{}x1xf32>\n"
+          "  %s = reduce %r : tile<1x1xf32>\n"
+          "  store %C, %s, %zero, %zero\n"
+          "  return\n"
+          "}}\n",
+          warps, from.value, rows);
       for (std::size_t at = 0; (at = text.find("$shape")) != std::string::npos;) text.replace(at, 6, from.shape);
       auto const one = fuzz::read_case(text);
       if (fuzz::judge(one).kind == fuzz::Judgement::Kind::refused) continue;  // a product in that many warps

@@ -1,5 +1,7 @@
 // Tests synchronising ops by a table: the PTX that each becomes, with its semantics and scope, and the order that the
 // simulator gives it. The two are pinned side by side, so that neither changes alone.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -556,8 +558,7 @@ TEST_CASE("the table of synchronising ops has each of them with each of its mode
         if (field.kind == ir::FieldKind::boolean)
           found.insert(name + " " + std::string(field.name) + (*static_cast<bool const*>(field.data) ? " 1" : " 0"));
         if (!field.enum_names.empty())
-          found.insert(name + " " + std::string(field.name) + " " +
-                       std::to_string(*static_cast<std::uint8_t const*>(field.data)));
+          found.insert(fmt::format("{} {} {}", name, field.name, *static_cast<std::uint8_t const*>(field.data)));
       }
     }
   }
@@ -573,7 +574,7 @@ TEST_CASE("the table of synchronising ops has each of them with each of its mode
       std::size_t const modes = field.kind == ir::FieldKind::boolean ? 2 : field.enum_names.size();
       for (std::size_t i = 0; i < modes; ++i) {
         INFO(field.name << " " << i);
-        CHECK(found.count(name + " " + std::string(field.name) + " " + std::to_string(i)) == 1);
+        CHECK(found.count(fmt::format("{} {} {}", name, field.name, i)) == 1);
       }
     }
   }

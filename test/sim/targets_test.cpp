@@ -1,5 +1,7 @@
 // Tests the hand-written kernels of test/ir/target in the simulator: right at borders and at every trip count of their
 // rings, and clean under many schedules.
+#include <fmt/format.h>
+
 #include "support/module.hpp"
 #include "kernels/targets.hpp"
 
@@ -27,7 +29,7 @@ ir::Module module_of(Target const& target) {
 
 std::string shown(Extents const& shape) {
   std::string text;
-  for (std::int64_t const extent : shape) text += std::to_string(extent) + " ";
+  for (std::int64_t const extent : shape) text += fmt::format("{} ", extent);
   return text;
 }
 

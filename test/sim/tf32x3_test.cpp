@@ -1,4 +1,6 @@
 // Tests the error of products of precision tf32x3, also where warps hold copies.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <random>
 
@@ -21,9 +23,7 @@ struct Product {
 };
 
 std::string text_of(Product const& p) {
-  auto const tile = [](int rows, int columns) {
-    return "tile<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
-  };
+  auto const tile = [](int rows, int columns) { return fmt::format("tile<{}x{}xf32>", rows, columns); };
   std::string const load = p.turned ? "  %t = load %x, %zero, %zero : " + tile(p.k, p.m) +
                                           "\n  %a = trans %t {permutation = [1, 0]} : " + tile(p.m, p.k)
                                     : "  %a = load %x, %zero, %zero : " + tile(p.m, p.k);

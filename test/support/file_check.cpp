@@ -1,6 +1,8 @@
 // Reads directives and finds their patterns in the text.
 #include "support/file_check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -78,7 +80,7 @@ std::optional<Directive> parse_line(std::string_view line, std::string_view pref
       if (length == std::string_view::npos) continue;
       std::string const digits(rest.substr(7, length - 7));
       if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 6)
-        throw Failure("line " + std::to_string(number) + ": malformed count in " + std::string(rest.substr(0, length)));
+        throw Failure(fmt::format("line {}: malformed count in {}", number, std::string(rest.substr(0, length))));
       found.times = std::stoi(digits);
       ++length;
     } else {
@@ -87,7 +89,7 @@ std::optional<Directive> parse_line(std::string_view line, std::string_view pref
     found.spelling = std::string(prefix) + std::string(rest.substr(0, length - 1));
     found.pattern = single_blanks(trimmed(rest.substr(length)));
     if (found.pattern.empty() && found.kind != Kind::empty)
-      throw Failure("line " + std::to_string(number) + ": " + found.spelling + " has no pattern");
+      throw Failure(fmt::format("line {}: {} has no pattern", number, found.spelling));
     return found;
   }
   return std::nullopt;
@@ -145,7 +147,7 @@ class Pattern {
           source += "(" + expression + ")";
           simple_ = false;
         } else if (auto captured = captures_.find(name); captured != captures_.end()) {
-          source += "(?:\\" + std::to_string(captured->second) + ")";
+          source += fmt::format("(?:\\{})", captured->second);
         } else if (auto known = variables.find(name); known != variables.end()) {
           source += escaped(known->second);
           literal_ += known->second;
@@ -274,7 +276,7 @@ class Checker {
     auto const lines = std::count(input_.begin() + static_cast<std::ptrdiff_t>(from),
                                   input_.begin() + static_cast<std::ptrdiff_t>(found.begin), '\n');
     if (directive.kind == Kind::next && lines != 1)
-      fail(directive, "is found " + std::to_string(lines) + " lines further, expected the next line", from);
+      fail(directive, fmt::format("is found {} lines further, expected the next line", lines), from);
     if (directive.kind == Kind::same && lines != 0) fail(directive, "is not found on the same line", from);
   }
 
@@ -295,13 +297,13 @@ class Checker {
   }
 
   static std::string title(Directive const& directive) {
-    return "line " + std::to_string(directive.line) + ": " + directive.spelling + ": '" + directive.pattern + "'";
+    return fmt::format("line {}: {}: '{}'", directive.line, directive.spelling, directive.pattern);
   }
 
   [[noreturn]] void fail(Directive const& directive, std::string const& reason, std::size_t from) const {
     auto const begin = input_.begin();
     auto const line = std::count(begin, begin + static_cast<std::ptrdiff_t>(from), '\n') + 1;
-    std::string message = title(directive) + " " + reason + "; searched from input line " + std::to_string(line) + ":";
+    std::string message = fmt::format("{} {}; searched from input line {}:", title(directive), reason, line);
     std::size_t at = from == 0 ? 0 : input_.rfind('\n', from - 1) + 1;
     for (int shown = 0; shown < 6 && at < input_.size(); ++shown) {
       std::size_t const end = std::min(input_.find('\n', at), input_.size());

@@ -1,6 +1,8 @@
 // Compares text with golden files, and rewrites them if the switch says so.
 #include "support/golden.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -49,9 +51,11 @@ GoldenResult match_golden(std::string const& path, std::string_view text) {
   auto const [at, unused] = std::mismatch(text.begin(), text.end(), expected.begin(), expected.end());
   auto const position = static_cast<std::size_t>(at - text.begin());
   auto const line = std::count(text.begin(), at, '\n') + 1;
-  return {false, path + ":" + std::to_string(line) +
-                     ": differs\n  expected: " + std::string(line_at(expected, std::min(position, expected.size()))) +
-                     "\n  found:    " + std::string(line_at(text, std::min(position, text.size())))};
+  return {false, fmt::format("{}:{}: differs\n"
+                             "  expected: {}\n"
+                             "  found:    {}",
+                             path, line, std::string(line_at(expected, std::min(position, expected.size()))),
+                             std::string(line_at(text, std::min(position, text.size()))))};
 }
 
 }  // namespace tegula::test

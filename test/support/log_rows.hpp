@@ -1,6 +1,8 @@
 // Reads the rows of a log as tests compare them: what each warp recorded, in its order.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -46,7 +48,7 @@ inline std::vector<LogRow> log_rows(ProfileLayout const& layout, std::span<std::
       auto const kind = static_cast<ProfileSlotKind>(slot.tag >> 30);
       if (kind == ProfileSlotKind::value) {
         std::uint64_t const bits = std::uint64_t{slot.tag} << 34 >> 2 | slot.low;  // 62 bits
-        row.entries.push_back("=" + std::to_string(static_cast<std::int64_t>(bits << 2) >> 2));
+        row.entries.push_back(fmt::format("={}", static_cast<std::int64_t>(bits << 2) >> 2));
         continue;
       }
       if (std::int64_t const stopped = profile_stopped(slot.tag); stopped >= 0) {

@@ -1,6 +1,8 @@
 // Makes kernels with one synchronising op erased, which a checker of order must find.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -71,7 +73,7 @@ inline std::vector<Mutation> mutations(ir::Module const& module, std::function<b
   std::vector<ir::Op*> const ops = detail::all_ops(module);
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (taken(*ops[i]))
-      result.push_back({detail::one_line(*ops[i]) + " (op " + std::to_string(i) + ")", without(module, {i}), i});
+      result.push_back({fmt::format("{} (op {})", detail::one_line(*ops[i]), i), without(module, {i}), i});
   return result;
 }
 

@@ -2,6 +2,11 @@
 file(GLOB support_sources CONFIGURE_DEPENDS "support/*.cpp")
 add_library(tegula_test_support STATIC ${support_sources})
 target_link_libraries(tegula_test_support PUBLIC Catch2::Catch2 PRIVATE tegula_warnings)
+if(TEGULA_STATIC_LLVM)  # each test defines FMT_HEADER_ONLY
+  target_link_libraries(tegula_test_support PUBLIC ${TEGULA_FMT})
+else()
+  target_link_libraries(tegula_test_support PRIVATE ${TEGULA_FMT})
+endif()
 target_compile_definitions(tegula_test_support PRIVATE TEGULA_SOURCE_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 target_include_directories(tegula_test_support PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
 if(Catch2_VERSION VERSION_LESS 3)

@@ -29,7 +29,8 @@ bool chosen(Row const& row, Settings const& settings) {
   return name.find(settings.only) != std::string::npos && (!settings.quick || row.quick);
 }
 
-int run(Settings const& settings, std::vector<Family> const& families) {
+/// Lists the rows that the settings choose. `compiles`: compilers are timed as well, so there may be none.
+std::vector<Row> rows_of(Settings const& settings, std::vector<Family> const& families, bool compiles) {
   std::vector<Row> rows;
   std::string names;
   for (Family const& family : families) {
@@ -38,11 +39,16 @@ int run(Settings const& settings, std::vector<Family> const& families) {
     for (Row const& row : family.rows())
       if (chosen(row, settings)) rows.push_back(row);
   }
-  bool const compiles =
-      families.size() > 1 && settings.family.empty() && std::string("compile").find(settings.only) != std::string::npos;
   if (rows.empty() && !compiles && !settings.family.empty())
     throw UserError(fmt::format("--family {}: no row; there are {}", settings.family, names));
   if (rows.empty() && !compiles) throw UserError(fmt::format("--only {}: no row has this in its name", settings.only));
+  return rows;
+}
+
+int run(Settings const& settings, std::vector<Family> const& families) {
+  bool const compiles =
+      families.size() > 1 && settings.family.empty() && std::string("compile").find(settings.only) != std::string::npos;
+  std::vector<Row> const rows = rows_of(settings, families, compiles);
   device const where = device::best();
   stream const order(where);
   ResultFile results(settings.check ? "" : settings.json, "gpu_table", where.name());

@@ -1,4 +1,6 @@
 // Defines the drawn kernels that libraries and textbooks have: products, rows, reductions, transposes, gathers, scans.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "host/rows/rows.hpp"
@@ -10,7 +12,8 @@ namespace {
 template <class T>
 Case product_case(Draw& draw, Setting const& setting) {
   std::int64_t const m = draw.extent(8, 1400), n = draw.extent(8, 1400), k = draw.extent(8, 1400);
-  Tensors const t(filled<T, 2>(1, m, k), filled<T, 2>(2, k, n), poisoned<T, 2>(m, n), poisoned<T, 2>(m, n));
+  Tensors const t(filled<T, 2>(1, m, k), filled<T, 2>(2, k, n), samples::poisoned<T, 2>(device::host(), m, n),
+                  samples::poisoned<T, 2>(device::host(), m, n));
   auto &a = t.template get<0>(), &b = t.template get<1>(), &c = t.template get<2>(), &d = t.template get<3>();
   Case made;
   made.extents = extents_text(m, n, k);
@@ -47,7 +50,8 @@ Case rows_case(Draw& draw, Setting const& setting, Loops::Rows loop, bool reduce
                Expected const& expected) {
   std::int64_t const n = draw.extent(17, 8192), rows = rows_for(draw, n, std::int64_t{1} << 22);
   std::int64_t const results = reduced ? 1 : n;
-  Tensors const t(filled<float, 2>(1, rows, n), poisoned<float, 2>(rows, results), poisoned<float, 2>(rows, results));
+  Tensors const t(filled<float, 2>(1, rows, n), samples::poisoned<float, 2>(device::host(), rows, results),
+                  samples::poisoned<float, 2>(device::host(), rows, results));
   auto &x = t.template get<0>(), &y = t.template get<1>(), &z = t.template get<2>();
   Case made;
   made.extents = extents_text(rows, n);
@@ -134,7 +138,8 @@ constexpr auto column_sums = kernel("column_sums", [](in<float, 2> x, out<float,
 
 Case column_sums_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(32, 8192), rows = rows_for(draw, n, std::int64_t{1} << 22);
-  Tensors const t(filled<float, 2>(1, rows, n), poisoned<float, 2>(1, n), poisoned<float, 2>(1, n));
+  Tensors const t(filled<float, 2>(1, rows, n), samples::poisoned<float, 2>(device::host(), 1, n),
+                  samples::poisoned<float, 2>(device::host(), 1, n));
   auto &x = t.get<0>(), &y = t.get<1>(), &z = t.get<2>();
   return {extents_text(rows, n), "OpenMP", keeping(t, launcher(column_sums, x, y)),
           keeping(t, [&x, &z, rows, n, threads = setting.threads,
@@ -157,7 +162,8 @@ constexpr auto transposed = kernel("transposed", [](in<T, 2> x, out<T, 2> y) {
 template <class T>
 Case transpose_case(Draw& draw, Setting const& setting) {
   std::int64_t const rows = draw.extent(16, 4096), n = std::min<std::int64_t>(draw.extent(16, 4096), (1 << 22) / rows);
-  Tensors const t(filled<T, 2>(1, rows, n), poisoned<T, 2>(n, rows), poisoned<T, 2>(n, rows));
+  Tensors const t(filled<T, 2>(1, rows, n), samples::poisoned<T, 2>(device::host(), n, rows),
+                  samples::poisoned<T, 2>(device::host(), n, rows));
   auto &x = t.template get<0>(), &y = t.template get<1>(), &z = t.template get<2>();
   return {extents_text(rows, n), "OpenMP", keeping(t, launcher(transposed<T>, x, y)),
           keeping(t,
@@ -184,12 +190,13 @@ constexpr auto gathered_rows = kernel("gathered_rows", [](in<float, 2> x, in<int
 Case gathered_rows_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(16, 2048), rows = rows_for(draw, n, std::int64_t{1} << 21);
   std::int64_t const table = draw.extent(16, 4096);
-  Tensors const t(filled<float, 2>(1, table, n), indices(rows, table), poisoned<float, 2>(rows, n),
-                  poisoned<float, 2>(rows, n));
+  Tensors const t(filled<float, 2>(1, table, n), indices(rows, table),
+                  samples::poisoned<float, 2>(device::host(), rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &y = t.get<2>(), &z = t.get<3>();
   auto& places = t.get<1>();
   return {
-      extents_text(rows, n) + " of " + std::to_string(table), "OpenMP",
+      fmt::format("{} of {}", extents_text(rows, n), table), "OpenMP",
       keeping(t, launcher(gathered_rows, x, places, y)),
       keeping(t, [&x, &z, &places, rows, n, threads = setting.threads,
                   loop = setting.loops.gathered_rows] { loop(x.data(), places.data(), z.data(), rows, n, threads); }),
@@ -205,10 +212,11 @@ constexpr auto gathered = kernel("gathered", [](in<float, 1> x, in<int, 1> place
 
 Case gathered_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(512, std::int64_t{1} << 21), table = draw.extent(64, std::int64_t{1} << 20);
-  Tensors const t(filled<float, 1>(1, table), indices(n, table), poisoned<float, 1>(n), poisoned<float, 1>(n));
+  Tensors const t(filled<float, 1>(1, table), indices(n, table), samples::poisoned<float, 1>(device::host(), n),
+                  samples::poisoned<float, 1>(device::host(), n));
   auto &x = t.get<0>(), &y = t.get<2>(), &z = t.get<3>();
   auto& places = t.get<1>();
-  return {std::to_string(n) + " of " + std::to_string(table), "OpenMP", keeping(t, launcher(gathered, x, places, y)),
+  return {fmt::format("{} of {}", n, table), "OpenMP", keeping(t, launcher(gathered, x, places, y)),
           keeping(t, [&x, &z, &places, n, threads = setting.threads,
                       loop = setting.loops.gathered] { loop(x.data(), places.data(), z.data(), n, threads); }),
           keeping(t, [&x, &y, &places] {
@@ -241,7 +249,8 @@ constexpr auto column_scans = kernel("column_scans", [](in<float, 2> x, out<floa
 
 Case column_scans_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(32, 4096), rows = rows_for(draw, n, std::int64_t{1} << 21);
-  Tensors const t(filled<float, 2>(1, rows, n), poisoned<float, 2>(rows, n), poisoned<float, 2>(rows, n));
+  Tensors const t(filled<float, 2>(1, rows, n), samples::poisoned<float, 2>(device::host(), rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &y = t.get<1>(), &z = t.get<2>();
   return {extents_text(rows, n), "OpenMP", keeping(t, launcher(column_scans, x, y)),
           keeping(t, [&x, &z, rows, n, threads = setting.threads,

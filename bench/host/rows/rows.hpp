@@ -1,6 +1,8 @@
 // Declares the rows of the drawn bench: each makes a kernel's launch, a rival and a check at extents that a seed draws.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -115,7 +117,7 @@ std::function<void()> launcher(K const& kernel, A&... arguments) {
 template <class... E>
 std::string extents_text(std::int64_t first, E... rest) {
   std::string text = std::to_string(first);
-  ((text += " x " + std::to_string(rest)), ...);
+  ((text += fmt::format(" x {}", rest)), ...);
   return text;
 }
 

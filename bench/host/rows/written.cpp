@@ -1,5 +1,7 @@
 // Defines kernels as users write them, on rows and models: decode, norms, softmax, cross entropy, top-k, scan,
 // attention, a product of 4 bits, gradients. written_grids.cpp has the others.
+#include <fmt/format.h>
+
 #include "host/rows/written.hpp"
 
 namespace tegula::bench {
@@ -16,7 +18,8 @@ constexpr auto decode = kernel("decode", [](in<bf16, 2> w, in<float, 1> x, out<f
 
 Case decode_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(64, 4096), k = draw.extent(64, 4096);
-  Tensors const t(filled<bf16, 2>(1, n, k), filled<float, 1>(2, k), poisoned<float, 1>(n), poisoned<float, 1>(n));
+  Tensors const t(filled<bf16, 2>(1, n, k), filled<float, 1>(2, k), samples::poisoned<float, 1>(device::host(), n),
+                  samples::poisoned<float, 1>(device::host(), n));
   auto& w = t.get<0>();
   auto &x = t.get<1>(), &y = t.get<2>(), &z = t.get<3>();
   return {extents_text(n, k), "OpenMP", keeping(t, launcher(decode, w, x, y)),
@@ -47,7 +50,8 @@ constexpr auto residual_norm = kernel("residual_norm", [](in<float, 2> x, in<flo
 Case norm_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(64, 8192), rows = rows_for(draw, n, std::int64_t{1} << 21);
   Tensors const t(filled<float, 2>(1, rows, n), filled<float, 2>(2, rows, n), filled<float, 1>(3, n),
-                  poisoned<float, 2>(rows, n), poisoned<float, 2>(rows, n));
+                  samples::poisoned<float, 2>(device::host(), rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &r = t.get<1>(), &h = t.get<3>(), &y = t.get<4>();
   auto& gain = t.get<2>();
   auto const spare = std::make_shared<std::vector<float>>(2 * x.size());
@@ -86,7 +90,8 @@ constexpr auto causal_softmax = kernel("causal_softmax", [](in<float, 2> x, out<
 
 Case softmax_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(32, 2048);
-  Tensors const t(filled<float, 2>(1, n, n), poisoned<float, 2>(n, n), poisoned<float, 2>(n, n));
+  Tensors const t(filled<float, 2>(1, n, n), samples::poisoned<float, 2>(device::host(), n, n),
+                  samples::poisoned<float, 2>(device::host(), n, n));
   auto &x = t.get<0>(), &y = t.get<1>(), &z = t.get<2>();
   return {extents_text(n, n), "OpenMP",
           keeping(t, with_width<128, 512, 2048>(n, [&](auto w) { return launcher(causal_softmax<w.value>, x, y); })),
@@ -115,7 +120,8 @@ constexpr auto cross_entropy = kernel("cross_entropy", [](in<float, 2> logits, i
 
 Case cross_entropy_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(100, 50000), rows = rows_for(draw, n, std::int64_t{1} << 21);
-  Tensors const t(filled<float, 2>(1, rows, n), indices(rows, n), poisoned<float, 1>(rows), poisoned<float, 1>(rows));
+  Tensors const t(filled<float, 2>(1, rows, n), indices(rows, n), samples::poisoned<float, 1>(device::host(), rows),
+                  samples::poisoned<float, 1>(device::host(), rows));
   auto& x = t.get<0>();
   auto& labels = t.get<1>();
   auto &loss = t.get<2>(), &z = t.get<3>();
@@ -141,7 +147,8 @@ constexpr auto top_8 = kernel("top_8", [](in<float, 2> x, out<float, 2> values) 
 
 Case top_k_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(16, 2048), rows = rows_for(draw, n, std::int64_t{1} << 18);
-  Tensors const t(filled<float, 2>(1, rows, n), poisoned<float, 2>(rows, 8), poisoned<float, 2>(rows, 8));
+  Tensors const t(filled<float, 2>(1, rows, n), samples::poisoned<float, 2>(device::host(), rows, 8),
+                  samples::poisoned<float, 2>(device::host(), rows, 8));
   auto &x = t.get<0>(), &y = t.get<1>(), &z = t.get<2>();
   return {extents_text(rows, n), "OpenMP",
           keeping(t, with_width<128, 512, 2048>(n, [&](auto w) { return launcher(top_8<w.value>, x, y); })),
@@ -165,7 +172,8 @@ constexpr auto exclusive_sums = kernel("exclusive_sums", [](in<int, 2> x, out<in
 
 Case scan_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(16, 8192), rows = rows_for(draw, n, std::int64_t{1} << 21);
-  Tensors const t(filled<int, 2>(1, rows, n), poisoned<int, 2>(rows, n), poisoned<int, 2>(rows, n));
+  Tensors const t(filled<int, 2>(1, rows, n), samples::poisoned<int, 2>(device::host(), rows, n),
+                  samples::poisoned<int, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &y = t.get<1>(), &z = t.get<2>();
   return {
       extents_text(rows, n), "OpenMP",
@@ -197,7 +205,7 @@ constexpr auto product_4_bits = kernel("product_4_bits", [](in<float, 2> x, in<s
 Case product_4_bits_case(Draw& draw, Setting const& setting) {
   std::int64_t const m = draw.extent(1, 64), n = draw.integer(8, 256) * 8, k = draw.integer(1, 32) * 64;
   Tensors const t(filled<float, 2>(1, m, k), filled<std::uint8_t, 2>(2, k, n / 2), filled<float, 2>(3, k / 64, n),
-                  poisoned<float, 2>(m, n), poisoned<float, 2>(m, n));
+                  samples::poisoned<float, 2>(device::host(), m, n), samples::poisoned<float, 2>(device::host(), m, n));
   auto &x = t.get<0>(), &scales = t.get<2>(), &y = t.get<3>(), &z = t.get<4>();
   auto& w = t.get<1>();
   for (std::int64_t i = 0; i < w.size(); ++i) w.data()[i] = static_cast<std::uint8_t>(i * 7919 % 251);
@@ -240,9 +248,10 @@ constexpr auto attend = kernel("attend", [](in<float, 2> Q, in<float, 2> K, in<f
 Case attention_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(16, 1024);
   Tensors const t(filled<float, 2>(1, n, 64), filled<float, 2>(2, n, 64), filled<float, 2>(3, n, 64),
-                  poisoned<float, 2>(n, 64), poisoned<float, 2>(n, 64));
+                  samples::poisoned<float, 2>(device::host(), n, 64),
+                  samples::poisoned<float, 2>(device::host(), n, 64));
   auto &q = t.get<0>(), &k = t.get<1>(), &v = t.get<2>(), &o = t.get<3>(), &z = t.get<4>();
-  return {std::to_string(n) + ", heads of 64", "OpenMP", keeping(t, launcher(attend, q, k, v, o)),
+  return {fmt::format("{}, heads of 64", n), "OpenMP", keeping(t, launcher(attend, q, k, v, o)),
           keeping(t, [&, n, threads = setting.threads,
                       f = setting.written.attention] { f(q.data(), k.data(), v.data(), z.data(), n, threads); }),
           keeping(t, [&, n] {
@@ -276,8 +285,9 @@ constexpr auto layernorm_backward = kernel("layernorm_backward", [](in<float, 2>
 Case layernorm_backward_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(64, 8192), rows = rows_for(draw, n, std::int64_t{1} << 21);
   Tensors const t(filled<float, 2>(1, rows, n), filled<float, 1>(2, n), filled<float, 1>(3, rows),
-                  filled<float, 1>(4, rows), filled<float, 2>(5, rows, n), poisoned<float, 2>(rows, n),
-                  poisoned<float, 2>(rows, n));
+                  filled<float, 1>(4, rows), filled<float, 2>(5, rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &dy = t.get<4>(), &dx = t.get<5>(), &z = t.get<6>();
   auto &weight = t.get<1>(), &mean = t.get<2>(), &rstd = t.get<3>();
   return {

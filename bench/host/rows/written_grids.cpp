@@ -1,4 +1,6 @@
 // Defines kernels as users write them, on pictures, points and places.
+#include <fmt/format.h>
+
 #include "host/rows/written.hpp"
 
 namespace tegula::bench {
@@ -15,7 +17,7 @@ Case histogram_case(Draw& draw, Setting const& setting) {
   auto &classes = t.get<0>(), &counts = t.get<1>();
   auto& others = t.get<2>();
   auto const launch = launcher(histogram, classes, counts);
-  return {std::to_string(n) + " in 256", "OpenMP",
+  return {fmt::format("{} in 256", n), "OpenMP",
           keeping(t,
                   [&counts, launch] {
                     counts.fill(0);
@@ -44,8 +46,9 @@ constexpr auto convolution = kernel("convolution", [](in<float, 2> x, in<float, 
 
 Case convolution_case(Draw& draw, Setting const& setting) {
   std::int64_t const height = draw.extent(16, 1024), width = draw.extent(16, 2048);
-  Tensors const t(filled<float, 2>(1, height, width), filled<float, 2>(2, 3, 3), poisoned<float, 2>(height, width),
-                  poisoned<float, 2>(height, width));
+  Tensors const t(filled<float, 2>(1, height, width), filled<float, 2>(2, 3, 3),
+                  samples::poisoned<float, 2>(device::host(), height, width),
+                  samples::poisoned<float, 2>(device::host(), height, width));
   auto &x = t.get<0>(), &k = t.get<1>(), &y = t.get<2>(), &z = t.get<3>();
   return {extents_text(height, width), "OpenMP", keeping(t, launcher(convolution, x, k, y)),
           keeping(t, [&, height, width, threads = setting.threads,
@@ -77,7 +80,8 @@ constexpr auto depthwise = kernel("depthwise", [](in<float, 3> x, in<float, 3> k
 Case depthwise_case(Draw& draw, Setting const& setting) {
   std::int64_t const height = draw.extent(4, 128), width = draw.extent(4, 128), channels = draw.extent(16, 256);
   Tensors const t(filled<float, 3>(1, height, width, channels), filled<float, 3>(2, 3, 3, channels),
-                  poisoned<float, 3>(height, width, channels), poisoned<float, 3>(height, width, channels));
+                  samples::poisoned<float, 3>(device::host(), height, width, channels),
+                  samples::poisoned<float, 3>(device::host(), height, width, channels));
   auto &x = t.get<0>(), &k = t.get<1>(), &y = t.get<2>(), &z = t.get<3>();
   return {extents_text(height, width, channels), "OpenMP", keeping(t, launcher(depthwise, x, k, y)),
           keeping(t,
@@ -135,8 +139,10 @@ constexpr auto fourier =
 Case fourier_case(Draw& draw, Setting const& setting) {
   std::int64_t const rows = draw.extent(1, 2048);
   Tensors const t(filled<float, 2>(1, rows, points), filled<float, 2>(2, rows, points), filled<float, 2>(3, 2, points),
-                  poisoned<float, 2>(rows, points), poisoned<float, 2>(rows, points), poisoned<float, 2>(rows, points),
-                  poisoned<float, 2>(rows, points));
+                  samples::poisoned<float, 2>(device::host(), rows, points),
+                  samples::poisoned<float, 2>(device::host(), rows, points),
+                  samples::poisoned<float, 2>(device::host(), rows, points),
+                  samples::poisoned<float, 2>(device::host(), rows, points));
   auto &re = t.get<0>(), &im = t.get<1>(), &w = t.get<2>(), &x = t.get<3>(), &y = t.get<4>(), &u = t.get<5>(),
        &v = t.get<6>();
   for (int i = 0; i < points; ++i) {
@@ -181,7 +187,8 @@ constexpr auto all_pairs = kernel("all_pairs", [](in<float, 2> p, out<float, 1> 
 
 Case all_pairs_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(32, 4096);
-  Tensors const t(filled<float, 2>(1, 3, n), poisoned<float, 1>(n), poisoned<float, 1>(n));
+  Tensors const t(filled<float, 2>(1, 3, n), samples::poisoned<float, 1>(device::host(), n),
+                  samples::poisoned<float, 1>(device::host(), n));
   auto& p = t.get<0>();
   auto &a = t.get<1>(), &z = t.get<2>();
   return {std::to_string(n), "OpenMP", keeping(t, launcher(all_pairs, p, a)),
@@ -215,7 +222,8 @@ constexpr auto permuted_rows =
 Case permuted_rows_case(Draw& draw, Setting const& setting) {
   std::int64_t const n = draw.extent(16, 2048), rows = rows_for(draw, n, std::int64_t{1} << 20);
   Tensors const t(filled<float, 2>(1, rows, n), indices(rows, rows), indices(rows, rows), filled<float, 1>(2, rows),
-                  poisoned<float, 2>(rows, n), poisoned<float, 2>(rows, n));
+                  samples::poisoned<float, 2>(device::host(), rows, n),
+                  samples::poisoned<float, 2>(device::host(), rows, n));
   auto &x = t.get<0>(), &y = t.get<4>(), &z = t.get<5>();
   auto &from = t.get<1>(), &to = t.get<2>();
   auto& weight = t.get<3>();

@@ -20,6 +20,14 @@ llvm::Value* moved(llvm::IRBuilder<>& b, llvm::Value* vector, llvm::Value* fill,
   return b.CreateShuffleVector(vector, fill, order);
 }
 
+/// Returns the last axis, other than the scanned one, along which elements are adjacent in memory; -1: none.
+int adjacent_axis(Buffer const& buffer, Extents const& shape, int scanned) {
+  int result = -1;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    if (axis != scanned && shape[axis] > 1 && FunctionEmitter::contiguous(buffer, axis)) result = axis;
+  return result;
+}
+
 }  // namespace
 
 /// Scans whole vectors of a line of adjacent elements from its begin, or its end. Returns the number of elements, which
@@ -82,9 +90,7 @@ void FunctionEmitter::scan(ir::Op const& op) {
   materialise(*op.operand(), result, limits);
   llvm::Type* const held = storage_type(element);
   llvm::Align const align(static_cast<std::uint64_t>(storage_bytes(element)));
-  int vector_axis = -1;
-  for (int other = 0; other < shape.size(); ++other)
-    if (other != axis && shape[other] > 1 && contiguous(result, other)) vector_axis = other;
+  int const vector_axis = adjacent_axis(result, shape, axis);
 
   Index index(static_cast<std::size_t>(shape.size()), Axis{i64(0), false});
   auto const line = [&](unsigned lanes) {

@@ -72,22 +72,33 @@ bool AxisDivision::is_along(Value const& tile, std::int64_t axis) const {
   return axis_of(tile) == std::optional(static_cast<int>(axis));
 }
 
-bool AxisDivision::divides(Op const& op) const {
-  bool once = true, any = false, holds = true;
+/// Tells whether no tile of an op has the divided axis twice, and threads hold the same elements of each part.
+bool AxisDivision::has_parts(Op const& op) const {
+  bool holds = true;
   each_tile(op, [&](Value& tile) {
     auto const found = axes_.find(&tile);
-    once = once && (found == axes_.end() || found->second.size() == 1);
-    any = any || found != axes_.end();
-    holds = holds && once && (found == axes_.end() || part_of(tile.type(), *found->second.begin()));
+    if (found == axes_.end()) return;
+    holds = holds && found->second.size() == 1 && part_of(tile.type(), *found->second.begin());
   });
-  if (!holds) return false;
-  if (op.is<ir::DotOp>() && is_along(*op.lhs(), 1)) return false;
-  if (op.is<ir::ScanOp>() && is_along(*op.operand(), op.as<ir::ScanOp>().axis)) return false;
-  if (op.is<ir::TableOp>() && any) return false;
+  return holds;
+}
+
+/// Tells whether an op needs elements of several parts at once.
+bool AxisDivision::joins_parts(Op const& op) const {
+  if (op.is<ir::DotOp>()) return is_along(*op.lhs(), 1);
+  if (op.is<ir::ScanOp>()) return is_along(*op.operand(), op.as<ir::ScanOp>().axis);
+  bool any = false;
+  each_tile(op, [&](Value& tile) { any = any || axis_of(tile); });
+  if (!any) return false;
+  if (op.is<ir::LoadOp>()) return !whole_part(op.as<ir::LoadOp>().part, *op.result());
+  if (op.is<ir::StoreOp>()) return !whole_part(op.as<ir::StoreOp>().part, *op.in("tile"));
+  return op.is<ir::TableOp>();
+}
+
+bool AxisDivision::divides(Op const& op) const {
+  if (!has_parts(op) || joins_parts(op)) return false;
   if (op.is<ir::CallOp>() || op.is<ir::MultiprocessorsOp>()) return false;
   if (op.info().effects.writes(ir::Space::console)) return false;
-  if (op.is<ir::LoadOp>() && any && !whole_part(op.as<ir::LoadOp>().part, *op.result())) return false;
-  if (op.is<ir::StoreOp>() && any && !whole_part(op.as<ir::StoreOp>().part, *op.in("tile"))) return false;
   if (op.info().effects.writes(ir::Space::global)) return true;
   if (op.info().effects.reads(ir::Space::global) && !analysis::reads_constant_memory(op)) return is_updated(op);
   return true;

@@ -47,6 +47,8 @@ class AxisDivision {
  private:
   [[nodiscard]] std::optional<int> axis_of(ir::Value const& tile) const;
   [[nodiscard]] bool is_along(ir::Value const& tile, std::int64_t axis) const;
+  [[nodiscard]] bool has_parts(ir::Op const& op) const;
+  [[nodiscard]] bool joins_parts(ir::Op const& op) const;
   [[nodiscard]] bool divides(ir::Op const& op) const;
   [[nodiscard]] bool whole_part(Extents const& part, ir::Value const& tile) const;
   [[nodiscard]] bool is_updated(ir::Op const& load) const;

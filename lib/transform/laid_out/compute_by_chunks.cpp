@@ -78,6 +78,18 @@ class Chunks {
     return extracts_.size() > 1;
   }
 
+  /// Tells whether an op computes or loads the tile's elements one by one, for users alone.
+  bool computes_for(std::unordered_set<Op const*> const& users, Op const& op) const {
+    if (op.result_count() != 1 || op.block_count() != 0) return false;
+    Value const& result = *op.result();
+    bool const alike = result.type().is_tile() && result.type().shape() == tile_.type().shape() &&
+                       result.type().layout() == tile_.type().layout();
+    bool const possible = (op.is(ir::Family::elementwise) && op.pure()) || can_be_cut(op);
+    return alike && possible && !result.uses().empty() &&
+           std::all_of(result.uses().begin(), result.uses().end(),
+                       [&](ir::Use const& use) { return users.contains(use.user); });
+  }
+
   /// Finds the elementwise ops and loads whose results nothing but the chunks needs. False: no load that is worth it.
   bool find_ops() {
     std::unordered_set<Op const*> users(extracts_.begin(), extracts_.end());
@@ -89,18 +101,10 @@ class Chunks {
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
       Op& op = **at;
       after = after && &op != tile_.defining_op();
-      if (after || op.result_count() != 1 || op.block_count() != 0) continue;
-      Value const& result = *op.result();
-      bool const alike = result.type().is_tile() && result.type().shape() == tile_.type().shape() &&
-                         result.type().layout() == tile_.type().layout();
-      bool const possible = (op.is(ir::Family::elementwise) && op.pure()) || can_be_cut(op);
-      if (!alike || !possible || result.uses().empty()) continue;
-      if (!std::all_of(result.uses().begin(), result.uses().end(),
-                       [&](ir::Use const& use) { return users.contains(use.user); }))
-        continue;
+      if (after || !computes_for(users, op)) continue;
       users.insert(&op);
       ops_.push_back(&op);
-      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(result.type()) >= worth_chunks);
+      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(op.result()->type()) >= worth_chunks);
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();

@@ -378,13 +378,12 @@ class Assignment {
     if (run < 0) run = rank - 1;
     int const warps = function_.warps;
     if (rank == 0) return Layout::blocked({}, {}, warps, {});
-    Extents order, per_thread, lanes, warps_along;
-    for (int axis = rank - 1; axis >= 0; --axis) order.push_back(axis);
-    for (int axis = 0; axis < rank; ++axis) {
+    Extents order, per_thread;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      order.push_back(axis);
       per_thread.push_back(1);
-      lanes.push_back(1);
-      warps_along.push_back(1);
     }
+    Extents lanes = per_thread, warps_along = per_thread;
     std::int64_t width = words ? least : accesses.empty() ? 4 : wide_access(accesses);
     width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
     std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);

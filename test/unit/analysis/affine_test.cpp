@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "analysis/affine.hpp"
 
 #include "ir/text/text.hpp"
@@ -189,17 +191,16 @@ TEST_CASE("affine: numbers that do not fit stay opaque values") {
 TEST_CASE("affine: a value used twice is analysed once") {
   std::string ops = "  %a0 = rem %n, %k8 : i64\n";
   for (int i = 0; i < 36; ++i) {
-    std::string const before = "%a" + std::to_string(i), next = std::to_string(i + 1);
+    std::string const before = fmt::format("%a{}", i), next = std::to_string(i + 1);
     ops += "  %s" + next + " = max " + before + ", " + before + " : i64\n  %t" + next + " = compare " + before +
            ", %k3 {predicate = lt} : bool\n  %a" + next + " = select %t" + next + ", %s" + next + ", " + before +
            " : i64\n";
   }
   // Each carried value follows from all before it.
   ops += "  %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7 = for %i = %k0 to %n step %k1 carry (";
-  for (int i = 0; i < 8; ++i) ops += (i == 0 ? "%c" : ", %c") + std::to_string(i) + " = %k0";
+  for (int i = 0; i < 8; ++i) ops += fmt::format("{}{} = %k0", i == 0 ? "%c" : ", %c", i);
   ops += ") : i64, i64, i64, i64, i64, i64, i64, i64 {\n    %d0 = add %c0, %k1 : i64\n";
-  for (int i = 1; i < 8; ++i)
-    ops += "    %d" + std::to_string(i) + " = add %c" + std::to_string(i) + ", %c" + std::to_string(i - 1) + " : i64\n";
+  for (int i = 1; i < 8; ++i) ops += fmt::format("    %d{} = add %c{}, %c{} : i64\n", i, i, i - 1);
   ops += "    yield %d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7\n  }\n";
   Body const body(ops);
   Affines affines;

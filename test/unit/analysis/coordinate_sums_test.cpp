@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "analysis/coordinate_sums.hpp"
 
 #include "ir/core/walk.hpp"
@@ -74,9 +76,7 @@ TEST_CASE("coordinate sums: factors multiply intervals and scalars, and other va
 
 TEST_CASE("coordinate sums: numbers that do not fit, or too many of them, are not a sum") {
   std::string chain = "  %s0 = add %c, %s : tile<1x128xi64>\n";
-  for (int i = 0; i < 64; ++i)
-    chain += "  %s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %s" + std::to_string(i) +
-             " : tile<1x128xi64>\n";
+  for (int i = 0; i < 64; ++i) chain += fmt::format("  %s{} = add %s{}, %s{} : tile<1x128xi64>\n", i + 1, i, i);
   CHECK_FALSE(Comparison(chain + "  %m = compare %s20, %c {predicate = lt} : tile<1x128xbool>\n").sum());  // may wrap
   CHECK_FALSE(Comparison(chain + "  %m = compare %s64, %s {predicate = lt} : tile<1x128xbool>\n").sum());
   auto const doubled = Comparison(chain + "  %m = compare %s8, %c {predicate = lt} : tile<1x128xbool>\n").sum();

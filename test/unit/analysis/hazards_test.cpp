@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "analysis/hazards.hpp"
 
 #include "ir/text/text.hpp"
@@ -58,11 +60,20 @@ TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its gro
 
 TEST_CASE("hazards: iterations of a loop are followed to a fixed point") {
   auto const copies = [](int open) {
-    return "  %m = tensor_map %o {box = [64]} : tensor_map<64xi32>\n  %k1 = constant {value = 1 : i64} : i64\n"
-           "  for %i = %k0 to %n step %k1 {\n  " +
-           std::string(store) +
-           "    barrier\n    elect {\n      tma_store %m, %s, %k0\n      bulk_commit\n      bulk_wait {pending = " +
-           std::to_string(open) + ", read = true}\n      yield\n    }\n    yield\n  }\n";
+    return fmt::format(
+        "  %m = tensor_map %o {{box = [64]}} : tensor_map<64xi32>\n"
+        "  %k1 = constant {{value = 1 : i64}} : i64\n"
+        "  for %i = %k0 to %n step %k1 {{\n"
+        "  {}    barrier\n"
+        "    elect {{\n"
+        "      tma_store %m, %s, %k0\n"
+        "      bulk_commit\n"
+        "      bulk_wait {{pending = {}, read = true}}\n"
+        "      yield\n"
+        "    }}\n"
+        "    yield\n"
+        "  }}\n",
+        store, open);
   };
   // A store of one lane so many iterations ago is over for that lane alone.
   for (int const open : {0, 1, 6, 7})

@@ -1,4 +1,6 @@
 // Tests facts of kernels with hand-written layouts, so that each figure is known.
+#include <fmt/format.h>
+
 #include "analysis/kernel_facts.hpp"
 
 #include "analysis/register_pressure.hpp"
@@ -13,8 +15,13 @@ namespace {
 using Kind = MemoryAccessFacts::Kind;
 
 KernelFacts facts_of(std::string const& parameters, std::string const& body, int warps = 1) {
-  auto const parsed = ir::parse("tegula-ir 1\nkernel @k(" + parameters + ") warps = " + std::to_string(warps) +
-                                " {\n  %k0 = constant {value = 0 : i64} : i64\n" + body + "  return\n}\n");
+  auto const parsed =
+      ir::parse(fmt::format("tegula-ir 1\n"
+                            "kernel @k({}) warps = {} {{\n"
+                            "  %k0 = constant {{value = 0 : i64}} : i64\n"
+                            "{}  return\n"
+                            "}}\n",
+                            parameters, warps, body));
   INFO(parsed.diagnostics.str());
   REQUIRE(parsed.ok());
   REQUIRE(ir::verify(parsed.module, &parsed.positions).str() == "");
@@ -26,7 +33,7 @@ std::string const narrow = "[register (32) (64), lane (1) (2) (4) (8) (16)]";
 std::string const scattered = "[register (1) (2), lane (64) (32) (16) (8) (4)]";
 
 std::string copy(std::string const& layout, int vector) {
-  std::string const with = vector == 0 ? "" : " {vector = " + std::to_string(vector) + "}";
+  std::string const with = vector == 0 ? "" : fmt::format(" {{vector = {}}}", vector);
   return "  %x = load %a, %k0" + with + " : tile<128xf32, " + layout + ">\n  store %b, %x, %k0" + with + "\n";
 }
 

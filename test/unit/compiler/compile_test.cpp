@@ -1,5 +1,7 @@
 #include "compiler/compile.hpp"
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
 #include <filesystem>
@@ -112,7 +114,7 @@ kernel @k(%t: inout tensor<?x?xf32>) {
 }
 
 TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
-  fs::path const folder = fs::temp_directory_path() / ("tegula-compile-test-" + std::to_string(::getpid()));
+  fs::path const folder = fs::temp_directory_path() / fmt::format("tegula-compile-test-{}", ::getpid());
   fs::remove_all(folder);
   support::Options environment;
   using Kind = support::DumpItem::Kind;

@@ -1,4 +1,6 @@
 // Tests errors that only a trace can find: epochs, regions, other kernels, grids; with names and lines.
+#include <fmt/format.h>
+
 #include <functional>
 #include <optional>
 
@@ -21,7 +23,7 @@ std::string error_of(K const& k) {
   return "no error";
 }
 
-std::string line(std::uint32_t number) { return "errors_test.cpp:" + std::to_string(number); }
+std::string line(std::uint32_t number) { return fmt::format("errors_test.cpp:{}", number); }
 
 }  // namespace
 

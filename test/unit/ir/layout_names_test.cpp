@@ -1,5 +1,7 @@
 #include "layout/layout_names.hpp"
 
+#include <fmt/format.h>
+
 #include <random>
 
 #include "layout/fragment_layouts.hpp"
@@ -199,10 +201,10 @@ TEST_CASE("random names and random layouts keep their text", "[layout][names]") 
     bool const shared = kind >= 5;
     Element const element = elements[below(4)];
     std::string text = kinds[kind];
-    if (kind >= 7) text += "(" + std::to_string(16 << below(4)) + ")";
-    if (!shared && below(2) == 0) text += "(" + std::to_string(1 + below(8)) + ")";
+    if (kind >= 7) text += fmt::format("({})", 16 << below(4));
+    if (!shared && below(2) == 0) text += fmt::format("({})", 1 + below(8));
     if (kind >= 2 && kind < 5 && below(2) == 0 && text.back() == ')')
-      text.back() = ',', text += std::to_string(1 + below(4)) + ")";
+      text.back() = ',', text += fmt::format("{})", 1 + below(4));
     Extents shape{16 * (1 + below(16)), 8 * (1 + below(40))};
     if (shared && below(2) == 0) shape.insert(0, 1 + below(4));
     if (!shared && below(4) == 0) {

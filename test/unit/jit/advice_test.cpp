@@ -1,5 +1,7 @@
 // Tests advice on a corpus of kernels as users write them: it is given where something can be gained, with line, tensor
 // and remedy, and not where nothing can. Tensors have extents and addresses, but no memory: nothing runs.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -366,7 +368,7 @@ TEST_CASE("advice is a line for the limit and one for each remedy", "[N17]") {
   INFO(text);
   CHECK_THAT(text, ContainsSubstring("  limit: memory, "));
   CHECK_THAT(text, ContainsSubstring(" % of 4.6 TB/s expected\n"));
-  CHECK_THAT(text, ContainsSubstring("advice_test.cpp:" + std::to_string(line_of_scaled) + ": load of `in0` takes 2 "));
+  CHECK_THAT(text, ContainsSubstring(fmt::format("advice_test.cpp:{}: load of `in0` takes 2 ", line_of_scaled)));
   CHECK_THAT(text, ContainsSubstring("and take trans of its tiles: about 1."));
   Advice measured = found;
   measured.measured = 2 * measured.seconds;

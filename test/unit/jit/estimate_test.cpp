@@ -3,12 +3,12 @@
 
 #include "jit/estimate.hpp"
 #include "support/catch.hpp"
-#include "support/matrix_argument.hpp"
+#include "runtime/matrix_argument.hpp"
 #include "tegula/dsl/dsl.hpp"
 
 using namespace tegula;
 using jit::Estimate;
-using tegula::test::matrix_argument;
+using tegula::runtime::matrix_argument;
 
 namespace {
 

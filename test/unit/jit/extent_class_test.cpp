@@ -2,12 +2,12 @@
 #include "jit/extent_class.hpp"
 
 #include "support/catch.hpp"
-#include "support/matrix_argument.hpp"
+#include "runtime/matrix_argument.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/target/target_info.hpp"
 
 using namespace tegula;
-using tegula::test::matrix_argument;
+using tegula::runtime::matrix_argument;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/text/text.hpp"
-#include "jit/course.hpp"
+#include "jit/simulated_records.hpp"
 #include "profile/decode.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "support/catch.hpp"

@@ -1,4 +1,6 @@
 // Tests the paths of loads, stores and products that facts(kernel), host_paths(kernel) and explain() name.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -238,7 +240,7 @@ TEST_CASE("paths: explain says how the host does a launch", "[N14]") {
   std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
   std::string const text = explain(vadd, a, b, c);
   CHECK_THAT(text, ContainsSubstring("vector of 1024xf32"));
-  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:" + std::to_string(line_of_sum)));
+  CHECK_THAT(text, ContainsSubstring(fmt::format("paths_test.cpp:{}", line_of_sum)));
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // Tests the comparison of two texts of IR.
 #include "page/difference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -94,8 +96,8 @@ TEST_CASE("difference: names are compared as they are, and each function numbers
 TEST_CASE("difference: a text with too many changes is replaced between its equal ends", "[page]") {
   std::string before = "head\n", after = "head\n";
   for (int i = 0; i < max_changes; ++i) {
-    before += "old " + std::to_string(i) + "\n";
-    after += "new " + std::to_string(i) + "\n";
+    before += fmt::format("old {}\n", i);
+    after += fmt::format("new {}\n", i);
   }
   before += "tail\n", after += "tail\n";
   std::vector<Line> const lines = difference(before, after);

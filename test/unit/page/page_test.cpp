@@ -1,6 +1,8 @@
 // Tests the HTML of a kernel's page: escaping, folding, parts that lack.
 #include "page/page.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "support/catch.hpp"
@@ -17,7 +19,7 @@ constexpr char const* attack = "</pre></script><img src=x onerror='alert(1)'>\"&
 
 std::string numbered(int first, int last) {
   std::string text;
-  for (int i = first; i <= last; ++i) text += "line " + std::to_string(i) + "\n";
+  for (int i = first; i <= last; ++i) text += fmt::format("line {}\n", i);
   return text;
 }
 

@@ -1,4 +1,6 @@
 // Tests the reading of the assembler's real logs (ptxas 13.0).
+#include <fmt/format.h>
+
 #include <string>
 
 #include "runtime/cuda/ptxas.hpp"
@@ -59,8 +61,7 @@ std::string wgmma_ptx(std::string const& fence) {
   ptx += fence +
          "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {f0,f1,f2,f3,f4,f5,f6,f7}, d1, d1, 1, 1, 1, 0, 0;\n"
          "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
-  for (char i = '0'; i < '8'; ++i)
-    ptx += std::string("st.global.f32 [d0+") + std::to_string(4 * (i - '0')) + "], f" + i + ";\n";
+  for (char i = '0'; i < '8'; ++i) ptx += fmt::format("st.global.f32 [d0+{}], f{};\n", 4 * (i - '0'), i);
   return ptx + "ret;\n}\n";
 }
 

@@ -1,5 +1,7 @@
 // Tests the hand-written GEMM of test/ir/target, run by warps.
 
+#include <fmt/format.h>
+
 #include "block_support.hpp"
 #include "support/count_allocations.hpp"
 #include "support/sanitized.hpp"
@@ -30,8 +32,7 @@ struct Gemm {
           sum += left[static_cast<std::size_t>(i * k + x)] * right[static_cast<std::size_t>(x * n + j)];
         double const expected = ir::to_double(ir::make_constant(Element::bf16, sum));
         if (c.number(i * n + j) != expected)
-          return std::to_string(i) + ", " + std::to_string(j) + ": " + std::to_string(c.number(i * n + j)) +
-                 " but should be " + std::to_string(expected);
+          return fmt::format("{}, {}: {} but should be {}", i, j, c.number(i * n + j), expected);
       }
     return {};
   }

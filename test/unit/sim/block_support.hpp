@@ -1,6 +1,8 @@
 // Defines kernels of block ops for the simulator's tests.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <set>
 #include <string>
@@ -69,8 +71,7 @@ inline void run_clean(std::string const& text, std::vector<HostTensor*> const& t
 inline std::string first_wrong(HostTensor const& tensor, std::function<double(std::int64_t)> const& expected) {
   for (std::int64_t i = 0; i < tensor.count(); ++i)
     if (!(tensor.number(i) == expected(i)))
-      return "element " + std::to_string(i) + " is " + std::to_string(tensor.number(i)) + " but should be " +
-             std::to_string(expected(i));
+      return fmt::format("element {} is {} but should be {}", i, tensor.number(i), expected(i));
   return {};
 }
 

@@ -1,4 +1,6 @@
 // Tests ops on fragments and scalars, and the ops that decide how often warps run them.
+#include <fmt/format.h>
+
 #include <bit>
 #include "block_ops.hpp"
 #include "support/elementary.hpp"
@@ -155,9 +157,8 @@ void butterflies() {
   // Within threads, within warps, between warps.
   HostTensor x = small_tensor(Element::f32, {256}, 8), y(Element::f32, {256});
   for (int const stride : {1, 2, 32, 64, 128}) {
-    run_clean(
-        map_line("  %r = butterfly %a {axis = 0, stride = " + std::to_string(stride) + "} : " + tile("f32") + "\n"),
-        {&x, &y});
+    run_clean(map_line(fmt::format("  %r = butterfly %a {{axis = 0, stride = {}}} : {}\n", stride, tile("f32"))),
+              {&x, &y});
     CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i ^ stride); }) == "");
   }
   run_clean(map_line("  %r = flip %a {axis = 0} : " + tile("f32") + "\n"), {&x, &y});

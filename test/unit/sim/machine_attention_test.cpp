@@ -1,6 +1,8 @@
 // Tests forward attention as scheduled for speed, at tiny size. The next block's first product is issued beside this
 // block's second, whose A operand stands in registers. K and V have rings of their own; Q and the tile's number are
 // released at the last use. Silent as it stands, reported when any one of its synchronising ops is taken out.
+#include <fmt/format.h>
+
 #include <bitset>
 
 #include "unit/sim/machine_support.hpp"
@@ -98,7 +100,7 @@ struct Attention {
     for (int kind = 0; kind < 6; ++kind) {
       for (int i = 0; i < 2; ++i) {
         std::uint32_t const offset = barrier(kind, i).offset;
-        m.name(0, offset, offset + 8u, std::string(kinds[kind]) + "[" + std::to_string(i) + "]");
+        m.name(0, offset, offset + 8u, fmt::format("{}[{}]", kinds[kind], i));
       }
     }
     m.add_warp(0, [this](Warp w) { return producer(w); });

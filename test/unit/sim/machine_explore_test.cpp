@@ -1,4 +1,6 @@
 // Schedules, replay, and all orders of small programs.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "tegula/support/error.hpp"
@@ -134,7 +136,7 @@ TEST_CASE("a run repeats exactly under its seed and under its choices", "[machin
     Outcome const once = simulation.run(Schedule::seed(seed));
     Outcome const twice = simulation.run(Schedule::seed(seed));
     CHECK(once.choices == twice.choices);
-    CHECK(once.schedule == "seed:" + std::to_string(seed));
+    CHECK(once.schedule == fmt::format("seed:{}", seed));
     CHECK(simulation.run(Schedule::explicit_choices(once.choices)).choices == once.choices);
     different.insert(once.choices);
   }

@@ -1,5 +1,7 @@
 // Tests the warp-specialised GEMM at tiny size: clean as it stands, reported if any one of its synchronising ops is
 // erased.
+#include <fmt/format.h>
+
 #include <bitset>
 
 #include "support/count_allocations.hpp"
@@ -118,12 +120,12 @@ struct Gemm {
     source = m.add_buffer({.name = "%a", .bytes = 1 << 20, .read_only = true});
     result = m.add_buffer({.name = "%c", .bytes = 1 << 20, .initialised = false});
     for (int s = 0; s < stages; ++s) {
-      m.name(0, full(s).offset, full(s).offset + 8u, "%full[" + std::to_string(s) + "]");
-      m.name(0, empty(s).offset, empty(s).offset + 8u, "%empty[" + std::to_string(s) + "]");
-      m.name(0, place_a(s), place_b(s), "%ring_a[" + std::to_string(s) + "]");
-      m.name(0, place_b(s), place_a(s + 1), "%ring_b[" + std::to_string(s) + "]");
+      m.name(0, full(s).offset, full(s).offset + 8u, fmt::format("%full[{}]", s));
+      m.name(0, empty(s).offset, empty(s).offset + 8u, fmt::format("%empty[{}]", s));
+      m.name(0, place_a(s), place_b(s), fmt::format("%ring_a[{}]", s));
+      m.name(0, place_b(s), place_a(s + 1), fmt::format("%ring_b[{}]", s));
     }
-    for (int g = 0; g < groups; ++g) m.name(0, place_c(g), place_c(g + 1), "%staging[" + std::to_string(g) + "]");
+    for (int g = 0; g < groups; ++g) m.name(0, place_c(g), place_c(g + 1), fmt::format("%staging[{}]", g));
     for (int w = 0; w < 4; ++w) m.add_warp(0, [this](Warp warp) { return producer(warp); });
     for (int w = 0; w < 4 * groups; ++w) m.add_warp(0, [this](Warp warp) { return consumer(warp); });
   }

@@ -1,5 +1,7 @@
 // Tests the ring of stages between a producer warp and consumer warps, in both schemes.
 
+#include <fmt/format.h>
+
 #include "support/count_allocations.hpp"
 #include "unit/sim/machine_support.hpp"
 
@@ -33,9 +35,9 @@ struct Ring {
     source = m.add_buffer(
         {.name = "source", .bytes = static_cast<std::uint64_t>(fills) * stage_bytes + 16, .read_only = true});
     for (int s = 0; s < stages; ++s) {
-      m.name(0, place(s), place(s) + stage_bytes, "%ring[" + std::to_string(s) + "]");
-      m.name(0, full(s).offset, full(s).offset + 8, "%full[" + std::to_string(s) + "]");
-      m.name(0, empty(s).offset, empty(s).offset + 8, "%empty[" + std::to_string(s) + "]");
+      m.name(0, place(s), place(s) + stage_bytes, fmt::format("%ring[{}]", s));
+      m.name(0, full(s).offset, full(s).offset + 8, fmt::format("%full[{}]", s));
+      m.name(0, empty(s).offset, empty(s).offset + 8, fmt::format("%empty[{}]", s));
     }
     m.add_warp(0, [this](Warp w) { return producer(w); });
     for (int c = 0; c < consumers; ++c) m.add_warp(0, [this](Warp w) { return consumer(w); });

@@ -1,6 +1,8 @@
 // Compares simulated columns with an independent computation; the tests of all ops share it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,8 +22,7 @@ inline void check_same(HostTensor const& found, std::function<ir::Constant(std::
     ir::Constant const e = expected(i), f = found.get(i);
     bool const zeros = is_float(e.element) && ir::to_double(e) == 0 && ir::to_double(f) == 0;
     if (HostTensor::same(e, f) || zeros) continue;
-    if (wrong++ == 0)
-      first = "element " + std::to_string(i) + " is " + ir::to_string(f) + " but should be " + ir::to_string(e);
+    if (wrong++ == 0) first = fmt::format("element {} is {} but should be {}", i, ir::to_string(f), ir::to_string(e));
   }
   INFO(first);
   CHECK(wrong == 0);

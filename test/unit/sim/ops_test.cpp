@@ -1,4 +1,6 @@
 // Tests every other op of the table but block ops: shapes, reductions, products, control flow, memory, launches.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -220,11 +222,15 @@ void reductions() {
           reduced[axis] = 1;
           auto const type = [&](Extents const& extents) { return ir::to_string(ir::Type::tile(element, extents)); };
           std::string const tensor = "tensor<?x?x?x" + std::string(name(element)) + ">";
-          std::string const text =
-              "kernel @k(%x: in " + tensor + ", %y: out " + tensor +
-              ") {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0, %0 : " + type(shape) +
-              "\n  %r = reduce %a {axis = " + std::to_string(axis) + ", combine = " + combine + ", order = " + order +
-              "} : " + type(reduced) + "\n  store %y, %r, %0, %0, %0\n  return\n}\n";
+          std::string const text = fmt::format(
+              "kernel @k(%x: in {0}, %y: out {0}) {{\n"
+              "  %0 = constant {{value = 0 : i64}} : i64\n"
+              "  %a = load %x, %0, %0, %0 : {1}\n"
+              "  %r = reduce %a {{axis = {2}, combine = {3}, order = {4}}} : {5}\n"
+              "  store %y, %r, %0, %0, %0\n"
+              "  return\n"
+              "}}\n",
+              tensor, type(shape), axis, combine, order, type(reduced));
           INFO(text);
           auto const module = module_of(text);
           std::mt19937_64 random(22);

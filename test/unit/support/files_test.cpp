@@ -1,4 +1,5 @@
 // Tests that files of others are neither overwritten nor removed, whatever lies under a name.
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,7 +159,7 @@ TEST_CASE("dumps and replay files follow no link", "[B20]") {
   CHECK_FALSE(fs::is_symlink(link));
   CHECK(mode_of(link) == 0600);
   mine.replay_dir = place.folder();
-  for (int i = 1; i < 50; ++i) place.link("tegula-k-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tir");
+  for (int i = 1; i < 50; ++i) place.link(fmt::format("tegula-k-{}-{}.tir", ::getpid(), i));
   std::string const replay = write_replay_file(mine, "k", "text");
   CHECK(read_file(replay) == "text");
   CHECK(mode_of(replay) == 0600);

@@ -1,4 +1,6 @@
 // Diagnostics, string buffer, options and dumps.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -160,7 +162,7 @@ TEST_CASE("scoped options replace and restore") {
 
 TEST_CASE("dumps go to numbered files and an edited one is read back") {
   namespace fs = std::filesystem;
-  fs::path const folder = fs::temp_directory_path() / ("tegula_dump_test_" + std::to_string(::getpid()));
+  fs::path const folder = fs::temp_directory_path() / fmt::format("tegula_dump_test_{}", ::getpid());
   Options mine;
   mine.dump = {{DumpItem::Kind::ir_after, "cse"}, {DumpItem::Kind::ptx, {}}};
   mine.dump_dir = folder.string();

@@ -1,5 +1,7 @@
 // Tests that each compile option has a rule, and that values outside of it are refused before anything computes with
 // them.
+#include <fmt/format.h>
+
 #include <climits>
 #include <cstdint>
 #include <limits>
@@ -62,8 +64,8 @@ TEST_CASE("compile options: extremes of every number are refused with value and 
       INFO(changed << " " << value);
       if (value != extreme) continue;  // it does not fit the field
       if (value < 0 || !changed.starts_with("profile_"))
-        CHECK_THROWS_WITH(check_options(options), ContainsSubstring("compile options: " + changed + " is " +
-                                                                    std::to_string(value) + "; take "));
+        CHECK_THROWS_WITH(check_options(options),
+                          ContainsSubstring(fmt::format("compile options: {} is {}; take ", changed, value)));
     }
 }
 

@@ -1,6 +1,8 @@
 #include "support/module.hpp"
 #include "transform/pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -36,9 +38,9 @@ CompileOptions for_cuda() {
 
 /// Makes a fresh empty folder, removed at the end.
 struct Folder {
-  fs::path path = fs::temp_directory_path() /
-                  ("tegula-pipeline-test-" +
-                   std::to_string(std::hash<std::string>()(Catch::getResultCapture().getCurrentTestName())));
+  fs::path path =
+      fs::temp_directory_path() /
+      fmt::format("tegula-pipeline-test-{}", std::hash<std::string>()(Catch::getResultCapture().getCurrentTestName()));
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);

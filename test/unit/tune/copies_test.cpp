@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/matrix_argument.hpp"
+#include "runtime/matrix_argument.hpp"
 
 using namespace tegula;
 using tuning::Copies;
@@ -14,7 +14,7 @@ using tuning::Copies;
 namespace {
 
 Argument matrix(float* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
-  Argument argument = test::matrix_argument(Element::f32, rows, columns);
+  Argument argument = runtime::matrix_argument(Element::f32, rows, columns);
   argument.address = data;
   argument.strides[0] = pitch;
   return argument;

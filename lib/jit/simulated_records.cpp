@@ -1,4 +1,4 @@
-#include "jit/course.hpp"
+#include "jit/simulated_records.hpp"
 
 #include <fmt/format.h>
 
@@ -129,8 +129,8 @@ std::vector<Argument> cut(std::span<Argument const> arguments, std::int64_t most
   return result;
 }
 
-Course simulated_course(Traced const& source, CompileOptions options, std::span<Argument const> arguments) {
-  Course result;
+SimulatedRecords simulate_records(Traced const& source, CompileOptions options, std::span<Argument const> arguments) {
+  SimulatedRecords result;
   try {
     options.profile = {};
     options.profile.user = options.profile.compiler = true;

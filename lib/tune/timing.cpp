@@ -1,4 +1,4 @@
-#include "tune/turns.hpp"
+#include "tune/timing.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 namespace tegula::runtime {
 
 /// Is the base of objects that handles share. Starts with one reference.
-class Counted {
+class ReferenceCounted {
  public:
   void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   /// True if this was the last reference.

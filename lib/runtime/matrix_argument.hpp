@@ -1,11 +1,11 @@
-// Makes arguments without memory, for what asks their sizes alone.
+// Makes arguments without memory: tests and measurements ask the models of launches about their sizes.
 #pragma once
 
 #include <cstdint>
 
 #include "tegula/runtime/argument.hpp"
 
-namespace tegula::test {
+namespace tegula::runtime {
 
 /// Returns a dense row-major matrix at no address.
 inline Argument matrix_argument(Element element, std::int64_t rows, std::int64_t columns) {
@@ -19,4 +19,4 @@ inline Argument matrix_argument(Element element, std::int64_t rows, std::int64_t
   return argument;
 }
 
-}  // namespace tegula::test
+}  // namespace tegula::runtime
