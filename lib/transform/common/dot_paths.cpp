@@ -210,20 +210,22 @@ std::string why_not_mma(ProductForm product, int warps) {
   return {};
 }
 
-std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid) {
+std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid, TargetInfo const& target) {
   Factor const left = product.left(), right = product.right();
   Extents const a = left.shape(), b = right.shape();
-  std::int64_t const size = bytes(left.element()), lanes = 32, word = 4;
+  std::int64_t const size = bytes(left.element()), word = 4, unit = isa::mma.depth_bytes / size;
+  std::int64_t const sums = product.shape().product() / (std::int64_t{grid.rows} * grid.columns * target.lanes);
+  std::int64_t const room =
+      std::min(max_operand_registers, registers_of_cta(grid.warps() + producer_warps, target) - sums);
   auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
-    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
+    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / target.lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
     return readable_in_parts(*left.tile, !left.turned, depth) && readable_in_parts(*right.tile, right.turned, depth);
   };
   std::int64_t depth = a[1];
-  while (registers(depth) > max_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
-         can_part(depth / 2))
-    depth /= 2;
+  for (std::int64_t parts = 2; registers(depth) > room && parts * unit <= a[1]; ++parts)
+    if (a[1] % (parts * unit) == 0 && can_part(a[1] / parts)) depth = a[1] / parts;
   return depth;
 }
 

@@ -75,7 +75,7 @@ struct DotGrid {
 std::vector<DotGrid> mma_grids(ProductForm product, int warps);
 
 /// Returns the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
-/// thread's registers and can be read in parts from where they were copied.
-std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid);
+/// thread's registers, alone or beside the sums, and can be read in parts from where they were copied.
+std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid, TargetInfo const& target);
 
 }  // namespace tegula::transform

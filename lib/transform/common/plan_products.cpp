@@ -132,6 +132,14 @@ void PlannedProducts::find_loops() {
   }
 }
 
+bool PlannedProducts::copies_in_loop() const {
+  return std::any_of(loops.begin(), loops.end(), [&](LoopOfProducts const& loop) {
+    return std::any_of(loop.products.begin(), loop.products.end(), [&](std::size_t i) {
+      return forms[i].left().fetched().view != nullptr || forms[i].right().fetched().view != nullptr;
+    });
+  });
+}
+
 int PlannedProducts::count_by_lanes() const {
   int count = 0;
   for (std::size_t i = 0; i < dots.size(); ++i) {
@@ -183,7 +191,7 @@ std::vector<ProductPlan> PlannedProducts::ways(std::size_t i, int warps) const {
       ProductPlan& by_mma = result.emplace_back(plan);
       by_mma.path = ProductPath::mma;
       by_mma.grid = one.grid;
-      std::int64_t const step = depth_of_part(form, one.grid);
+      std::int64_t const step = depth_of_part(form, one.grid, gpu);
       by_mma.step = step == form.left().shape()[1] ? 0 : step;
     }
   plan.path = ProductPath::lanes;

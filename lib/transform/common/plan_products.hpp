@@ -51,6 +51,8 @@ class PlannedProducts {
 
   /// Tells whether a product stands in a loop with others.
   [[nodiscard]] bool has_company(std::size_t i) const;
+  /// Tells whether a product in a loop reads a copied tile.
+  [[nodiscard]] bool copies_in_loop() const;
   /// Counts the products that only lanes multiply, with any number of warps.
   [[nodiscard]] int count_by_lanes() const;
   /// Returns the arrangements of so many warps by mma, asked once.

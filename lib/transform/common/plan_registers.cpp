@@ -194,8 +194,15 @@ bool runs_late(LoopOfProducts const& loop, KernelPlan const& plan) {
 }
 
 void allow(PlannedProducts const& products, KernelPlan& plan) {
-  plan.allowed = plan.by_wgmma() != 0 ? static_cast<int>(registers_of_roles(plan.warps, products.gpu)[1])
-                                      : products.gpu.registers_at_start(plan.warps);
+  if (plan.by_wgmma() != 0) {
+    plan.allowed = static_cast<int>(registers_of_roles(plan.warps, products.gpu)[1]);
+    return;
+  }
+  // Warps that copy come besides. They hand registers over where whole warpgroups compute.
+  bool const copies = products.copies_in_loop() && products.options.specialization != Choice::off;
+  bool const groups = plan.warps % products.gpu.warps_per_group == 0;
+  plan.allowed =
+      static_cast<int>(registers_of_cta(plan.warps + (copies && !groups ? producer_warps : 0), products.gpu));
 }
 
 void estimate(PlannedProducts const& products, KernelPlan& plan) { Registers(products).estimate(plan); }

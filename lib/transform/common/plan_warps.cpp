@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
@@ -63,11 +64,18 @@ class Candidates {
       if (of_rows(groups)) add(groups * target_.warps_per_group);
   }
 
-  /// Adds the number that keeps the largest product busy, and the nearest ones, counted in steps of doubling. Thirds
-  /// and fifths of rows or columns have their own numbers.
+  /// Adds the number that keeps the largest product busy, and the nearest ones. Thirds and fifths of rows or columns
+  /// have their own numbers. The nearer one is that whose warps read the operands fewer times: seven warps side by side
+  /// read all rows seven times.
   void add_warps() {
     std::int64_t max = 1;
     for (Op const* dot : products_.dots) max = std::max(max, dot->result()->type().elements());
+    auto const largest = static_cast<std::size_t>(std::max_element(products_.dots.begin(), products_.dots.end(),
+                                                                   [](Op const* a, Op const* b) {
+                                                                     return a->result()->type().elements() <
+                                                                            b->result()->type().elements();
+                                                                   }) -
+                                                  products_.dots.begin());
     int wanted = 1;
     while (wanted < 8 && wanted * elements_per_warp < max) wanted *= 2;
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
@@ -85,10 +93,21 @@ class Candidates {
     std::vector<int> others;
     for (int warps = max_warps; warps >= 1; --warps)
       if (fits(warps)) others.push_back(warps);
-    auto const steps = [&](int warps) { return double(std::max(warps, many)) / std::min(warps, many); };
-    std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return steps(a) < steps(b); });
+    auto const distance = [&](int warps) {
+      return double(std::max(warps, many)) / std::min(warps, many) * reads_beside_square(largest, warps);
+    };
+    std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return distance(a) < distance(b); });
     for (int const warps : others) add(warps);
     for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
+  }
+
+  /// Returns the rows and columns that all warps read of a product's operands, to those of square parts.
+  [[nodiscard]] double reads_beside_square(std::size_t product, int warps) const {
+    if (!fits_mma(products_.forms[product], warps)) return 1;
+    Extents const shape = products_.forms[product].shape();
+    auto const rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
+    layout::WarpGrid const grid = products_.grids_of(product, warps).front().grid;
+    return grid.copies * (grid.columns * rows + grid.rows * columns) / (2 * std::sqrt(warps * rows * columns));
   }
 
   /// Tells whether so many warpgroups hold the sums of products of wgmma.

@@ -16,6 +16,11 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::in
   return {left, rest};
 }
 
+std::int64_t registers_of_cta(int warps, TargetInfo const& target) {
+  int const schedulers = target.costs.schedulers;
+  return target.registers_at_start((warps + schedulers - 1) / schedulers * schedulers);
+}
+
 std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target) {
   return std::max<std::int64_t>(registers_of_roles(consumer_warps, target)[1] - target.wgmma.extra_registers, 0);
 }

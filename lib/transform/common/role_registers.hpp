@@ -13,6 +13,10 @@ inline constexpr int producer_warps = 4;
 /// The producer gets at least `of_producer`.
 Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::int64_t of_producer = 0);
 
+/// Returns the registers of each thread of a CTA of so many warps. Each scheduler has its part of the registers, and
+/// every fourth warp.
+std::int64_t registers_of_cta(int warps, TargetInfo const& target);
+
 /// Returns the registers of a thread that so many warps have for the sums of wgmma; 0: they are no whole warpgroups.
 std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target);
 

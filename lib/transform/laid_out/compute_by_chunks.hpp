@@ -18,6 +18,9 @@ namespace tegula::transform {
 ///           %b = extract %y {offsets = [0, 64]}                   ...
 ///                                                                 (the same with %r1)
 ///
+/// Where warpgroups hold parts of the columns, a chunk has columns of each of them. Each warp loads those of its own
+/// group: its number is part of the offset.
+///
 /// Only loads of memory that the kernel does not write: stores of earlier chunks stand between. Needs: layouts. Leaves:
 /// no promise.
 PassResult compute_by_chunks(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -22,6 +22,7 @@
 #include "transform/common/dead_code.hpp"
 #include "transform/common/dot_paths.hpp"
 #include "transform/common/fetches.hpp"
+#include "transform/common/role_registers.hpp"
 #include "transform/common/tensor_maps.hpp"
 #include "transform/tile/gathered_rows.hpp"
 
@@ -101,12 +102,27 @@ bool in_staged_loop(Op const& load) {
   return false;
 }
 
-/// Returns the layout that a copied tile lies in: null with the reason.
-Layout const* layout_of(ir::Type const& tile, bool for_tensor_cores, Finding& why) {
+/// Tells whether the columns of a product are those of this tile, and one warpgroup does not hold 64 rows of its sums:
+/// warpgroups divide the columns.
+bool parts_columns(Value const& tile, TargetInfo const& target) {
+  std::int64_t const lanes = target.threads_per_group();
+  std::int64_t const held = registers_for_sums(target.warps_per_group, target) * lanes / target.wgmma.rows;
+  return tile.type().rank() == 2 && tile.type().shape()[1] > held &&
+         std::any_of(tile.uses().begin(), tile.uses().end(),
+                     [&](ir::Use const& use) { return use.user->is<ir::DotOp>() && use.user->rhs() == &tile; });
+}
+
+/// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
+/// half of them are whole blocks of the swizzle.
+Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo const& target, Finding& why) {
   int const size = bytes(tile.element());
-  if (!for_tensor_cores || tile.rank() < 2) return layout::dense_layout(tile.shape());
+  if (!feeds_tensor_cores(value) || tile.rank() < 2) return layout::dense_layout(tile.shape());
   std::string ignored;
-  for (int swizzle : {128, 64, 32, 16})
+  if (parts_columns(value, target))
+    for (int const swizzle : {128, 64, 32})
+      if (tile.shape()[1] * size % (2 * swizzle) == 0)
+        if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+  for (int const swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
   why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
   return nullptr;
@@ -114,7 +130,8 @@ Layout const* layout_of(ir::Type const& tile, bool for_tensor_cores, Finding& wh
 
 class Paths {
  public:
-  Paths(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
+  Paths(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
+      : function_(function), facts_(analyses.axis_facts()), target_(target) {}
 
   bool run() {
     bool changed = false;
@@ -144,7 +161,7 @@ class Paths {
     if (ir::loop_around(*gather.parent()) == nullptr || is_repeated(gather)) return false;
     ir::Type const& tile = gather.result()->type();
     Finding ignored;
-    Layout const* const layout = layout_of(tile, feeds_tensor_cores(*gather.result()), ignored);
+    Layout const* const layout = layout_of(*gather.result(), tile, target_, ignored);
     if (layout == nullptr) return false;
     auto const rows = gathered_rows(gather, facts_);
     if (!rows) return false;
@@ -212,7 +229,7 @@ class Paths {
   bool fetch(Op& load, Op* rows) {
     ir::Type const& tile = (rows == nullptr ? load : *rows).result()->type();
     Finding why;
-    Layout const* const layout = layout_of(tile, feeds_tensor_cores(*load.result()), why);
+    Layout const* const layout = layout_of(*load.result(), tile, target_, why);
     target::TmaPlan plan;
     if (layout != nullptr) {
       plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));
@@ -408,13 +425,14 @@ class Paths {
 
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
+  TargetInfo const& target_;
 };
 
 }  // namespace
 
-PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
-  return result_of(Paths(function, analyses).run());
+  return result_of(Paths(function, analyses, context.target).run());
 }
 
 }  // namespace tegula::transform
