@@ -15,11 +15,23 @@
 
 namespace smollm {
 
+/// States how the products of few rows are divided: rows of W that a block multiplies, 8 or 16, and its warps.
+struct Division {
+  int rows = 16, warps = 4;
+};
+
+/// Joins the launches of a step that one kernel does.
+struct KernelOfStep {
+  std::string name;
+  std::vector<tegula::prepared> launches;
+};
+
 /// Generates tokens of one or more sequences, each with its own places in the cache, whose elements are `Kept`.
 template <int Width, int Hidden, class Kept>
 class Generator {
  public:
-  Generator(Model<Width, Hidden> const& model, tegula::stream const& order, std::int64_t sequences, std::int64_t places)
+  Generator(Model<Width, Hidden> const& model, tegula::stream const& order, std::int64_t sequences, std::int64_t places,
+            Division const& division = {})
       : model_(model),
         order_(order),
         sequences_(sequences),
@@ -59,7 +71,7 @@ class Generator {
         cache->emplace_back(model.where(), sequences, model.sizes.key_heads, places, head);
         cache->back().fill(Kept(0));  // attention multiplies values behind the last place by 0, which no NaN survives
       }
-    prepare_step();
+    prepare_step(division);
   }
 
   /// Reads tokens of one sequence from its first place on. Then logits() of the sequence belong to the last token, and
@@ -110,11 +122,20 @@ class Generator {
   [[nodiscard]] std::int64_t sequences() const { return sequences_; }
   [[nodiscard]] std::int64_t places() const { return places_; }
   [[nodiscard]] std::size_t launches_of_step() const { return step_.size(); }
+  /// Returns the launches of a step, those of each kernel together, in the order of their first.
+  [[nodiscard]] std::vector<KernelOfStep> kernels_of_step() const {
+    std::vector<KernelOfStep> result;
+    for (std::size_t i = 0; i < step_.size(); ++i) {
+      auto at = std::find_if(result.begin(), result.end(), [&](auto const& one) { return one.name == names_[i]; });
+      if (at == result.end()) at = result.insert(at, {names_[i], {}});
+      at->launches.push_back(step_[i]);
+    }
+    return result;
+  }
 
  private:
-  static constexpr int parts = 8;          // of attention, each of some keys
-  static constexpr std::int64_t few = 4;   // sequences whose steps are products with vectors
-  static constexpr int part_of_head = 16;  // rows of W that a block multiplies
+  static constexpr int parts = 8;         // of attention, each of some keys
+  static constexpr std::int64_t few = 4;  // sequences whose steps are products with vectors
   static constexpr auto& logits_kernel = smollm::logits<32, Width>;
 
   /// Returns the option of a kernel whose rows of W are so few that each warp has four or eight of them.
@@ -213,12 +234,21 @@ class Generator {
        best.slice(0, sequence, sequence + 1), model_.sizes.epsilon);
   }
 
+  static char const* name_of(tegula::with const& /*how*/, auto const& kernel, auto const&... /*arguments*/) {
+    return kernel.name();
+  }
+  static char const* name_of(auto const& kernel, auto const&... /*arguments*/) { return kernel.name(); }
   /// Prepares the launches of a step.
-  void prepare_step() {
-    auto const add = [&](auto&&... what) { step_.push_back(tegula::prepare(what...)); };
+  void prepare_step(Division const& division) {
+    auto const add = [&](auto&&... launch) {
+      names_.emplace_back(name_of(launch...));
+      step_.push_back(tegula::prepare(launch...));
+    };
     add(embed<Width>, tokens_, model_.table_bits(), model_.table_scales(), words(x_.data(), sequences_));
-    if (sequences_ <= few)
-      prepare_few(add);
+    if (sequences_ <= few && division.rows == 8)
+      prepare_few<8>(add, in_warps(division.warps));
+    else if (sequences_ <= few)
+      prepare_few<16>(add, in_warps(division.warps));
     else if (model_.where().is_cuda())
       prepare_many<tegula::bf16>(add);
     else
@@ -226,22 +256,21 @@ class Generator {
     add(in_warps(8), logits_kernel, words(x_.data(), sequences_), words(model_.last_gain(), 1), model_.table_bits(),
         model_.table_scales(), logits_, best_, model_.sizes.epsilon);
   }
-  template <class Add>
-  void prepare_few(Add const& add) {
+  template <int Rows, class Add>
+  void prepare_few(Add const& add, tegula::with const& warps) {
     auto const x = view<float>(x_.data(), {sequences_, Width}), h = view<float>(hidden_.data(), {sequences_, Hidden});
     auto const q = view<float>(q_.data(), {sequences_, heads(), head});
     float const epsilon = model_.sizes.epsilon;
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       auto const& layer = model_.layers[i];
-      add(in_warps(4), smollm::heads<Kept, part_of_head, Width>, blocks(x_.data(), sequences_),
-          blocks(layer.attention_gain, 1), layer.qkv.words, layer.qkv.scales, rotation_, own_, positions_, q, keys_[i],
-          values_[i], epsilon);
+      add(warps, smollm::heads<Kept, Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.attention_gain, 1),
+          layer.qkv.words, layer.qkv.scales, rotation_, own_, positions_, q, keys_[i], values_[i], epsilon);
       add(in_warps(4), attend<Kept, queries_of_key, 64, parts>, q, keys_[i], values_[i], own_, positions_, sums_, tops_,
           totals_);
-      add(in_warps(4), add_attention<16, Width, parts>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
-      add(in_warps(4), gated<16, Width>, blocks(x_.data(), sequences_), blocks(layer.hidden_gain, 1), layer.gate.words,
+      add(warps, add_attention<Rows, Width, parts>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
+      add(warps, gated<Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.hidden_gain, 1), layer.gate.words,
           layer.gate.scales, layer.up.words, layer.up.scales, h, epsilon);
-      add(in_warps(4), add_product<4, Hidden>, layer.down.words, layer.down.scales,
+      add(warps, add_product<Rows / 4, Hidden>, layer.down.words, layer.down.scales,
           blocks(hidden_.data(), sequences_, Hidden), x);
     }
   }
@@ -268,6 +297,7 @@ class Generator {
   tegula::buffer<float, 2> logits_, best_;
   std::vector<tegula::buffer<Kept, 4>> keys_, values_;
   std::vector<tegula::prepared> step_;
+  std::vector<std::string> names_;  // of the kernels of step_
   std::optional<tegula::prepared> turn_;
   Sampling turn_how_;
 };

@@ -4,15 +4,17 @@
 // weights, their halves, and four bytes of four words. A whole row is one tile, also where its width is not a power of
 // two.
 //
-// | one row (decode) | many rows (prefill, batches)                    | does |
-// |---|---|---|
-// | embed            | embed                                           | token -> row of the table |
-// | heads            | normalize, product, rotate                      | queries, keys, values; the first two are
-// rotated | | attend           | attend_rows; attend and join_attention          | softmax(q k^T / 8) v over the cache
-// | | add_attention    | product                                         | x += W a | | gated            | normalize,
-// gated_product                        | silu(gate) * up | | add_product      | product | x += W h | | logits | logits
-// | RMSNorm, then a product with the table | | take_best, sample | the same                                       | the
-// next token |
+// | one row (decode)  | many rows (prefill, batches)    | does                                              |
+// |-------------------|---------------------------------|---------------------------------------------------|
+// | embed             | embed                           | token -> row of the table                         |
+// | heads             | normalize, product, rotate      | queries, keys, values; the first two are rotated  |
+// | attend            | attend_rows; attend and         | softmax(q k^T / 8) v over the cache               |
+// |                   | join_attention                  |                                                   |
+// | add_attention     | product                         | x += W a                                          |
+// | gated             | normalize, gated_product        | silu(gate) * up                                   |
+// | add_product       | product                         | x += W h                                          |
+// | logits            | logits                          | RMSNorm, then a product with the table            |
+// | take_best, sample | the same                        | the next token                                    |
 #pragma once
 
 #include <tegula/tegula.hpp>
@@ -109,14 +111,23 @@ inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> ta
   store(x, shape<1, blocks, 8, 4>, bits * scale, g[0], 0, 0, 0);
 });
 
-/// Multiplies neighbours (2 i, 2 i + 1) of a head by the rotation by their angle at a position, from element `first`
-/// on.
-template <int N, class Tile, class Position, class First>
-auto rotated(Tile const& y, in<float, 3> const& rotation, Position const& position, First const& first) {
-  tile cosine = reshape(load(rotation, shape<1, 1, N / 2>, position, 0, first), shape<N / 2>);
-  tile sine = reshape(load(rotation, shape<1, 1, N / 2>, position, 1, first), shape<N / 2>);
-  auto [even, odd] = split(reshape(y, shape<N / 2, 2>));
-  return let(reshape(join(even * cosine - odd * sine, even * sine + odd * cosine), shape<N>));
+/// Holds cosines and sines of the angles by which `N` elements of a head are rotated.
+template <int N>
+struct Rotation {
+  tile<float, Shape<N / 2>> cosine, sine;
+};
+/// Loads those of elements `first` * N and further at a position.
+template <int N, class Position, class First>
+Rotation<N> rotation_at(in<float, 3> const& table, Position const& position, First const& first) {
+  constexpr auto half = shape<1, 1, N / 2>;
+  return {tile(reshape(load(table, half, position, 0, first), shape<N / 2>)),
+          tile(reshape(load(table, half, position, 1, first), shape<N / 2>))};
+}
+/// Rotates neighbours (2 i, 2 i + 1) of a head.
+template <std::int64_t Half, class Tile>
+auto rotated(Tile const& y, tile<float, Shape<Half>> const& cosine, tile<float, Shape<Half>> const& sine) {
+  auto [even, odd] = split(reshape(y, shape<Half, 2>));
+  return let(reshape(join(even * cosine - odd * sine, even * sine + odd * cosine), shape<2 * Half>));
 }
 
 /// Holds the cache of a layer, (sequences, heads, places, 64), for a kernel that writes to it.
@@ -137,12 +148,13 @@ inline constexpr auto heads = kernel("heads", [](Rows<Width, in> x, Gains<Width>
   auto g = grid(x.extent(0), queries + 2 * keys, parts);
   auto const matrix = weights<N>(w, g[1] * parts + g[2]);
   auto sequence = load(sequences, g[0]), position = load(positions, g[0]);
+  auto const turn = rotation_at<N>(rotation, position, g[2]);
   auto const normal = normalized<Width>(x, gains, g[0], epsilon);
   tile y = reshape(multiply(matrix, normal.halves) * normal.scale, shape<N>);
   if_(
       g[1] < queries + keys,
       [&] {
-        tile r = rotated<N>(y, rotation, position, g[2]);
+        tile r = rotated(y, turn.cosine, turn.sine);
         if_(
             g[1] < queries, [&] { store(q, shape<N>, r, g[0], g[1], g[2]); },
             [&] { store(cache.keys, shape<N>, cast<T>(r), sequence, g[1] - queries, position, g[2]); });
@@ -334,11 +346,12 @@ inline constexpr auto rotate = kernel("rotate", [](in<float, 3> qkv, in<float, 3
   require(qkv.extent(1) == queries + 2 * keys, "rotate: all heads of queries, keys and values are expected");
   auto g = grid(qkv.extent(0), qkv.extent(1));
   auto sequence = load(sequences, g[0]), position = load(positions, g[0]);
+  auto const turn = rotation_at<head>(rotation, position, 0);
   tile y = reshape(load(qkv, shape<1, 1, head>, g[0], g[1], 0), shape<head>);
   if_(
       g[1] < queries + keys,
       [&] {
-        tile r = rotated<head>(y, rotation, position, 0);
+        tile r = rotated(y, turn.cosine, turn.sine);
         if_(
             g[1] < queries, [&] { store(q, shape<head>, cast<Q>(r), g[0], g[1], 0); },
             [&] { store(cache.keys, shape<head>, cast<T>(r), sequence, g[1] - queries, position, 0); });

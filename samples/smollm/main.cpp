@@ -27,7 +27,7 @@ struct Options {
   std::vector<std::string> tokens_of;
   smollm::Sampling sampling;
   int tokens = 256, batch = 1, places = 2048, prompt_tokens = 256;
-  bool bench = false, raw = false, random = false;
+  bool bench = false, kernels = false, raw = false, random = false;
 };
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -85,6 +85,28 @@ void answer(Options const& options, smollm::Tokenizer const& tokenizer, Generato
     std::printf("[%zu] %s\n", row + 1, texts[row].c_str());
 }
 
+/// Prints the times of a step's kernels, each in a graph of its launches in all layers. Activations grow meanwhile: no
+/// text follows.
+template <class Generator>
+void measure_kernels(Generator& generator, tegula::stream const& order) {
+  for (smollm::KernelOfStep const& kernel : generator.kernels_of_step()) {
+    std::vector<tegula::prepared> launches;
+    while (launches.size() < 60) launches.insert(launches.end(), kernel.launches.begin(), kernel.launches.end());
+    tegula::prepared const all = tegula::graph(generator.where(), launches);
+    double best = 1e30;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      constexpr int count = 10;
+      order.synchronize();
+      double const start = seconds();
+      for (int i = 0; i < count; ++i) all(order);
+      order.synchronize();
+      best = std::min(best, (seconds() - start) / count / static_cast<double>(launches.size()));
+    }
+    std::printf("  %-14s %3zu launches a step, %6.2f us each, %7.1f us\n", kernel.name.c_str(), kernel.launches.size(),
+                1e6 * best, 1e6 * best * static_cast<double>(kernel.launches.size()));
+  }
+}
+
 /// Prints the rates of reading a prompt and of steps; their values do not depend on the text.
 template <class Generator>
 void measure(Options const& options, Model const& model, Generator& generator) {
@@ -106,10 +128,10 @@ void measure(Options const& options, Model const& model, Generator& generator) {
   }
   double const batch = options.batch;
   std::printf(
-      "%s, batch %d: prefill of %d tokens %.1f tokens/s (%.2f ms), decode behind them %.1f tokens/s (%zu launches "
-      "a step, %.4f ms)\n",
+      "%s, batch %d: prefill of %d tokens %.1f tokens/s (%.2f ms), decode after them %.1f tokens/s (%zu launches and "
+      "%.1f us a token)\n",
       model.where().str().c_str(), options.batch, read, read * batch / prefill, 1e3 * prefill, count * batch / decode,
-      generator.launches_of_step(), 1e3 * decode / count);
+      generator.launches_of_step() + 1, 1e6 * decode / count);
 }
 
 /// Compares with answers that test/smollm/record_reference.py recorded, forced along their text. If each choice is the
@@ -156,8 +178,17 @@ int run_on(Options const& options, smollm::Gguf const& file, tegula::device wher
   Model const model(file, where);
   tegula::stream const order(where);
   if (!options.check.empty() && options.batch != 1) throw std::runtime_error("--check takes one answer at a time");
-  smollm::Generator<width, hidden, Kept> generator(model, order, options.batch,
-                                                   std::min<std::int64_t>(options.places, model.sizes.context));
+  std::int64_t const places = std::min<std::int64_t>(options.places, model.sizes.context);
+  using Generator = smollm::Generator<width, hidden, Kept>;
+  if (options.kernels)  // the division in use is the first
+    for (smollm::Division const& division : {smollm::Division{}, smollm::Division{8, 2}}) {
+      Generator generator(model, order, options.batch, places, division);
+      std::printf("%d rows of W a block, %d warps: ", division.rows, division.warps);
+      measure(options, model, generator);
+      measure_kernels(generator, order);
+    }
+  if (options.kernels) return 0;
+  Generator generator(model, order, options.batch, places);
   if (!options.check.empty()) return check(options, generator);
   if (options.bench)
     measure(options, model, generator);
@@ -207,11 +238,13 @@ int main(int count, char** arguments) {
   app.add_option("--places", options.places, "tokens of prompt and answer together")->check(CLI::Range(2, 8192));
   app.add_flag("--raw", options.raw, "continues the prompt as a text");
   app.add_flag("--bench", options.bench, "prints rates");
+  app.add_flag("--kernels", options.kernels, "prints rates and times of kernels, for several divisions of their work");
   app.add_option("--tokens-of", options.tokens_of, "prints the tokens of files, a line each");
   app.add_option("--check", options.check, "compares with answers that were recorded");
   CLI11_PARSE(app, count, arguments);
-  if (options.prompt.empty() && !options.bench && options.tokens_of.empty() && options.check.empty()) {
-    std::fprintf(stderr, "smollm: no prompt; give a question, --bench, --check or --tokens-of\n");
+  if (options.prompt.empty() && !options.bench && !options.kernels && options.tokens_of.empty() &&
+      options.check.empty()) {
+    std::fprintf(stderr, "smollm: no prompt; give a question, --bench, --kernels, --check or --tokens-of\n");
     return 2;
   }
   try {

@@ -232,6 +232,7 @@ CHECK: cp.async.bulk.wait_group 0;
 TEST_CASE("linear bulk copies and cp.async become their PTX", "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
+        bulk_prefetch(b, k.in, k.y, k.flag);
         bulk_load(b, k.shared, k.in, b.getInt32(1024), k.barrier);
         bulk_load(b, k.shared, k.in, k.y, k.barrier, {b.getInt16(1), cache_policy(b, CachePolicy::evict_normal)});
         bulk_store(b, k.out, k.shared, k.y);
@@ -245,6 +246,7 @@ TEST_CASE("linear bulk copies and cp.async become their PTX", "[block-ptx]") {
         cp_async_wait(b, 2);
       },
       R"(
+CHECK: @%p{{[0-9]+}} cp.async.bulk.prefetch.L2.global [%rd{{[0-9]+}}], %r{{[0-9]+}};
 CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r{{[0-9]+}}], [%rd{{[0-9]+}}], 1024, [%r{{[0-9]+}}];
 CHECK: bytes.multicast::cluster.L2::cache_hint [%r{{[0-9]+}}], [%rd{{[0-9]+}}], %r{{[0-9]+}}, [%r{{[0-9]+}}], %rs{{[0-9]+}}, %rd{{[0-9]+}};
 CHECK: cp.async.bulk.global.shared::cta.bulk_group [%rd{{[0-9]+}}], [%r{{[0-9]+}}], %r{{[0-9]+}};

@@ -37,6 +37,23 @@ constexpr auto nibbles = kernel("nibbles", [](in<std::uint32_t, 1> x, out<float,
   store(y, shape<128>, cast<float>((load(x, shape<128>, g[0]) >> 8U) & 15U), g[0]);
 });
 
+/// Makes floats of nibble `shift` / 4 of each word.
+template <unsigned shift, class T>
+constexpr auto one_nibble = kernel("one_nibble", [](in<T, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<128>);
+  tile word = load(x, shape<128>, g[0]);
+  if constexpr (std::is_same_v<T, int>)
+    store(y, shape<128>, cast<float>((word << (28 - shift)) >> 28), g[0]);
+  else
+    store(y, shape<128>, cast<float>((word >> shift) & 15U), g[0]);
+});
+
+template <class P>
+constexpr auto halves = kernel("halves", [](in<typename P::unpacked, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<256>);
+  store(y, shape<256>, cast<float>(unpack<P>(load(x, shape<128>, g[0]))), g[0]);
+});
+
 template <class... Facts>
 constexpr auto rows = kernel("rows", [](in<float, 2, Facts...> x, out<float, 1> y) {
   auto g = grid_over(y, shape<16>);
@@ -55,4 +72,15 @@ TEST_CASE("integers of at most 23 bits become floats without a conversion") {
 
 TEST_CASE("a load does not test coordinates within an extent that the type fixes") {
   CHECK(count(ptx_of(rows<along<1, fixed<18>>>), "and.pred") < count(ptx_of(rows<>), "and.pred"));
+}
+
+TEST_CASE("bits above the lowest ones become floats where they stand, by one operation of bits and one of floats") {
+  for (std::string const& text : {ptx_of(one_nibble<4U, std::uint32_t>), ptx_of(one_nibble<16U, std::uint32_t>),
+                                  ptx_of(one_nibble<4U, int>), ptx_of(one_nibble<12U, int>)}) {
+    CHECK(count(text, "shr.") == count(ptx_of(one_nibble<0U, std::uint32_t>), "shr."));
+    CHECK(count(text, "shl.b32") == count(ptx_of(one_nibble<0U, std::uint32_t>), "shl.b32"));
+    CHECK(count(text, "fma.rn.f32") > 0);
+  }
+  CHECK(count(ptx_of(halves<u4>), "fma.rn.f32") > 0);
+  CHECK(count(ptx_of(halves<i4>), "fma.rn.f32") > 0);
 }

@@ -149,7 +149,18 @@ class PtxArithmetic : public PtxText {
     if (op == "div" || op == "rem") return divide(op == "div", in[0], in[1], bits, is_signed, at);
     if (op == "bfe") return extracted(in, bits, is_signed);
     if (op == "prmt") return permute(in[0], in[1], in[2]);
+    if (op == "lop3") return any_of_three(in);
     refuse(at);
+  }
+
+  /// Looks each bit up in a table of 8 bits, by the bits of three words.
+  static std::uint64_t any_of_three(Values const& in) {
+    std::uint64_t result = 0;
+    for (int bit = 0; bit < 32; ++bit) {
+      std::uint64_t const row = (in[0] >> bit & 1) << 2 | (in[1] >> bit & 1) << 1 | (in[2] >> bit & 1);
+      result |= (in[3] >> row & 1) << bit;
+    }
+    return result;
   }
 
   /// Extracts bits; behind the end of the word stands the field's sign, that of its last bit in the word.

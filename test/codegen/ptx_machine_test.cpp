@@ -64,6 +64,7 @@ TEST_CASE("the PTX machine shifts by the lower 32 bits of an amount, and clamps 
   CHECK(run("shf.l.clamp.b32 \t%rd9, %rd1, %rd2, %rd3;", {5, 9, 32}) == 5);
   CHECK(run("shf.l.wrap.b32 \t%rd9, %rd1, %rd2, %rd3;", {5, 9, 32}) == 9);
   CHECK(run("shf.r.wrap.b32 \t%rd9, %rd1, %rd2, %rd3;", {0x33221100, 0x77665544, 40}) == 0x44332211);
+  CHECK(run("lop3.b32 \t%rd9, %rd1, %rd2, %rd3, 106;", {0xabcd, 0xf0, 0x4b000080}) == 0x4b000040);
   CHECK(run("prmt.b32.f4e \t%rd9, %rd1, %rd2, %rd3;", {0x33221100, 0x77665544, 6}) == 0x55443322);
 }
 

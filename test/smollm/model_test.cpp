@@ -65,6 +65,43 @@ TEST_CASE("smollm: reading and stepping give the reference's logits, token by to
   }
 }
 
+TEST_CASE("smollm: a step has five launches for each layer, and two besides", "[N20]") {
+  FileOf const file("launches", random_model(SmallModel()));
+  Gguf const read(file.path());
+  Model<192, 384> const model(read, device::host());
+  stream const order(device::host());
+  auto const layers = static_cast<std::size_t>(model.sizes.layers);
+  for (smollm::Division const& division : {smollm::Division{}, smollm::Division{8, 4}}) {
+    Generator const generator(model, order, 1, 32, division);
+    CHECK(generator.launches_of_step() == 5 * layers + 2);
+    std::size_t launches = 0;
+    for (smollm::KernelOfStep const& kernel : generator.kernels_of_step()) launches += kernel.launches.size();
+    CHECK(launches == generator.launches_of_step());
+    CHECK(generator.kernels_of_step().size() == 7);
+  }
+}
+
+TEST_CASE("smollm: another division of a step's products gives the reference's logits", "[N20]") {
+  FileOf const file("division", random_model(SmallModel()));
+  Gguf const read(file.path());
+  Model<192, 384> const model(read, device::host());
+  stream const order(device::host());
+  std::vector<int> const tokens = random_tokens(9, 500);
+  Reference reference(read);
+  Generator generator(model, order, 1, 32, {8, 4});
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    std::vector<double> const expected = reference.step(tokens[i]);
+    if (i == 0) {
+      generator.read(0, std::span(tokens).first(1));
+    } else {
+      generator.choose({});
+      generator.force({tokens[i]});
+      generator.step();
+    }
+    REQUIRE(compared(generator.logits(), expected).right());
+  }
+}
+
 TEST_CASE("smollm: sequences of one batch do not see each other", "[N20]") {
   FileOf const file("batch", random_model(SmallModel()));
   Gguf const read(file.path());

@@ -1,12 +1,14 @@
 // Lowers elementwise ops and constants: register by register, with the floats and the conversions of GPUs.
 #include "codegen/nvptx/arith.hpp"
 
+#include <fmt/format.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
@@ -53,12 +55,126 @@ llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
                          b.getFloatTy());
 }
 
+constexpr unsigned fraction_bits = 23;
+constexpr std::uint32_t bits_of_2_23 = 0x4B000000;
+
+/// Describes an integer as bits of another one: (word & mask) >> shift. If `top` is not 0, it is the mask's highest
+/// bit, and the integer's sign.
+struct BitField {
+  llvm::Value* word;
+  std::uint64_t mask;
+  unsigned shift = 0;
+  std::uint64_t top = 0;
+  bool masked = false;  ///< by an op of the kernel
+};
+
+std::uint64_t ones(unsigned bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+
+/// Returns the amount of a shift that is a constant; none: another op, or an amount that shifts everything out.
+std::optional<unsigned> shift_amount(llvm::Value* value, unsigned opcode) {
+  auto* const shift = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (shift == nullptr || shift->getOpcode() != opcode) return std::nullopt;
+  auto* const amount = llvm::dyn_cast<llvm::ConstantInt>(shift->getOperand(1));
+  if (amount == nullptr || amount->getZExtValue() >= shift->getType()->getIntegerBitWidth()) return std::nullopt;
+  return static_cast<unsigned>(amount->getZExtValue());
+}
+/// Returns an instruction's operand; null: another kind of value.
+template <class Instruction>
+llvm::Value* operand_of(llvm::Value* value) {
+  auto* const instruction = llvm::dyn_cast<Instruction>(value);
+  return instruction == nullptr ? nullptr : instruction->getOperand(0);
+}
+/// Returns the value that a selection by a constant takes, or the value itself.
+llvm::Value* selected(llvm::Value* value) {
+  auto* const select = llvm::dyn_cast<llvm::SelectInst>(value);
+  auto* const condition = select == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(select->getCondition());
+  if (condition == nullptr) return value;
+  return condition->isOne() ? select->getTrueValue() : select->getFalseValue();
+}
+
+/// Returns the amount of a shift to the right of which bits below the sign's copies are kept.
+std::optional<unsigned> right_shift(llvm::Value* value, std::uint64_t kept) {
+  if (auto const amount = shift_amount(value, llvm::Instruction::LShr)) return amount;
+  auto const amount = shift_amount(value, llvm::Instruction::AShr);
+  return amount && kept <= ones(value->getType()->getIntegerBitWidth() - *amount) ? amount : std::nullopt;
+}
+
+/// Follows shifts, masks and conversions of integers back to the word that they take bits of.
+BitField bit_field(llvm::Value* value) {
+  BitField field{value, ones(value->getType()->getIntegerBitWidth())};
+  for (;;) {
+    llvm::Value* const at = field.word = selected(field.word);
+    unsigned const width = at->getType()->getIntegerBitWidth();
+    auto* const op = llvm::dyn_cast<llvm::BinaryOperator>(at);
+    auto* const mask = op == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(op->getOperand(1));
+    if (llvm::Value* const wide = operand_of<llvm::TruncInst>(at)) {
+      field.word = wide;
+    } else if (llvm::Value* const narrow = operand_of<llvm::ZExtInst>(at)) {
+      field.mask &= ones(narrow->getType()->getIntegerBitWidth());
+      field.word = narrow;
+    } else if (mask != nullptr && op->getOpcode() == llvm::Instruction::And) {
+      field.mask &= mask->getZExtValue();
+      field.masked = true;
+      field.word = op->getOperand(0);
+    } else if (auto const amount = right_shift(at, field.mask)) {
+      field.mask = field.mask << *amount & ones(width);
+      field.shift += *amount;
+      field.word = op->getOperand(0);
+    } else {
+      return field;
+    }
+  }
+}
+
+/// Does the same for an integer with a sign: the highest of the bits that a left shift and a right one leave.
+std::optional<BitField> signed_field(llvm::Value* value) {
+  unsigned const width = value->getType()->getIntegerBitWidth();
+  if (llvm::Value* const wide = operand_of<llvm::TruncInst>(value)) value = wide;
+  auto const right = shift_amount(value, llvm::Instruction::AShr);
+  if (!right) return std::nullopt;
+  llvm::Value* const shifted = selected(llvm::cast<llvm::BinaryOperator>(value)->getOperand(0));
+  auto const left = shift_amount(shifted, llvm::Instruction::Shl);
+  unsigned const bits = value->getType()->getIntegerBitWidth() - *right;
+  if (!left || *left > *right || bits > width) return std::nullopt;
+  unsigned const first = *right - *left;
+  BitField field = bit_field(llvm::cast<llvm::BinaryOperator>(shifted)->getOperand(0));
+  std::uint64_t const mask = ones(bits) << (first + field.shift);
+  if ((field.mask & mask) != mask) return std::nullopt;  // some of the bits are known to be 0
+  return BitField{field.word, mask, first + field.shift, std::uint64_t{1} << (bits - 1 + first + field.shift), true};
+}
+
+/// Converts some bits of a word, where they stand: they become bits of the fraction of a number from
+/// 2^23 on, so that one operation of bits and one of floats make the number. Null: the integer is a whole word.
+llvm::Value* float_of_field(Emitter& e, BitField field) {
+  llvm::IRBuilder<>& b = e.b;
+  constexpr unsigned half = 16;
+  if ((field.shift == 0 && !field.masked) || field.mask == 0 || field.word->getType()->getIntegerBitWidth() > 32)
+    return nullptr;
+  llvm::Value* word = b.CreateZExt(field.word, b.getInt32Ty());
+  if (field.mask > ones(fraction_bits)) {  // the upper bits of a word share this shift
+    unsigned const down = std::min(field.shift, half);
+    word = b.CreateLShr(word, down);
+    field.mask >>= down;
+    field.top >>= down;
+    field.shift -= down;
+  }
+  if (field.mask > ones(fraction_bits)) return nullptr;
+  // (word & mask) ^ bits as one instruction: ptxas makes two of two with constants.
+  llvm::Value* const above =
+      inline_ptx(b, b.getInt32Ty(), fmt::format("lop3.b32 $0, $1, {}, {}, 0x6a;", field.mask, field.top | bits_of_2_23),
+                 "=r,r", {word});
+  double const unit = 1 / static_cast<double>(std::uint64_t{1} << field.shift);
+  auto const number = [&](double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); };
+  return e.intrinsic(llvm::Intrinsic::fma,
+                     {b.CreateBitCast(above, b.getFloatTy()), number(unit),
+                      number(-unit * static_cast<double>((std::uint64_t{1} << fraction_bits) + field.top))},
+                     {b.getFloatTy()});
+}
+
 /// Converts an integer that has at most 23 bits, or a sign and at most 22, to an f32. Null: it may have more. The bits
 /// become the fraction of a number from 2^23 on, which is subtracted again: two instructions that have four times the
 /// rate of a conversion or more.
 llvm::Value* float_of_few_bits(Emitter& e, Element from, llvm::Value* value) {
-  constexpr unsigned fraction_bits = 23;
-  constexpr std::uint32_t bits_of_2_23 = 0x4B000000;
   llvm::IRBuilder<>& b = e.b;
   if (llvm::isa<llvm::Constant>(value)) return nullptr;
   llvm::DataLayout const& data = b.GetInsertBlock()->getModule()->getDataLayout();
@@ -68,6 +184,8 @@ llvm::Value* float_of_few_bits(Emitter& e, Element from, llvm::Value* value) {
   unsigned const needed = offset ? width - llvm::ComputeNumSignBits(value, data) + 1
                                  : width - llvm::computeKnownBits(value, data).countMinLeadingZeros();
   if (needed > fraction_bits || needed == 0) return nullptr;
+  if (auto const field = offset ? signed_field(value) : std::optional<BitField>(bit_field(value)))
+    if (llvm::Value* const number = float_of_field(e, *field)) return number;
   llvm::Value* bits = b.CreateZExtOrTrunc(value, b.getInt32Ty());
   std::uint32_t const sign = offset ? 1U << (needed - 1) : 0;
   if (offset) bits = b.CreateXor(b.CreateAnd(bits, b.getInt32(2 * sign - 1)), b.getInt32(sign));

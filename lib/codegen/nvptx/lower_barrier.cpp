@@ -1,5 +1,6 @@
 // Lowers mbarriers, barriers and fences: each op is one PTX instruction of the threads that reach it.
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/prefetch_boxes.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 
@@ -85,6 +86,9 @@ void lower(ir::ClusterArriveOp const& attributes, ir::Op const&, Emitter& e) {
 }
 void lower(ir::ClusterWaitOp const&, ir::Op const&, Emitter& e) { ptx::cluster_wait(e.b); }
 void lower(ir::LaunchDependentsOp const&, ir::Op const&, Emitter& e) { ptx::launch_dependents(e.b); }
-void lower(ir::WaitDependenciesOp const&, ir::Op const&, Emitter& e) { ptx::wait_for_prerequisites(e.b); }
+void lower(ir::WaitDependenciesOp const&, ir::Op const& op, Emitter& e) {
+  prefetch_boxes(op, e);
+  ptx::wait_for_prerequisites(e.b);
+}
 
 }  // namespace tegula::codegen::nvptx

@@ -112,6 +112,13 @@ void prefetch_tensor_map(Builder& b, llvm::Value* map) {
   issue(assembly, "prefetch.tensormap " + at(assembly, map));
 }
 
+void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes, llvm::Value* predicate) {
+  Assembly assembly(b);
+  std::string const given = assembly.in(predicate);
+  issue(assembly,
+        "@" + given + " cp.async.bulk.prefetch.L2.global " + at(assembly, global) + ", " + assembly.in(bytes));
+}
+
 void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
                LoadOptions options) {
   Assembly assembly(b);

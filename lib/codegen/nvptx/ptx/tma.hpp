@@ -32,6 +32,8 @@ void tma_reduce(Builder& b, BulkReduce operation, llvm::Value* map, Values const
 /// Prefetches into L2 only.
 void tma_prefetch(Builder& b, llvm::Value* map, Values const& coordinates);
 void prefetch_tensor_map(Builder& b, llvm::Value* map);
+/// Prefetches a range of global memory into L2 where `predicate` holds. Address and bytes are multiples of 16.
+void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes, llvm::Value* predicate);
 
 /// Copy linearly: `bytes` (i32) a multiple of 16, both addresses 16-byte aligned, `global` a global address (i64).
 void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
