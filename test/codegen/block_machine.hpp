@@ -260,10 +260,9 @@ class BlockMachine : public PtxMachine {
       int const valid = at.operands.size() > 3 ? static_cast<int>(get(t, at.operands[3])) : size;
       for (int i = 0; i < size; i += 4) {
         std::uint64_t const step = static_cast<std::uint64_t>(i);
-        // Tools that check memory take the full width for read.
-        std::uint64_t value = valid > 0 ? access(false, from + step, 4, false, 0, t, at) : 0;
-        int const bits = std::clamp(8 * (valid - i), 0, 32);
-        value &= (std::uint64_t{1} << bits) - 1;
+        std::uint64_t value = i + 4 <= valid ? access(false, from + step, 4, false, 0, t, at) : 0;
+        for (int byte = i; byte < valid && valid < i + 4; ++byte)
+          value |= access(false, from + static_cast<std::uint64_t>(byte), 1, false, 0, t, at) << (8 * (byte - i));
         access(true, to + step, 4, true, value, t, at);
       }
     }

@@ -9,7 +9,6 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
 #include "codegen/nvptx/pack_words.hpp"
-#include "codegen/nvptx/unroll.hpp"
 #include "ir/core/loop.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/exchange.hpp"
@@ -64,6 +63,22 @@ void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vec
                   llvm::BasicBlock* from) {
   for (std::size_t i = 0; i < phis.size(); ++i)
     for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
+}
+
+/// Keeps loops rolled unless they ask for several iterations at once: our own passes shape them.
+void unroll(llvm::BranchInst* back, std::int64_t factor) {
+  llvm::LLVMContext& context = back->getContext();
+  auto const node = [&](char const* name, auto... values) {
+    return llvm::MDNode::get(context, {llvm::MDString::get(context, name), values...});
+  };
+  llvm::MDNode* const hint =
+      factor > 1
+          ? node("llvm.loop.unroll.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
+                                               llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(factor))))
+          : node("llvm.loop.unroll.disable");
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, hint});
+  loop->replaceOperandWith(0, loop);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
 /// True if LLVM may duplicate the ops of the loop: none at which threads or copies meet.

@@ -12,7 +12,6 @@
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
-#include "codegen/nvptx/unroll.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -59,15 +58,14 @@ class RowsOfBox {
     llvm::Value* const low = limited(llvm::Intrinsic::smax, value, 0);
     return b_.CreateTrunc(limited(llvm::Intrinsic::smin, low, most), b_.getInt32Ty());
   }
-  /// Returns the minimum or maximum of an i64 and a limit.
-  llvm::Value* limited(llvm::Intrinsic::ID id, llvm::Value* value, std::int64_t limit) {
-    return e_.intrinsic(id, {value, e_.i64(limit)}, {b_.getInt64Ty()});
-  }
 
  private:
   [[nodiscard]] std::size_t last() const { return offsets_.size() - 1; }
   llvm::Value* offset(std::size_t axis) { return b_.CreateSExt(e_.scalar(*offsets_[axis]), b_.getInt64Ty()); }
   llvm::Value* left(std::size_t axis) { return b_.CreateSub(parts_.extents[axis], offset(axis)); }
+  llvm::Value* limited(llvm::Intrinsic::ID id, llvm::Value* value, std::int64_t limit) {
+    return e_.intrinsic(id, {value, e_.i64(limit)}, {b_.getInt64Ty()});
+  }
 
   Emitter& e_;
   llvm::IRBuilder<>& b_;
@@ -78,81 +76,30 @@ class RowsOfBox {
 };
 
 /// Copies pieces of rows.
-///
-/// No instruction reaches behind the tensor's last byte, not even one that would read fewer bytes: a box that holds the
-/// piece of this byte, or one behind it, goes another way. It is one of the last boxes of a tensor.
 class CoverCopy {
  public:
-  CoverCopy(Emitter& e, RowsOfBox& box, llvm::Value* destination, ir::Type const& pieces)
+  CoverCopy(Emitter& e, RowsOfBox& box, llvm::Value* destination, std::int64_t rows, std::int64_t row_bytes)
       : e_(e),
         b_(e.b),
         box_(box),
         destination_(destination),
-        rows_(pieces.shape()[0]),
-        size_(bytes(pieces.element())),
-        row_bytes_(pieces.shape()[1] * size_),
-        inside_(box.rows(rows_)) {}
+        row_bytes_(row_bytes),
+        inside_(box.rows(rows)),
+        end_(box.end()) {}
 
-  void copy() {
-    llvm::BasicBlock *const whole = e_.block("pieces"), *const ends = e_.block("pieces.last"),
-                            *const rest = e_.block("pieces.end");
-    llvm::Value* const end = box_.end();
-    b_.CreateCondBr(reaches(end), ends, whole);
-    b_.SetInsertPoint(ends);
-    copy_last(end);
-    b_.CreateBr(rest);
-    b_.SetInsertPoint(whole);
-    copy_whole();
-    b_.CreateBr(rest);
-    b_.SetInsertPoint(rest);
-  }
-
- private:
-  [[nodiscard]] std::int64_t pieces() const { return row_bytes_ / piece_bytes; }
-
-  /// Tells whether the pieces of some row inside the tensor reach behind its end.
-  llvm::Value* reaches(llvm::Value* end) {
-    llvm::Value* const others = b_.CreateZExt(b_.CreateSub(inside_, e_.i32(1)), b_.getInt64Ty());
-    llvm::Value* const along = box_.limited(llvm::Intrinsic::smax, b_.CreateMul(others, box_.pitch()), 0);
-    llvm::Value* const last = aligned(b_.CreateAdd(box_.start(), along));
-    return b_.CreateAnd(b_.CreateICmpNE(inside_, e_.i32(0)),
-                        b_.CreateICmpUGT(b_.CreateAdd(last, e_.i64(row_bytes_)), end));
-  }
-
-  llvm::Value* aligned(llvm::Value* address) { return b_.CreateAnd(address, e_.i64(-piece_bytes)); }
   /// Returns the address of a row's first element.
   llvm::Value* row_begin(llvm::Value* row) {
     return b_.CreateAdd(box_.start(), b_.CreateMul(b_.CreateZExt(row, b_.getInt64Ty()), box_.pitch()));
   }
-  /// Names a piece in memory and in the box.
-  struct Piece {
-    llvm::Value *from, *to, *inside;
-  };
-  /// Finds piece `piece` of row `row`, both i32, which begins at an address.
-  Piece piece_of(llvm::Value* row, llvm::Value* piece, llvm::Value* begin) {
+  /// Copies piece `piece` of row `row`, both i32, which begins at an address.
+  void copy(llvm::Value* row, llvm::Value* piece, llvm::Value* begin) {
+    llvm::Value* const aligned = b_.CreateAnd(begin, e_.i64(-piece_bytes));
     llvm::Value* const ahead = b_.CreateMul(piece, e_.i32(piece_bytes));
-    llvm::Value* const from = b_.CreateAdd(aligned(begin), b_.CreateZExt(ahead, b_.getInt64Ty()));
+    llvm::Value* const from = b_.CreateAdd(aligned, b_.CreateZExt(ahead, b_.getInt64Ty()));
+    llvm::Value* const valid =
+        b_.CreateSelect(b_.CreateICmpULT(row, inside_), box_.clamp(b_.CreateSub(end_, from), piece_bytes), e_.i32(0));
     llvm::Value* const place = b_.CreateAdd(b_.CreateMul(row, e_.i32(row_bytes_)), ahead);
-    return {from, b_.CreateAdd(destination_, place), b_.CreateICmpULT(row, inside_)};
-  }
-  /// Copies 16 bytes, or zeros to a row outside.
-  void copy(Piece const& piece) {
-    ptx::cp_async(b_, piece.to, piece.from, piece_bytes, b_.CreateSelect(piece.inside, e_.i32(piece_bytes), e_.i32(0)));
-  }
-
-  /// Copies a box whose pieces all end inside the tensor, or lie in rows outside.
-  void copy_whole() {
-    std::int64_t const pieces = this->pieces() - 1;  // beside a row's last one
-    if (e_.threads() % pieces == 0)                  // a thread keeps its piece
-      copy_rows(b_.CreateUDiv(e_.thread(), e_.i32(pieces)), e_.threads() / pieces, rows_ * pieces,
-                b_.CreateURem(e_.thread(), e_.i32(pieces)));
-    else
-      share(rows_ * pieces, [&](std::int64_t done) {
-        llvm::Value* const number = b_.CreateAdd(e_.thread(), e_.i32(done));
-        llvm::Value* const row = b_.CreateUDiv(number, e_.i32(pieces));
-        copy(piece_of(row, b_.CreateURem(number, e_.i32(pieces)), row_begin(row)));
-      });
-    copy_rows(e_.thread(), e_.threads(), rows_, e_.i32(pieces));
+    ptx::cp_async(b_, b_.CreateAdd(destination_, place), from, piece_bytes, valid);
   }
 
   /// Copies the same piece of rows `first`, `first + step`, ... The address goes from row to row: a multiple of the
@@ -163,7 +110,7 @@ class CoverCopy {
     share(count, [&](std::int64_t done) {
       std::int64_t const passed = done / e_.threads() * step;
       if (done != 0) begin = b_.CreateAdd(begin, apart);
-      copy(piece_of(b_.CreateAdd(first, e_.i32(passed)), piece, begin));
+      copy(b_.CreateAdd(first, e_.i32(passed)), piece, begin);
     });
   }
 
@@ -175,68 +122,23 @@ class CoverCopy {
         each(done);
         continue;
       }
-      if_holds(b_.CreateICmpULT(b_.CreateAdd(e_.thread(), e_.i32(done)), e_.i32(count)), [&] { each(done); });
+      llvm::BasicBlock *const here = e_.block("piece"), *const rest = e_.block("pieces.end");
+      llvm::Value* const number = b_.CreateAdd(e_.thread(), e_.i32(done));
+      b_.CreateCondBr(b_.CreateICmpULT(number, e_.i32(count)), here, rest);
+      b_.SetInsertPoint(here);
+      each(done);
+      b_.CreateBr(rest);
+      b_.SetInsertPoint(rest);
     }
   }
 
-  /// Copies the pieces of a box that holds the tensor's end, in a loop: the piece of the last byte, and those behind
-  /// it, element by element. The fence orders these stores before the thread's arrival, which is asynchronous.
-  void copy_last(llvm::Value* end) {
-    llvm::Value* const last = aligned(end);
-    loop(e_.thread(), e_.threads(), rows_ * pieces(), [&](llvm::Value* number) {
-      llvm::Value* const row = b_.CreateUDiv(number, e_.i32(pieces()));
-      Piece const piece = piece_of(row, b_.CreateURem(number, e_.i32(pieces())), row_begin(row));
-      llvm::Value* const parted = b_.CreateAnd(piece.inside, b_.CreateICmpUGE(piece.from, last));
-      if_holds(b_.CreateNot(parted), [&] { copy(piece); });
-      if_holds(parted, [&] { copy_elements(piece, end); });
-    });
-    inline_ptx(b_, b_.getVoidTy(), "fence.acq_rel.cta;", "", {}, AsmEffect::convergent);
-  }
-
-  /// Copies the elements of a piece in front of an address, and stores zeros behind them.
-  void copy_elements(Piece const& piece, llvm::Value* end) {
-    loop(e_.i32(0), size_, piece_bytes, [&](llvm::Value* at) {
-      llvm::Type* const type = size_ == word_bytes ? b_.getInt32Ty() : b_.getInt16Ty();
-      Registers const zero = {llvm::ConstantInt::get(type, 0)};
-      llvm::Value* const from = b_.CreateAdd(piece.from, b_.CreateZExt(at, b_.getInt64Ty()));
-      auto const bits = static_cast<int>(size_ * 8);
-      Registers const element = load_vector(b_, "global", b_.CreateICmpULT(from, end), from, 0, zero, bits);
-      store_vector(b_, "shared", nullptr, b_.CreateAdd(piece.to, at), 0, element, bits);
-    });
-  }
-
-  template <class Body>
-  void if_holds(llvm::Value* condition, Body const& body) {
-    llvm::BasicBlock *const here = e_.block("piece"), *const rest = e_.block("piece.end");
-    b_.CreateCondBr(condition, here, rest);
-    b_.SetInsertPoint(here);
-    body();
-    b_.CreateBr(rest);
-    b_.SetInsertPoint(rest);
-  }
-
-  /// Emits a loop over the numbers first, first + step, ... below `count`.
-  template <class Body>
-  void loop(llvm::Value* first, std::int64_t step, std::int64_t count, Body const& body) {
-    llvm::BasicBlock *const before = b_.GetInsertBlock(), *const here = e_.block("last"),
-                            *const rest = e_.block("last.end");
-    b_.CreateCondBr(b_.CreateICmpULT(first, e_.i32(count)), here, rest);
-    b_.SetInsertPoint(here);
-    llvm::PHINode* const number = b_.CreatePHI(b_.getInt32Ty(), 2);
-    number->addIncoming(first, before);
-    body(number);
-    llvm::Value* const next = b_.CreateAdd(number, e_.i32(step));
-    number->addIncoming(next, b_.GetInsertBlock());
-    unroll(b_.CreateCondBr(b_.CreateICmpULT(next, e_.i32(count)), here, rest), 1);
-    b_.SetInsertPoint(rest);
-  }
-
+ private:
   Emitter& e_;
   llvm::IRBuilder<>& b_;
   RowsOfBox& box_;
   llvm::Value* destination_;
-  std::int64_t rows_, size_, row_bytes_;
-  llvm::Value* inside_;
+  std::int64_t row_bytes_;
+  llvm::Value *inside_, *end_;
 };
 
 /// Loads the elements of a box from pieces, each row shifted by its own bytes.
@@ -348,7 +250,20 @@ class ShiftedLoad {
 void lower(ir::CpAsyncCoverOp const&, ir::Op const& op, Emitter& e) {
   ir::Value const &tensor = *op.in<ir::CpAsyncCoverOp>("tensor"), &view = *op.in<ir::CpAsyncCoverOp>("destination");
   RowsOfBox box(e, op, tensor, op.all<ir::CpAsyncCoverOp>("offsets"));
-  CoverCopy(e, box, e.scalar(view), view.type()).copy();
+  std::int64_t const rows = view.type().shape()[0], row_bytes = view.type().shape()[1] * bytes(view.type().element());
+  std::int64_t const pieces = row_bytes / piece_bytes - 1;  // beside a row's last one
+  CoverCopy cover(e, box, e.scalar(view), rows, row_bytes);
+  llvm::IRBuilder<>& b = e.b;
+  if (e.threads() % pieces == 0)  // a thread keeps its piece
+    cover.copy_rows(b.CreateUDiv(e.thread(), e.i32(pieces)), e.threads() / pieces, rows * pieces,
+                    b.CreateURem(e.thread(), e.i32(pieces)));
+  else
+    cover.share(rows * pieces, [&](std::int64_t done) {
+      llvm::Value* const number = b.CreateAdd(e.thread(), e.i32(done));
+      llvm::Value* const row = b.CreateUDiv(number, e.i32(pieces));
+      cover.copy(row, b.CreateURem(number, e.i32(pieces)), cover.row_begin(row));
+    });
+  cover.copy_rows(e.thread(), e.threads(), rows, e.i32(pieces));
 }
 
 void lower(ir::ShiftedLoadOp const&, ir::Op const& op, Emitter& e) {

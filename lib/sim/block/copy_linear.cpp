@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "ir/text/text.hpp"
 #include "sim/block/decode.hpp"
@@ -122,15 +121,6 @@ struct Chunk {
   unsigned char others = 0;
 };
 
-/// Writes chunks of `size` bytes to shared memory.
-void write_chunks(std::byte* memory, std::vector<Chunk> const& chunks, std::uint32_t size) {
-  for (Chunk const& chunk : chunks) {
-    std::memset(memory + chunk.to, chunk.others, size);
-    if (chunk.from != nullptr)
-      std::memcpy(memory + chunk.to + chunk.first, chunk.from + chunk.first, chunk.valid - chunk.first);
-  }
-}
-
 /// Copies chunks of `size` bytes by one instruction of this warp.
 Progress copy_chunks(WarpProgram& warp, int tensor, std::uint32_t size, std::vector<Chunk> chunks,
                      std::vector<LaneBytes> const& read, std::vector<LaneBytes> const& written) {
@@ -141,8 +131,14 @@ Progress copy_chunks(WarpProgram& warp, int tensor, std::uint32_t size, std::vec
   action.destination = Footprint(warp.warp().shared(), written);
   int const cta = warp.cta();
   auto const kept = std::make_shared<std::vector<Chunk> const>(std::move(chunks));
-  action.effect = engine.effect(
-      1, [&engine, cta, kept, size](machine::Moment, int) { write_chunks(engine.shared_bytes(cta), *kept, size); });
+  action.effect = engine.effect(1, [&engine, cta, kept, size](machine::Moment, int) {
+    std::byte* const memory = engine.shared_bytes(cta);
+    for (Chunk const& chunk : *kept) {
+      std::memset(memory + chunk.to, chunk.others, size);
+      if (chunk.from != nullptr)
+        std::memcpy(memory + chunk.to + chunk.first, chunk.from + chunk.first, chunk.valid - chunk.first);
+    }
+  });
   (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
   return Progress::turn;
 }
@@ -248,128 +244,61 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attribu
   return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
 }
 
-namespace {
-
-/// Copies the pieces that cover the rows of a box, those of this warp.
-class CoverCopy {
- public:
-  CoverCopy(WarpProgram& warp, Op const& op)
-      : warp_(warp),
-        op_(op),
-        tensor_(warp.agent().tensor(*op.in<CpAsyncCoverOp>("tensor"))),
-        source_(warp.agent().view(tensor_)),
-        view_(warp.view(*op.in<CpAsyncCoverOp>("destination"))),
-        to_(warp.engine().regions().get(view_).addresses[0]),
-        element_(static_cast<std::uint32_t>(view_.element_bytes)),
-        rows_(static_cast<std::size_t>(view_.shape[0])),
-        pieces_(static_cast<std::size_t>(view_.shape[1]) * element_ / size),
-        columns_(view_.shape[1] - size / element_),
-        offsets_(warp.integers(op.all<CpAsyncCoverOp>("offsets"))),
-        last_(offsets_.size() - 1),
-        recorded_(warp.engine().global().recorded(warp.agent().argument(tensor_))) {
-    if (offsets_[last_] < 0 || offsets_[last_ - 1] < 0)
-      warp.engine().report(machine::ReportKind::misuse,
-                           fmt::format("the box begins at [{}, {}], but pieces are of rows from element 0 on",
-                                       offsets_[last_ - 1], offsets_[last_]),
-                           warp.site());
-    Extents behind = source_.extents;
-    for (std::int64_t& extent : behind) extent = std::max<std::int64_t>(extent - 1, 0);
-    end_ = static_cast<std::int64_t>(address_at(source_, behind.begin())) + element_;
-  }
-
-  Progress run() {
-    bool const last = reaches_end();
-    auto const threads = static_cast<std::size_t>(warp_.group().warps) * 32;
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      if ((warp_.lanes() >> lane & 1u) == 0) continue;
-      std::size_t const thread = static_cast<std::size_t>(warp_.index()) * 32 + lane;
-      std::size_t const beside = last ? pieces_ : pieces_ - 1;  // of a row's last piece
-      for (std::size_t n = thread; n < rows_ * beside; n += threads) copy(n / beside, n % beside, lane);
-      for (std::size_t row = thread; row < rows_ && !last; row += threads) copy(row, beside, lane);
-    }
-    store_parted();
-    return copy_chunks(warp_, tensor_, size, std::move(whole_.chunks), whole_.read, whole_.written);
-  }
-
- private:
-  static constexpr std::uint32_t size = 16;
-  static constexpr unsigned char unstated = 0xff;  // NaN in every element
-
-  /// Returns the address of a row's first element; nothing: the row lies outside.
-  std::optional<std::int64_t> begin_of(std::size_t row) const {
-    Extents at = offsets_;
-    at[last_ - 1] += static_cast<std::int64_t>(row);
-    if (locate(warp_.agent(), op_, tensor_, at.begin()) == nullptr) return std::nullopt;
-    return static_cast<std::int64_t>(address_at(source_, at.begin()));
-  }
-  /// Tells whether a piece of some row reaches behind the tensor's last byte.
-  bool reaches_end() const {
-    for (std::size_t row = 0; row < rows_; ++row)
-      if (auto const begin = begin_of(row); begin && from(*begin, pieces_) > end_) return true;
-    return false;
-  }
-  static std::int64_t from(std::int64_t begin, std::size_t piece) {
-    return begin / size * size + static_cast<std::int64_t>(piece) * size;
-  }
-
-  void copy(std::size_t row, std::size_t piece, std::uint32_t lane) {
+Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
+  constexpr std::uint32_t size = 16;
+  constexpr unsigned char unstated = 0xff;  // NaN in every element
+  Engine& engine = warp.engine();
+  int const tensor = warp.agent().tensor(*op.in<CpAsyncCoverOp>("tensor"));
+  Tensor const& source = warp.agent().view(tensor);
+  View const& view = warp.view(*op.in<CpAsyncCoverOp>("destination"));
+  std::uint32_t const to = engine.regions().get(view).addresses[0];
+  Extents const offsets = warp.integers(op.all<CpAsyncCoverOp>("offsets"));
+  int const last = offsets.size() - 1;
+  if (offsets[last] < 0 || offsets[last - 1] < 0)
+    engine.report(machine::ReportKind::misuse,
+                  fmt::format("the box begins at [{}, {}], but pieces are of rows from element 0 on", offsets[last - 1],
+                              offsets[last]),
+                  warp.site());
+  auto const element = static_cast<std::uint32_t>(view.element_bytes);
+  auto const rows = static_cast<std::size_t>(view.shape[0]);
+  std::size_t const pieces = static_cast<std::size_t>(view.shape[1]) * element / size - 1;  // beside a row's last one
+  std::int64_t const columns = view.shape[1] - size / element;
+  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
+  std::vector<Chunk> chunks;
+  std::vector<LaneBytes> read, written;
+  auto const copy = [&](std::size_t row, std::size_t piece, std::uint32_t lane) {
+    Extents at = offsets;
+    at[last - 1] += static_cast<std::int64_t>(row);
     Chunk next;
-    next.to = to_ + static_cast<std::uint32_t>((row * pieces_ + piece) * size);
-    bool parted = false;
-    if (auto const begin = begin_of(row)) {
-      std::int64_t const end = *begin + std::min(columns_, source_.extents[last_] - offsets_[last_]) * element_;
-      std::int64_t const at = from(*begin, piece);
-      parted = at + size > end_;
+    next.to = to + static_cast<std::uint32_t>((row * (pieces + 1) + piece) * size);
+    written.push_back({next.to, next.to + size, lane});
+    if (locate(warp.agent(), op, tensor, at.begin()) != nullptr) {
+      std::int64_t const begin = static_cast<std::int64_t>(address_at(source, at.begin()));
+      std::int64_t const end = begin + std::min(columns, source.extents[last] - at[last]) * element;
+      std::int64_t const from = begin / size * size + static_cast<std::int64_t>(piece) * size;
       auto const inside = [&](std::int64_t place) {
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(place - at, 0, size));
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(place - from, 0, size));
       };
       next.others = unstated;
-      next.first = inside(*begin);
+      next.first = inside(begin);
       next.valid = inside(end);
-      if (next.first < next.valid) next.from = reinterpret_cast<std::byte const*>(at);
+      if (next.first < next.valid) next.from = reinterpret_cast<std::byte const*>(from);
+      if (recorded && next.from != nullptr) {
+        std::uint64_t const first = engine.global().offset(warp.agent().argument(tensor), next.from + next.first);
+        read.push_back({first, first + next.valid - next.first, lane});
+      }
     }
-    Pieces& all = parted ? parted_ : whole_;
-    all.written.push_back({next.to, next.to + size, lane});
-    if (recorded_ && next.from != nullptr) {
-      std::uint64_t const first =
-          warp_.engine().global().offset(warp_.agent().argument(tensor_), next.from + next.first);
-      all.read.push_back({first, first + next.valid - next.first, lane});
-    }
-    all.chunks.push_back(next);
-  }
-
-  /// Loads and stores the pieces that reach behind the tensor.
-  void store_parted() {
-    if (parted_.chunks.empty()) return;
-    Engine& engine = warp_.engine();
-    machine::Space const global = engine.global().space(warp_.agent().argument(tensor_));
-    if (!parted_.read.empty()) warp_.warp().read(warp_.lanes(), Footprint(global, parted_.read), warp_.site());
-    write_chunks(engine.shared_bytes(warp_.cta()), parted_.chunks, size);
-    warp_.warp().write(warp_.lanes(), Footprint(warp_.warp().shared(), parted_.written), warp_.site());
-  }
-
-  struct Pieces {
-    std::vector<Chunk> chunks;
-    std::vector<LaneBytes> read, written;
+    chunks.push_back(next);
   };
-  WarpProgram& warp_;
-  Op const& op_;
-  int tensor_;
-  Tensor const& source_;
-  View const& view_;
-  std::uint32_t to_, element_;
-  std::size_t rows_, pieces_;
-  std::int64_t columns_;
-  Extents offsets_;
-  int last_;
-  bool recorded_;
-  std::int64_t end_ = 0;  ///< address behind the tensor's last byte
-  Pieces whole_, parted_;
-};
-
-}  // namespace
-
-Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) { return CoverCopy(warp, op).run(); }
+  auto const threads = static_cast<std::size_t>(warp.group().warps) * 32;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    if ((warp.lanes() >> lane & 1u) == 0) continue;
+    std::size_t const thread = static_cast<std::size_t>(warp.index()) * 32 + lane;
+    for (std::size_t n = thread; n < rows * pieces; n += threads) copy(n / pieces, n % pieces, lane);
+    for (std::size_t row = thread; row < rows; row += threads) copy(row, pieces, lane);
+  }
+  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+}
 
 Progress perform(WarpProgram& warp, Op const&, CpAsyncCommitOp const&) {
   warp.warp().cp_async_commit(warp.lanes(), warp.site());
