@@ -52,9 +52,9 @@ class Generator {
         hidden_(model.where(), rows() * Hidden),
         wide_(model.where(), model.wide_rows() * Width),
         down_(model.where(), Width * Hidden),
-        sums_(model.where(), sequences, heads(), parts, head),
-        tops_(model.where(), sequences, heads(), parts),
-        totals_(model.where(), sequences, heads(), parts),
+        sums_(model.where(), sequences, heads(), parts(), head),
+        tops_(model.where(), sequences, heads(), parts()),
+        totals_(model.where(), sequences, heads(), parts()),
         logits_(model.where(), sequences, model.sizes.vocabulary),
         best_(model.where(), sequences, (model.sizes.vocabulary + group - 1) / group) {
     if (places < 1 || places > model.sizes.context)
@@ -134,13 +134,15 @@ class Generator {
   }
 
  private:
-  static constexpr int parts = 8;         // of attention, each of some keys
   static constexpr std::int64_t few = 4;  // sequences whose steps are products with vectors
-  static constexpr auto& logits_kernel = smollm::logits<32, Width>;
+  // Parts of attention, each of some keys: so many that few sequences, too, give work to most of a GPU.
+  static constexpr int parts_of_few = 32, parts_of_many = 8;
+  static constexpr auto& logits_kernel = smollm::logits<64, Width>;
 
   /// Returns the option of a kernel whose rows of W are so few that each warp has four or eight of them.
   static tegula::with in_warps(int count) { return tegula::with({.warps = count}); }
   [[nodiscard]] std::int64_t heads() const { return model_.sizes.heads; }
+  [[nodiscard]] std::int64_t parts() const { return sequences_ <= few ? parts_of_few : parts_of_many; }
   [[nodiscard]] std::int64_t rows() const { return std::max(sequences_, chunk_); }
 
   template <class T, int rank>
@@ -265,9 +267,9 @@ class Generator {
       auto const& layer = model_.layers[i];
       add(warps, smollm::heads<Kept, Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.attention_gain, 1),
           layer.qkv.words, layer.qkv.scales, rotation_, own_, positions_, q, keys_[i], values_[i], epsilon);
-      add(in_warps(4), attend<Kept, queries_of_key, 64, parts>, q, keys_[i], values_[i], own_, positions_, sums_, tops_,
-          totals_);
-      add(warps, add_attention<Rows, Width, parts>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
+      add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_few>, q, keys_[i], values_[i], own_, positions_, sums_,
+          tops_, totals_);
+      add(warps, add_attention<Rows, Width, parts_of_few>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
       add(warps, gated<Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.hidden_gain, 1), layer.gate.words,
           layer.gate.scales, layer.up.words, layer.up.scales, h, epsilon);
       add(warps, add_product<Rows / 4, Hidden>, layer.down.words, layer.down.scales,
@@ -278,9 +280,9 @@ class Generator {
   void prepare_many(Add const& add) {
     auto const q = view<float>(q_.data(), {sequences_, heads(), head});
     many_rows<T, 64, 32, float>(add, sequences_, own_, positions_, [&](std::size_t i) {
-      add(in_warps(4), attend<Kept, queries_of_key, 64, parts>, q, keys_[i], values_[i], own_, positions_, sums_, tops_,
-          totals_);
-      add(join_attention<T, Width / head, parts>, sums_, tops_, totals_,
+      add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_many>, q, keys_[i], values_[i], own_, positions_,
+          sums_, tops_, totals_);
+      add(join_attention<T, Width / head, parts_of_many>, sums_, tops_, totals_,
           view<T>(normal_.data(), {sequences_, heads(), head}));
     });
   }

@@ -75,13 +75,14 @@ Weights<N, Width / block> weights(Q4<Width> const& w, Index const& n) {
           tile(cast<float>(load(w.scales, one, n, 0, 0, 0))), tile(cast<float>(load(w.scales, one, n, 0, 1, 0)))};
 }
 
-/// Multiplies rows of weights by an activation: (N, 1, 1, 1).
+/// Multiplies rows of weights by an activation: (N, 1, 1, 1). Blocks are added before words: a thread holds many
+/// blocks.
 template <std::int64_t N, std::int64_t Blocks>
 auto multiply(Weights<N, Blocks> const& w, Halves<Blocks> const& x) {
   tile shift = cast<std::uint32_t>(iota<int>(shape<1, 1, 1, 4>, axis<3>) * 8);
   tile low = cast<float>((w.words >> shift) & 15U), high = cast<float>((w.words >> (shift + 4U)) & 15U);
   tile products = sum(low * x.low + high * x.high, axis<3>);
-  return let(sum(w.scale * products + w.minimum * sum(x.low + x.high, axis<3>), axis<1, 2>));
+  return let(sum(sum(w.scale * products + w.minimum * sum(x.low + x.high, axis<3>), axis<1>), axis<2>));
 }
 
 /// Multiplies row `i` by the gains; `scale` is 1 over its root mean square, by which results are multiplied.
@@ -265,7 +266,7 @@ inline constexpr auto logits = kernel("logits", [](in<float, 4> x, in<float, 4> 
   tile a = load(x, row, g[0], 0, 0, 0);
   tile root = rsqrt(sum(a * a, axis<1, 2, 3>) / static_cast<float>(Width) + epsilon);
   tile products = sum(cast<float>(bits) * (a * load(gains, row, 0, 0, 0, 0)), axis<3>);
-  tile all = reshape(sum(scale * products, axis<1, 2>) * root, shape<1, N>);
+  tile all = reshape(sum(sum(scale * products, axis<1>), axis<2>) * root, shape<1, N>);
   store(y, shape<1, N>, all, g[0], g[1]);
   tile inside = mask_outside(all, axis<1>, g[1], y.extent(1), -inf);
   tile maxima = max(reshape(inside, shape<N / group, group>), axis<1>);
