@@ -19,9 +19,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Registers of a thread from which on a loaded tile is worth more code.
-constexpr int worth_chunks = 16;
-
 /// Tells whether all loads of chunks give the elements that one load of the whole tile would.
 bool can_be_cut(Op const& load) {
   return load.is<ir::LoadOp>() && load.as<ir::LoadOp>().part.empty() && analysis::reads_constant_memory(load) &&
@@ -31,8 +28,9 @@ bool can_be_cut(Op const& load) {
 /// Computes one tile by its chunks.
 class Chunks {
  public:
-  /// `room`: registers of a thread for a tile and the vectors spread over it; 0: not known.
-  Chunks(Value& tile, int room) : tile_(tile), room_(room) {}
+  /// `worth_chunks`: registers of a thread from which on a loaded tile is worth more code. `room`: those for a tile and
+  /// the vectors spread over it; 0: not known.
+  Chunks(Value& tile, int worth_chunks, int room) : tile_(tile), worth_chunks_(worth_chunks), room_(room) {}
 
   bool run() {
     if (!find_extracts() || !find_ops()) return false;
@@ -100,7 +98,7 @@ class Chunks {
         continue;
       users.insert(&op);
       ops_.push_back(&op);
-      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(result.type()) >= worth_chunks);
+      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(result.type()) >= worth_chunks_);
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();
@@ -166,7 +164,7 @@ class Chunks {
                            load->is<ir::LoadOp>() && load->result()->uses().size() == 1;
         if (!alone || !can_be_cut(*load) || operand->type().shape() != tile_.type().shape() ||
             operand->type().layout() != tile_.type().layout() ||
-            ir::registers_of(load->result()->type()) < worth_chunks)
+            ir::registers_of(load->result()->type()) < worth_chunks_)
           continue;
         vectors_.push_back({broadcast, expand, load});
       }
@@ -217,7 +215,7 @@ class Chunks {
   }
 
   Value& tile_;
-  int room_;
+  int worth_chunks_, room_;
   std::vector<Op*> extracts_;
   std::vector<Op*> ops_;  ///< in the order of the text
   std::vector<Vector> vectors_;
@@ -236,7 +234,7 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
     if (std::find(tiles.begin(), tiles.end(), whole) == tiles.end()) tiles.push_back(whole);
   });
   bool changed = false;
-  for (Value* tile : tiles) changed = Chunks(*tile, room).run() || changed;
+  for (Value* tile : tiles) changed = Chunks(*tile, context.target.tuning.tile_worth_chunks, room).run() || changed;
   return result_of(changed);
 }
 

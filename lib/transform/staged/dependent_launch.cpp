@@ -22,8 +22,9 @@ bool touches_global(Op& op) {
 
 }  // namespace
 
-PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&) {
-  if (!function.is_kernel() || !has_products_or_copies(function)) return PassResult::unchanged;
+PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel() || !context.target.has(Ability::dependent_launch) || !has_products_or_copies(function))
+    return PassResult::unchanged;
   Op* first = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::LaunchDependentsOp>() || op.is<ir::WaitDependenciesOp>()) return PassResult::unchanged;
