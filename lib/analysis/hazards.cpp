@@ -44,9 +44,11 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   return filled;
 }
 
-bool is_in_fill(Op const& op) {
-  Op const* const around = op.parent_op();
-  return around != nullptr && around->is<FillOp>();
+/// Tells the same of a wait by all threads: elsewhere than in a fill, it is for the release before it.
+bool covers(Op const& wait, Op const& mbarriers, Access const& access) {
+  Op const* const around = wait.parent_op();
+  bool const fills = around != nullptr && around->is<FillOp>();
+  return !fills || speaks_of(wait, mbarriers, access);
 }
 
 }  // namespace
@@ -346,8 +348,7 @@ void Hazards::release(Pending& pending, Op const& barrier, Op const& arrival, bo
 bool Hazards::over_at_wait(Op const& wait, Pending const& pending, Op const& mbarriers) {
   if (proxies_ || pending.access == nullptr || pending.open) return false;
   Access const& access = *pending.access;
-  bool const covered = !is_in_fill(wait) || speaks_of(wait, mbarriers, access);
-  if (covered && pending.released.count(&mbarriers) != 0 && context_.replicas == 1) return true;
+  if (pending.released.count(&mbarriers) != 0 && context_.replicas == 1 && covers(wait, mbarriers, access)) return true;
   auto const& copies = accesses_.counted_on(mbarriers);
   bool const counted = access.waited_by != nullptr && std::any_of(copies.begin(), copies.end(), [&](auto const* copy) {
                          return copy->op == access.op;
@@ -361,12 +362,12 @@ bool Hazards::over_at_wait(Op const& wait, Pending const& pending, Op const& mba
 
 void Hazards::mbarrier_wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
-  bool const all = uniformity_.is_uniform(*op.parent()), fills = is_in_fill(op);
+  bool const all = uniformity_.is_uniform(*op.parent());
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
     if (all) std::erase_if(state, [&](Pending const& pending) { return over_at_wait(op, pending, *barrier); });
     for (Pending& pending : state)
       if (pending.released.count(barrier) != 0) {
-        if (all && fills && !speaks_of(op, *barrier, *pending.access)) continue;
+        if (all && !covers(op, *barrier, *pending.access)) continue;
         bool const fenced = pending.fence_released.count(barrier) != 0;
         if (all) {
           pending.known = std::max(pending.known, Level::group);

@@ -55,7 +55,8 @@ struct CallSummary {
 ///     wgmma_wait; cp.async, for its thread, at the cp_async_wait.
 ///   - An arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it.
 ///     The protocol ensures that the wait is for the phase of the arrival, and orders partitions that hand data to each
-///     other. A lane that waits for one of several mbarriers knows it of the buffers that it fills after the wait.
+///     other. A lane, or threads in a fill, that wait for one of several mbarriers know it of the buffers that they fill
+///     after the wait.
 ///   - A copy into a buffer that a wait finds over came after the copies out of the same bytes.
 ///   - The cluster's barrier orders accesses before a releasing arrive and after the wait. A relaxed arrive orders
 ///     only the initialisation of mbarriers.
