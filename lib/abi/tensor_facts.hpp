@@ -15,9 +15,10 @@ struct TensorFactName {
   bool TensorFacts::*flag;
 };
 inline constexpr TensorFactName tensor_fact_names[] = {{"unit_inner", &TensorFacts::unit_inner_stride},
-                                                       {"aligned_16", &TensorFacts::aligned_16}};
+                                                       {"aligned_16", &TensorFacts::aligned_16},
+                                                       {"whole_16", &TensorFacts::whole_16}};
 
-/// Prints "unit_inner, aligned_16", empty when nothing is known; and parses it, nothing for any other text.
+/// Prints "unit_inner, aligned_16, whole_16", empty when nothing is known; and parses it, nothing for any other text.
 std::string to_string(TensorFacts const& facts);
 /// Spells the direction of a tensor parameter: in, out or inout.
 constexpr std::string_view name(Direction direction) {

@@ -68,7 +68,8 @@ class Transfer {
       Op const* const view = ir::view_op(*tensor);
       tensor = view == nullptr ? nullptr : view->in("tensor");
     }
-    return uniform_facts(op.result()->type(), ir::parameter_of(*op.operand()).multiple_of, {0, max});
+    return uniform_facts(op.result()->type(), ir::multiple_of_extent(*op.operand(), op.as<ir::ExtentOp>().axis),
+                         {0, max});
   }
 
   static ValueFacts iota(ir::Type const& type, int axis) {

@@ -33,9 +33,8 @@ CompileOptions with_facts(Traced const& source, CompileOptions options) {
   if (!options.facts.empty()) return options;
   ir::Function const& kernel = trace::module(source.kernel).kernel();
   for (int i = 0; i < kernel.parameter_count(); ++i) {
-    TensorFacts dense;
-    dense.unit_inner_stride = dense.aligned_16 = kernel.parameter(i)->type().is_tensor();
-    options.facts.push_back(dense);
+    ir::Type const& type = kernel.parameter(i)->type();
+    options.facts.push_back({type.is_tensor(), type.is_tensor(), type.is_tensor() && type.rank() > 1});
   }
   return options;
 }

@@ -21,9 +21,7 @@ std::vector<TensorFacts> facts_of(std::span<Argument const> arguments);
 device place_of(std::span<Argument const> arguments);
 
 /// True if a kernel specialised on `needed` may take a tensor for which `present` holds.
-constexpr bool satisfies(TensorFacts present, TensorFacts needed) {
-  return (present.unit_inner_stride || !needed.unit_inner_stride) && (present.aligned_16 || !needed.aligned_16);
-}
+constexpr bool satisfies(TensorFacts present, TensorFacts needed) { return (present & needed) == needed; }
 
 Footprint footprint_of(Argument const& argument);
 

@@ -358,6 +358,27 @@ kernel @norm(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xbf16>, %given: f32) {
   CHECK_FALSE(has(constant, "rsqrt.approx"));
 }
 
+TEST_CASE("rows of whole pieces of 16 bytes are accessed by them alone, without a branch", "[ptx]") {
+  auto const text =
+      "tegula-ir 1\nkernel @copy(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xbf16>) {\n"
+      "  %n = extent %x {axis = 1} : i64\n  %zero = constant {value = 0 : i64} : i64\n"
+      "  %width = constant {value = 256 : i64} : i64\n  %m = ceil_div %n, %width : i64\n  grid %m\n"
+      "  %b = block_index : i64\n  %at = mul %b, %width : i64\n"
+      "  %tile = load %x, %zero, %at : tile<8x256xbf16>\n  store %y, %tile, %zero, %at\n  return\n}\n";
+  auto const ptx = [&](bool whole) {
+    CompileOptions options;
+    options.target = Target::cuda;
+    options.facts = {{true, true, whole}, {true, true, whole}};
+    return compiler::compile(read_module(text), options).image;
+  };
+  std::string const any = ptx(false), whole = ptx(true);
+  CHECK(count(any, "ld.global.nc.b16") > 0);
+  CHECK(count(any, "st.global.b16") > 0);
+  CHECK(count(whole, "ld.global.nc.b16") + count(whole, "st.global.b16") == 0);
+  CHECK(count(whole, "ld.global.nc.v4.b32") == count(any, "ld.global.nc.v4.b32"));
+  CHECK(count(whole, "bra") < count(any, "bra"));
+}
+
 TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;

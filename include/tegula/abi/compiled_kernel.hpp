@@ -23,7 +23,17 @@ struct TensorFacts {
   bool unit_inner_stride = false;  ///< stride of the last axis is 1 (or its extent is 1 or less)
   /// Address and all strides but the last suit TMA, multiples of 16 bytes in 0 .. 2^40 - 1, and so do all extents.
   bool aligned_16 = false;
+  /// The last axis is a whole number of pieces of 16 bytes, and not the only one: extents of vectors make no builds.
+  bool whole_16 = false;
   friend bool operator==(TensorFacts const&, TensorFacts const&) = default;
+  /// Returns the facts that hold of both.
+  friend constexpr TensorFacts operator&(TensorFacts a, TensorFacts b) {
+    return {a.unit_inner_stride && b.unit_inner_stride, a.aligned_16 && b.aligned_16, a.whole_16 && b.whole_16};
+  }
+  /// Returns the facts that hold of either.
+  friend constexpr TensorFacts operator|(TensorFacts a, TensorFacts b) {
+    return {a.unit_inner_stride || b.unit_inner_stride, a.aligned_16 || b.aligned_16, a.whole_16 || b.whole_16};
+  }
 };
 
 struct ParameterInfo {

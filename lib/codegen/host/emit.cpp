@@ -52,8 +52,7 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   ir::Function& kernel = module.kernel();
   for (std::size_t i = 0; i < options.facts.size() && i < kernel.parameter_attributes().size(); ++i) {
     TensorFacts& facts = kernel.parameter_attributes()[i].facts;
-    facts.unit_inner_stride = facts.unit_inner_stride || options.facts[i].unit_inner_stride;
-    facts.aligned_16 = facts.aligned_16 || options.facts[i].aligned_16;
+    facts = facts | options.facts[i];
   }
   auto result = std::make_unique<Lowered>();
   result->module = std::make_unique<llvm::Module>(kernel.name(), result->context);

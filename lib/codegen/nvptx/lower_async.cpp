@@ -295,7 +295,7 @@ void lower(ir::CpAsyncGatherOp const& attributes, ir::Op const& op, Emitter& e) 
   }
   auto const last = indices.size() - 1;
   llvm::Value* const start = b.CreateSExt(e.scalar(*indices[last]), b.getInt64Ty());
-  bool const whole = parts.attributes.multiple_of % attributes.vector == 0;
+  bool const whole = ir::multiple_of_extent(*op.in("tensor"), -1) % attributes.vector == 0;
   int const chunk_bytes = static_cast<int>(attributes.vector) * size;
   RowStarts starts(e, parts, indices.first(last));
   constexpr std::size_t max_kept = 8;  // addresses, of two registers each

@@ -8,6 +8,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/assembly.hpp"
 #include "codegen/nvptx/pack_words.hpp"
+#include "ir/memory/accesses.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
@@ -196,7 +197,7 @@ int access_width(std::int64_t vector, ir::Type const& tile) {
 template <class Access>
 Registers by_width(Emitter& e, ir::Op const& op, int width, Access const& access) {
   TensorParts const& tensor = e.tensors.of(*op.in("tensor"));
-  if (width == 1 || tensor.attributes.multiple_of % width == 0) return access(width);
+  if (width == 1 || ir::multiple_of_extent(*op.in("tensor"), -1) % width == 0) return access(width);
   llvm::IRBuilder<>& b = e.b;
   return either(
       e, b.CreateICmpEQ(b.CreateAnd(tensor.extents.back(), e.i64(width - 1)), e.i64(0)), [&] { return access(width); },

@@ -10,6 +10,7 @@
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/pack_words.hpp"
+#include "ir/memory/accesses.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/loop.hpp"
 #include "tegula/support/error.hpp"
@@ -168,8 +169,8 @@ int access_width(std::int64_t vector, ir::Type const& tile) {
 
 /// Emits `access(width)` once, or once per kind of access after the block's one test; registers are joined by phis.
 template <class Access>
-Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Access const& access) {
-  if (width == 1 || groups_are_whole) return access(width);
+Registers by_width(Emitter& e, Box& box, int width, bool whole_groups, Access const& access) {
+  if (width == 1 || whole_groups) return access(width);
   llvm::IRBuilder<>& b = e.b;
   llvm::BasicBlock *const whole = e.block("whole"), *const single = e.block("single"), *const join = e.block("join");
   b.CreateCondBr(box.groups_whole(width), whole, single);
@@ -253,7 +254,7 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
     return result;
   };
   Registers result;
-  for (llvm::Value* word : by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access))
+  for (llvm::Value* word : by_width(e, box, widest, ir::multiple_of_extent(*op.in("tensor"), -1) % widest == 0, access))
     unpack_word(e, element, joined, word, result);
   e.set(*op.result(), std::move(result));
 }
@@ -282,7 +283,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
     }
     return Registers();
   };
-  by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access);
+  by_width(e, box, widest, ir::multiple_of_extent(*op.in("tensor"), -1) % widest == 0, access);
 }
 
 }  // namespace tegula::codegen::nvptx

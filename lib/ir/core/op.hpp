@@ -274,7 +274,7 @@ class Block {
 struct ParameterAttributes {
   Direction direction = Direction::in;  ///< tensors of kernels
   std::int64_t multiple_of = 1;         ///< every extent vouched for by the user to be a multiple of this
-  TensorFacts facts;                    ///< specialisation: `unit_inner`, `aligned_16` in the text
+  TensorFacts facts;                    ///< specialisation: `unit_inner`, `aligned_16`, `whole_16` in the text
   friend bool operator==(ParameterAttributes const&, ParameterAttributes const&) = default;
 };
 

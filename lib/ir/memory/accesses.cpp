@@ -1,6 +1,7 @@
 #include "ir/memory/accesses.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/core/builder.hpp"
 #include "tegula/support/error.hpp"
@@ -58,11 +59,23 @@ ParameterAttributes parameter_of(Value const& tensor) {
     result.multiple_of = 1;
     // A slice of the last axis may begin anywhere, those of others where a row does.
     if (slice.as<SliceOp>().axis + 1 != tensor.type().rank()) continue;
+    result.facts.whole_16 = false;
     auto const begin = constant_int(*slice.in<SliceOp>("begin"));
     bool const aligned = begin && *begin * bytes(tensor.type().element()) % 16 == 0;
     result.facts.aligned_16 = result.facts.aligned_16 && aligned;
   }
   return result;
+}
+
+std::int64_t multiple_of_extent(Value const& tensor, int axis) {
+  ParameterAttributes const parameter = parameter_of(tensor);
+  Extents const axes = axes_of_parameter(tensor);
+  int const rank = parameter_behind(tensor).type().rank();
+  axis = axis < 0 ? axis + tensor.type().rank() : axis;
+  auto const place = axes.empty() ? axis : static_cast<int>(axes[axis]);
+  bool const whole = parameter.facts.whole_16 && place == rank - 1;
+  return whole ? std::lcm(parameter.multiple_of, std::int64_t{16} / bytes(tensor.type().element()))
+               : parameter.multiple_of;
 }
 
 Op const* tensor_map_of(Value const& map) {

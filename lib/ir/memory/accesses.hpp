@@ -25,6 +25,9 @@ Extents axes_of_parameter(Value const& tensor);
 /// Returns the attributes of the parameter that a tensor is, in its function. Those of a view are the parameter's, with
 /// the facts that hold of the view.
 ParameterAttributes parameter_of(Value const& tensor);
+/// Returns a number that the extent of a tensor's axis is known to be a multiple of; a negative axis counts from the
+/// last.
+std::int64_t multiple_of_extent(Value const& tensor, int axis);
 /// Returns the op that states box and swizzle of a map: itself, or the one by value from which it is built. Null:
 /// unknown.
 Op const* tensor_map_of(Value const& map);

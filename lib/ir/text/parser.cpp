@@ -210,7 +210,7 @@ class Parser : LiteralParser {
     if (!accept("{")) return;
     do {
       std::size_t const begin = token_.begin;
-      std::string const fact = take(TokenKind::identifier, "unit_inner, aligned_16 or multiple_of");
+      std::string const fact = take(TokenKind::identifier, "unit_inner, aligned_16, whole_16 or multiple_of");
       bool known = false;
       for (TensorFactName const& flag : tensor_fact_names)
         if (flag.name == fact) known = into.facts.*flag.flag = true;
@@ -222,7 +222,7 @@ class Parser : LiteralParser {
         if (into.multiple_of < 1)
           fail_at(value_begin, fmt::format("multiple_of is at least 1, found {}", into.multiple_of));
       } else
-        fail_at(begin, "unknown parameter fact " + fact + "; there are unit_inner, aligned_16, multiple_of");
+        fail_at(begin, "unknown parameter fact " + fact + "; there are unit_inner, aligned_16, whole_16, multiple_of");
     } while (accept(","));
     expect("}");
   }

@@ -24,14 +24,12 @@ bool hand_facts_on(ir::Module& module) {
     if (callee.is_kernel()) continue;
     for (int i = 0; i < callee.parameter_count(); ++i) {
       if (!callee.parameter(i)->type().is_tensor()) continue;
-      TensorFacts joined{true, true};
+      TensorFacts joined{true, true, true};
       bool called = false;
       for (auto const& caller : module.functions())
         ir::walk(*caller, [&](ir::Op& op) {
           if (!op.is<ir::CallOp>() || op.as<ir::CallOp>().callee.view() != callee.name()) return;
-          TensorFacts const& given = ir::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
-          joined.unit_inner_stride = joined.unit_inner_stride && given.unit_inner_stride;
-          joined.aligned_16 = joined.aligned_16 && given.aligned_16;
+          joined = joined & ir::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
           called = true;
         });
       TensorFacts& facts = callee.parameter_attributes()[static_cast<std::size_t>(i)].facts;
@@ -94,9 +92,7 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
   bool changed = false;
   for (std::size_t i = 0; i < options.facts.size(); ++i) {
     if (!kernel.parameter(static_cast<int>(i))->type().is_tensor()) continue;
-    TensorFacts facts = attributes[i].facts;
-    facts.unit_inner_stride = facts.unit_inner_stride || options.facts[i].unit_inner_stride;
-    facts.aligned_16 = facts.aligned_16 || options.facts[i].aligned_16;
+    TensorFacts const facts = attributes[i].facts | options.facts[i];
     changed = changed || facts != attributes[i].facts;
     attributes[i].facts = facts;
   }
