@@ -142,14 +142,29 @@ class Transfer {
     facts.max = range.max;
   }
 
+  /// Returns the number of values that a value counts: those of a loop from its start, blocks of an axis of the grid.
+  static Value const* count_of(Value const& value) {
+    if (std::optional<ir::Loop> const loop = ir::Loop::counted_by(value)) return loop->upper();
+    Op const* const index = value.defined_by<ir::BlockIndexOp>();
+    ir::Block const* const body = index == nullptr ? nullptr : index->parent();
+    if (body == nullptr) return nullptr;
+    for (Op const& op : body->parent_function()->body())
+      if (op.is<ir::GridOp>()) {
+        auto const axis = static_cast<int>(index->as<ir::BlockIndexOp>().axis);
+        return axis < op.operand_count() ? op.operand(axis) : nullptr;
+      }
+    return nullptr;
+  }
+
   /// Tells whether a value is another one, or cut off by it, or counts up to it.
   static bool at_most(Value const& value, Value const& bound) {
     if (&value == &bound) return true;
-    if (Op const* const op = value.defining_op(); op != nullptr)
-      return op->is<ir::MinOp>() && (op->lhs() == &bound || op->rhs() == &bound);
-    std::optional<ir::Loop> const loop = ir::Loop::counted_by(value);
-    Op const* const last = bound.defined_by<ir::SubOp>();
-    return loop && last != nullptr && last->lhs() == loop->upper() && ir::constant_int(*last->rhs()).value_or(2) <= 1;
+    if (Op const* const op = value.defined_by<ir::MinOp>()) return op->lhs() == &bound || op->rhs() == &bound;
+    Op const* const last = bound.defining_op();
+    if (last == nullptr || !(last->is<ir::SubOp>() || last->is<ir::AddOp>()) || last->lhs() != count_of(value))
+      return false;
+    auto const moved = ir::constant_int(*last->rhs());
+    return moved && (last->is<ir::SubOp>() ? *moved <= 1 : *moved >= -1);
   }
 
   ValueFacts add(Op const& op, bool minus) const {

@@ -116,6 +116,31 @@ TEST_CASE("axis facts: a grid's extent and the number of multiprocessors are at 
   CHECK(has_line(facts, "%p: contiguity [1], divisibility [1], constancy [1], from 1 to 140737488355328"));
 }
 
+TEST_CASE("axis facts: blocks from the last to the first begin at 0 or later") {
+  std::string const facts = facts_of(
+      "kernel @k(%t: in tensor<?x?xf32>) {\n"
+      "  %c8 = constant {value = 8 : i64} : i64\n"
+      "  %one = constant {value = 1 : i64} : i64\n"
+      "  %less = constant {value = -1 : i64} : i64\n"
+      "  %rows = extent %t : i64\n"
+      "  %columns = extent %t {axis = 1} : i64\n"
+      "  %n = ceil_div %rows, %c8 : i64\n"
+      "  %m = ceil_div %columns, %c8 : i64\n"
+      "  grid %n, %m\n"
+      "  %b = block_index : i64\n"
+      "  %d = block_index {axis = 1} : i64\n"
+      "  %last = sub %n, %one : i64\n"
+      "  %again = add %n, %less : i64\n"
+      "  %reverse = sub %last, %b : i64\n"
+      "  %other = sub %again, %b : i64\n"
+      "  %crossed = sub %last, %d : i64\n"
+      "  return\n}\n");
+  INFO(facts);
+  CHECK(has_line(facts, "%reverse: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
+  CHECK(has_line(facts, "%other: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
+  CHECK_FALSE(has_line(facts, "%crossed: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
+}
+
 TEST_CASE("axis facts: division and remainder of runs") {
   std::string const facts = facts_of(
       "kernel @k() {\n"
