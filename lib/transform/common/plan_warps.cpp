@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "ir/core/walk.hpp"
+#include "ir/memory/source.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/common/global_accesses.hpp"
 
@@ -139,6 +142,23 @@ int bits_moved(Op const& op) {
 
 std::vector<int> candidates(PlannedProducts const& products) { return Candidates(products).all(); }
 
+namespace {
+
+/// Counts the elements of the smallest box of which tiles are taken apart as a whole; more threads would hold copies.
+std::int64_t smallest_box(ir::Module const& module) {
+  std::int64_t min = std::numeric_limits<std::int64_t>::max();
+  std::map<ir::Value const*, std::int64_t> taken;  // elements
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op& op) {
+      if (op.result_count() != 1 || !op.result()->type().is_tile() || !ir::takes_box(op)) return;
+      std::int64_t const box = op.result()->type().elements(), whole = op.operand()->type().elements();
+      if (box < whole && (taken[op.operand()] += box) >= whole) min = std::min(min, box);
+    });
+  return min;
+}
+
+}  // namespace
+
 int warps_of_rows(ir::Module const& module, std::int64_t ctas) {
   std::int64_t max = 1;
   int moved = 0;
@@ -160,7 +180,7 @@ int warps_of_rows(ir::Module const& module, std::int64_t ctas) {
   bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
   std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
   constexpr std::int64_t lanes = 32;
-  std::int64_t const wanted = max / (lanes * per_thread);
+  std::int64_t const wanted = std::min(max / (lanes * per_thread), smallest_box(module) / lanes);
   int warps = 1;
   while (warps < wanted && warps < max_warps) warps *= 2;
   return warps;

@@ -23,6 +23,8 @@
 #include "transform/common/global_accesses.hpp"
 #include "transform/common/kernel_plan.hpp"
 #include "transform/common/ring_lifetimes.hpp"
+#include "transform/planned/free_values.hpp"
+#include "transform/planned/tile_boxes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -36,9 +38,6 @@ constexpr int access_bytes = 16;  // the widest access of one thread
 constexpr int lanes_per_warp = 32;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
-
-/// Tells whether an op costs the same in any layout: it is computed where it is used.
-bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
 /// Lists the axes along which a shape op returns the elements in another order.
 Extents reordered_axes(Op const& op) {
@@ -100,7 +99,7 @@ class Assignment {
 
   bool run() {
     note_widest_accesses();
-    split_free_values();
+    split_free_values(function_);
     convert_at_calls();
     collect();
     if (groups_.empty()) return false;
@@ -139,34 +138,6 @@ class Assignment {
         result->set_type(callee.results[static_cast<std::size_t>(i)]);
         ir::replace_uses(*result, [&] { return converted(ir::Builder::after(*call), *call, result, own.layout()); });
       }
-    }
-  }
-
-  /// Gives each use of a free value a value of its own; a conversion of one is computed in the other layout at once.
-  void split_free_values() {
-    std::vector<Op*> free;
-    ir::walk(function_, [&](Op& op) {
-      if (is_free(op) && op.result()->type().is_tile()) free.push_back(&op);
-    });
-    auto const again = [](Op& op) -> Op& {
-      ir::Builder builder = ir::Builder::before(op);
-      ir::ValueMap map;
-      return builder.clone(op, map);
-    };
-    for (std::size_t i = 0; i < free.size(); ++i) {
-      Op& op = *free[i];
-      std::vector<ir::Use> const uses = op.result()->uses();
-      for (ir::Use const& use : uses) {
-        if (!use.user->is<ir::ConvertLayoutOp>()) continue;
-        free.push_back(&again(op));
-        free.back()->result()->set_type(use.user->result()->type());
-        ir::replace(*use.user, free.back()->result());
-      }
-      while (op.result()->uses().size() > 1) {
-        ir::Use const use = op.result()->uses().back();
-        use.user->set_operand(use.index, again(op).result());
-      }
-      if (!uses.empty() && op.result()->uses().empty()) op.erase();
     }
   }
 
@@ -265,6 +236,9 @@ class Assignment {
     });
   }
   Group& group(Value* value) { return groups_[group_of_.at(value)]; }
+  [[nodiscard]] Group const& group_of(Value const& value) const {
+    return groups_[group_of_.at(const_cast<Value*>(&value))];
+  }
 
   /// Counts the adjacent elements of a thread with which most bytes are accessed 16 at once; 0 if no access is wide:
   /// one of single elements has no say. Where a thread has more elements than an access takes at once, neighbours
@@ -437,19 +411,10 @@ class Assignment {
 
   /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box:
   /// then nothing moves. It is not if a box is too small for the threads or narrows the accesses to less than half.
-  Layout const* chosen(Group const& group) const {
+  Layout const* chosen(Group const& group) {
     Layout const* const whole = blocked(group);
     ir::Type const& type = group.values[0]->type();
-    Extents box = type.shape();
-    auto const consists_of = [&](Extents const& part) {
-      for (int axis = 0; axis < box.size(); ++axis) box[axis] = std::gcd(box[axis], part[axis]);
-    };
-    for (Value const* value : group.values) {
-      for (ir::Use const& use : value->uses())
-        if (ir::takes_box(*use.user)) consists_of(use.user->result()->type().shape());
-      Op const* const joined = value->defining_op();
-      if (joined != nullptr && ir::joins_equal_parts(*joined)) consists_of(joined->operand(0)->type().shape());
-    }
+    Extents const box = boxes_.of(*group.values[0]);
     if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
     // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
     int run = type.rank() - 1;
@@ -603,6 +568,8 @@ class Assignment {
         set_result_layout(*op, own);
       } else if (ir::Source const source = ir::source(*op); source.count > 1) {
         take_parts(*op, source);
+      } else if (Value* const whole = spread_by_boxes(*op)) {
+        op->set_operand(0, whole);
       } else if (ir::moves_elements(*op) && ir::scratch_attribute(*op) != nullptr) {
         // The result as it lies, if that can be; else the op exchanges elements.
         if (op->info().has(ir::one_layout) || source.partial || !ir::kept_registers(*op).empty()) continue;
@@ -612,6 +579,24 @@ class Assignment {
           set_operand_layout(*op, 0, needed);
       }
     }
+  }
+
+  /// Returns a tile that several ops take apart in boxes, in the layout that gives each of them its box in place: one
+  /// exchange serves them all. Null for other ops, and where the tile lies so.
+  Value* spread_by_boxes(Op const& op) {
+    if (!ir::takes_box(op)) return nullptr;
+    Value* const whole = op.operand();
+    Layout const* const box = op.result()->type().layout();
+    Layout const* const needed = ir::operand_layout(op, box);
+    bool const in_place = result_layout(op, whole->type().layout()) == box;
+    if (needed == nullptr || in_place || whole->defining_op() == nullptr) return nullptr;
+    auto const is_alike = [&](ir::Use const& use) {
+      return ir::takes_box(*use.user) && ir::operand_layout(*use.user, use.user->result()->type().layout()) == needed;
+    };
+    auto const [known, added] = spread_.try_emplace({whole, needed}, nullptr);
+    if (added && std::count_if(whole->uses().begin(), whole->uses().end(), is_alike) > 1)
+      known->second = converted(ir::Builder::after(*whole->defining_op()), op, whole, needed);
+    return known->second;
   }
 
   /// Converts so that each thread holds its parts of both tiles in the registers of its part of the whole.
@@ -671,6 +656,8 @@ class Assignment {
   std::vector<Value*> order_;
   std::vector<Group> groups_;
   std::map<Value*, std::size_t> group_of_;
+  TileBoxes boxes_{[this](Value const& tile) -> std::vector<Value*> const& { return group_of(tile).values; }};
+  std::map<std::pair<Value*, Layout const*>, Value*> spread_;
   std::map<Op const*, std::int64_t> widest_;  ///< elements that an access can take at once
 };
 

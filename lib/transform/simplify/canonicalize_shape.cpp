@@ -105,6 +105,13 @@ Value* load_of_box(Op& load, Extents const& at, Type const& box) {
   bool const in_boxes = std::all_of(uses.begin(), uses.end(), [](ir::Use const& use) {
     return use.user->is<ir::ExtractOp>() || use.user->is<ir::SqueezeOp>();
   });
+  // Boxes with short runs of the last axis would narrow the accesses: threads load the whole and take it apart.
+  int const last = whole.rank() - 1;
+  constexpr int access_bytes = 16;
+  bool const narrows = last >= 0 && box.rank() == whole.rank() && uses.size() > 1 &&
+                       box.shape()[last] < whole.shape()[last] &&
+                       box.shape()[last] * bytes(box.element()) < access_bytes;
+  if (narrows) return nullptr;
   if (!in_boxes || !attributes.part.empty() || attributes.vector != 0 || whole.layout() != nullptr ||
       box.layout() != nullptr)
     return nullptr;
