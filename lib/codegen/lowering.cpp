@@ -181,8 +181,12 @@ llvm::Value* lower(ir::SubOp const&, Operation const& of) {
   if (!of.floats) return of.builder.CreateSub(of.a, of.b);
   return of.rounded([&](auto* a, auto* b) { return of.builder.CreateFSub(a, b); });
 }
-llvm::Value* lower(ir::MulOp const&, Operation const& of) {
+llvm::Value* lower(ir::MulOp const& product, Operation const& of) {
   if (!of.floats) return of.builder.CreateMul(of.a, of.b);
+  llvm::IRBuilder<>::FastMathFlagGuard const guard(of.builder);
+  llvm::FastMathFlags flags = of.builder.getFastMathFlags();
+  if (product.licence == ir::Licence::contraction) flags.setAllowContract(true);
+  of.builder.setFastMathFlags(flags);
   return of.rounded([&](auto* a, auto* b) { return of.builder.CreateFMul(a, b); });
 }
 llvm::Value* lower(ir::MultiplyHighOp const&, Operation const& of) {

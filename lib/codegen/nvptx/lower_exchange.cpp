@@ -86,7 +86,8 @@ class Reduction {
     for (auto& group : partials_) {
       Registers values;
       for (auto const& [position, value] : group) values.push_back(value);
-      llvm::Value* const joined = combine_all(e_, attributes_.combine, element_, std::move(values));
+      llvm::Value* const joined =
+          combine_any(e_, attributes_.combine, element_, std::move(values), partials_.size() - 1);
       group = {{0, joined}};
     }
   }

@@ -144,7 +144,8 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
     if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
     Registers values;
     for (auto const& [at, value] : found->second) values.push_back(value);
-    result.push_back(e.narrow(combine_all(e, attributes.combine, type.element(), std::move(values)), type.element()));
+    result.push_back(e.narrow(combine_any(e, attributes.combine, type.element(), std::move(values), groups.size() - 1),
+                              type.element()));
   }
   e.set(*op.result(), std::move(result));
 }

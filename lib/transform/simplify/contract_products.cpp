@@ -37,6 +37,20 @@ std::set<Value const*> only_added(ir::Function& function) {
   return products;
 }
 
+/// Lets products that a reduction alone adds up, in any order, stay unrounded.
+bool license_reduced(ir::Function& function) {
+  bool changed = false;
+  ir::walk(function, [&](Op& op) {
+    auto const* const reduction = op.dyn<ir::ReduceOp>();
+    if (reduction == nullptr || reduction->combine != ir::Combine::sum || reduction->order != ir::Order::any) return;
+    Value& product = *op.in<ir::ReduceOp>("tile");
+    if (product.defined_by<ir::MulOp>() == nullptr || !is_wide_float(product) || product.uses().size() != 1) return;
+    product.defining_op()->as<ir::MulOp>().licence = ir::Licence::contraction;
+    changed = true;
+  });
+  return changed;
+}
+
 /// Replaces a sum by the fma of one of its sides.
 void contract(Op& sum, bool on_left) {
   Op const& product = *(on_left ? sum.lhs() : sum.rhs())->defining_op();
@@ -63,7 +77,7 @@ PassResult contract_products(ir::Function& function, AnalysisCache&, PassContext
     sums.push_back(&op);
     if (products.contains(op.lhs())) products.erase(op.rhs());  // stays, as a summand
   });
-  bool changed = false;
+  bool changed = license_reduced(function);
   for (Op* const sum : sums) {
     bool const on_left = products.contains(sum->lhs());
     if (!on_left && !products.contains(sum->rhs())) continue;

@@ -13,6 +13,9 @@ bool contracts(CompileOptions const& options);
 ///   before: %p = mul %a, %b : tile<64xf32>      after: %s = fma %a, %b, %c {licence = contraction} : tile<64xf32>
 ///           %s = add %p, %c : tile<64xf32>
 ///
+/// A product that a sum of any order along an axis adds up alone gets the licence: `mul %a, %b {licence =
+/// contraction}`.
+///
 /// x * y - z is fma(x, y, -z), and z - x * y is fma(-x, y, z). Of two products that meet, the first one is contracted.
 /// The rule is that of C compilers, and reads the text alone: the pass runs first on every executor, so that each
 /// variant, plan and size of a kernel rounds alike. It wants equal products merged, else one that also meets something

@@ -79,11 +79,13 @@ struct SubOp : BinaryDefaults {
   static constexpr unsigned traits = via_f32;
   static constexpr LaunchOp launch = LaunchOp::sub;
 };
-/// Multiplies. Not for booleans.
+/// Multiplies. Not for booleans. With the licence of contraction, threads may add it to their sums without rounding it.
 struct MulOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "mul";
   static constexpr unsigned traits = commutative | via_f32;
   static constexpr LaunchOp launch = LaunchOp::mul;
+  Licence licence = Licence::none;
+  static constexpr auto attributes() { return fields(field("licence", &MulOp::licence)); }
 };
 /// Returns the upper half of the product of two integers, which has twice their bits.
 struct MultiplyHighOp : CommutativeDefaults {
