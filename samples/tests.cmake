@@ -7,7 +7,8 @@ endforeach()
 tegula_command_test("sample_17_attention_family: checks of bounds and NaN find nothing" LABELS host L7
   FOLDER "${PROJECT_BINARY_DIR}/samples"
   COMMAND sample_17_attention_family ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_CHECKS=bounds,nan")
-foreach(program IN ITEMS sample_18_norms sample_20_decode sample_21_four_bits)
+foreach(program IN ITEMS sample_18_norms sample_20_decode sample_21_four_bits sample_22_score_attention
+    sample_23_convolution sample_24_transforms)
   tegula_command_test("${program}: the same in the simulator of tiles" LABELS host
     FOLDER "${PROJECT_BINARY_DIR}/samples" COMMAND ${program} ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_SIMULATE=1")
 endforeach()

@@ -12,5 +12,8 @@ int main(int argc, char** argv) {
                     {"norms", norm_rows},
                     {"long-rows", long_rows},
                     {"decode", decode_rows},
-                    {"4-bits", four_bit_rows}});
+                    {"4-bits", four_bit_rows},
+                    {"scores", score_rows},
+                    {"transforms", transform_rows},
+                    {"pictures", picture_rows}});
 }

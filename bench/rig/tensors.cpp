@@ -86,6 +86,8 @@ double HostTensor::at(std::int64_t index) const {
       return element_at<std::uint8_t>(data_.get(), index);
     case Element::i32:
       return element_at<std::int32_t>(data_.get(), index);
+    case Element::u32:
+      return element_at<std::uint32_t>(data_.get(), index);
     case Element::e4m3:
       return e4m3_value(element_at<std::uint8_t>(data_.get(), index));
     case Element::e5m2:
@@ -94,8 +96,10 @@ double HostTensor::at(std::int64_t index) const {
       return f16_value(element_at<std::uint16_t>(data_.get(), index));
     case Element::bf16:
       return from_bf16(element_at<std::uint16_t>(data_.get(), index));
-    default:
+    case Element::f32:
       return element_at<float>(data_.get(), index);
+    default:
+      throw std::logic_error("HostTensor: elements of this kind are moved only");
   }
 }
 
@@ -106,6 +110,8 @@ void HostTensor::set(std::int64_t index, double value) {
       return put(to, static_cast<std::int8_t>(value));
     case Element::i32:
       return put(to, static_cast<std::int32_t>(value));
+    case Element::u32:
+      return put(to, static_cast<std::uint32_t>(value));
     case Element::u8:
       return put(to, static_cast<std::uint8_t>(value));
     case Element::e4m3:
@@ -116,8 +122,10 @@ void HostTensor::set(std::int64_t index, double value) {
       return put(to, f16_bits(value));
     case Element::bf16:
       return put(to, to_bf16(static_cast<float>(value)));
-    default:
+    case Element::f32:
       return put(to, static_cast<float>(value));
+    default:
+      throw std::logic_error("HostTensor: elements of this kind are moved only");
   }
 }
 

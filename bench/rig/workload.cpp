@@ -61,6 +61,12 @@ std::map<std::string, Argument> Workload::arguments(int set) const {
   return result;
 }
 
+std::vector<void*> Workload::addresses(int set, std::vector<std::string> const& names) const {
+  std::vector<void*> result;
+  for (std::string const& name : names) result.push_back(tensor(set, name).address());
+  return result;
+}
+
 void Workload::poison(int set) {
   output(set).poison();
   for (auto const& [name, zeroed] : more_) zeroed ? tensor(set, name).zero() : tensor(set, name).poison();

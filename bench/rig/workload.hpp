@@ -59,6 +59,8 @@ class Workload {
   [[nodiscard]] tensor_view<T, rank> view(int set, std::string const& name) const {
     return tensor(set, name).view<T, rank>();
   }
+  /// Returns where tensors of one set lie on the device.
+  [[nodiscard]] std::vector<void*> addresses(int set, std::vector<std::string> const& names) const;
   /// Restores the outputs of a set to their state before the first launch.
   void poison(int set);
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }

@@ -24,7 +24,7 @@ class MemoryWork final : public Workload {
       if (more.counts) bytes_ += bytes_of(more.element, more.extents);
       add_output(more.name, more.element, more.extents, more.zeroed);
     }
-    if (problem_.bytes != 0) bytes_ = problem_.bytes;
+    if (problem_.work != 0) bytes_ = problem_.work;
   }
 
   [[nodiscard]] std::string shape() const override { return shape_; }

@@ -1,4 +1,4 @@
-// States problems that memory limits: named inputs and outputs, the bytes of one launch, and a float64 comparison.
+// States problems by named inputs and outputs, the bytes or operations of one launch, and a float64 comparison.
 #pragma once
 
 #include <functional>
@@ -31,11 +31,11 @@ struct Problem {
   std::function<void(Verdict&, Inputs const&, HostTensor const& out, std::int64_t part)> compare;
   std::vector<MoreOutput> more = {};
   std::function<void(Verdict&, Inputs const&, std::string const& name, HostTensor const& out)> compare_more = {};
-  std::int64_t bytes = 0;  ///< of one launch; 0: each input and each output that counts once
+  std::int64_t work = 0;   ///< of one launch; 0: the bytes of each input and each output that counts, once
   std::string shape = {};  ///< as printed; empty: the extents of X
 };
 
-/// Makes the workload of a problem, whose work is bytes.
+/// Makes the workload of a problem.
 std::unique_ptr<Workload> make_memory_work(stream const& order, Problem problem, bool one_set);
 
 HostTensor normal(Element element, Extents extents, std::uint64_t seed, double amplitude = 1);

@@ -34,8 +34,8 @@ class TileBoxes {
   std::map<std::pair<Values const*, Way>, Extents> known_;
 };
 
-/// Returns the box of shape `to` that holds the same runs of elements as `box` of shape `from`, in row-major order: where
-/// an axis is parted or joined, runs that both have. `box` divides `from`, and the result `to`.
+/// Returns the box of shape `to` that holds the same runs of elements as `box` of shape `from`, in row-major order:
+/// where an axis is parted or joined, runs that both have. `box` divides `from`, and the result `to`.
 Extents box_in_shape(Extents const& box, Extents const& from, Extents const& to);
 
 }  // namespace tegula::transform
