@@ -33,7 +33,7 @@ concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attrib
 };
 #define TEGULA_OP(name)                                \
   static_assert(ir::BlockOp<name> || HasMeaning<name>, \
-                "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
+                #name " must have a meaning to the simulator: add an overload of execute to sim/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

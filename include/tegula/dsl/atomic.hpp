@@ -116,7 +116,7 @@ class UpdateBox {
   static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
   static_assert(inout, "atomics: the tensor is read and written, so it must be inout");
   static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
-  static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
+  static_assert(rank_fits, "atomics: the shape must not have more axes than the tensor");
   static_assert(index_count_fits, "atomics: one index must be given per axis of the tensor");
   static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");
 

@@ -380,7 +380,7 @@ requires(detail::Carryable<detail::bare<Init>> ||
         carries && same_count && detail::TileLike<Result> && !detail::TileLike<Init> && !detail::Group<Init>;
     constexpr bool same_types = !carries || !same_count || same || tile_for_number || detail::is_invalid<Result>;
     static_assert(!tile_for_number || detail::is_invalid<Result>,
-                  "loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)");
+                  "loop: the body returns a tile, so the initial value must be a tile: begin with full(shape<...>, x)");
     static_assert(
         carries, "loop: the body must return the carried values of the next iteration: one, or carry(...) for several");
     static_assert(same_count, "loop: the body must return as many values as the loop carries");
@@ -527,11 +527,11 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;
   constexpr bool same = std::is_same_v<List, typename detail::CarriedBy<B>::type>;
-  constexpr bool gives = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
-  static_assert(gives, "if_: a branch must return nothing, a tile, a scalar or carry(...)");
-  static_assert(!gives || same, "if_: both branches must return values of the same elements and shapes, or nothing");
+  constexpr bool returns = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
+  static_assert(returns, "if_: a branch must return nothing, a tile, a scalar or carry(...)");
+  static_assert(!returns || same, "if_: both branches must return values of the same elements and shapes, or nothing");
   auto& recorder = trace::Recorder::current("if_", where);
-  if constexpr (traced && gives && same) {
+  if constexpr (traced && returns && same) {
     recorder.begin_if(recorder.use(condition.handle(), where), where);
     if constexpr (std::is_void_v<A>) {
       if (recorder.takes(true)) then_branch();
@@ -551,14 +551,14 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
       detail::Recorded<B> const values(recorder, b, where);
       return detail::TilesFrom<List>::make(recorder, recorder.end_if(values.list()));
     }
-  } else if constexpr (gives && !std::is_void_v<A>) {
+  } else if constexpr (returns && !std::is_void_v<A>) {
     return detail::TilesFrom<List>::make(recorder, -1);
   }
 }
 /// Runs a branch that works by its stores.
 template <class C, class Then>
 void if_(C const& condition, Then&& then_branch, location where = location::current()) {
-  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns a value needs an else branch");
+  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns a value must have an else branch");
   if_(
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }

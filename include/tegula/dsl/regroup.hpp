@@ -157,7 +157,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
       !per_axis || invalid || detail::lies_inside(S::list, Offset<at...>::list, detail::shape_t<A>::list);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(per_axis, "slice: shape and offset must give one number for each axis of the tile");
-  static_assert(inside, "slice: the box reaches beyond the tile");
+  static_assert(inside, "slice: the box must not reach beyond the tile");
   if constexpr (!used_once || invalid || !per_axis || !inside)
     return detail::Invalid<detail::element_t<A>, S>();
   else
@@ -172,7 +172,7 @@ constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool in_range = invalid || axis >= 0;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "flip: the tile does not have this axis");
+  static_assert(in_range, "flip: the tile must have this axis");
   if constexpr (!used_once || invalid || !in_range)
     return detail::Invalid<detail::element_t<A>, S>();
   else

@@ -181,8 +181,8 @@ struct Sorting {
     static_assert(
         tiles,
         "sort: the argument must be a tile, or carry(...) of tiles of one shape, of which the first decides the order");
-    static_assert(numbers, "sort: a bool is not a number: cast the mask first");
-    static_assert(on_axis, "sort: the tile does not have this axis");
+    static_assert(numbers, "sort: the tile must be of numbers, and a bool is not a number: cast the mask first");
+    static_assert(on_axis, "sort: the tile must have this axis");
   }
 };
 
