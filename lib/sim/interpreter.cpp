@@ -259,7 +259,7 @@ void Launch::follow(Agent const& agent, void const* address, ir::MemoryOrder ord
 
 void Launch::run_blocks() {
   Grid const& grid = result_.grid;
-  // A block that waits for another one's flag gives way to the blocks behind it, and goes on after them.
+  // A block that waits for another one's flag gives way to the later blocks, and goes on after them.
   std::deque<std::unique_ptr<Agent>> waiting;
   auto const run = [&](std::unique_ptr<Agent> agent) {
     acquired_in_vain_ = 0;

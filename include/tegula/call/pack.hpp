@@ -93,7 +93,7 @@ using CallOf = FindingOf<stream, typename K::parameters, std::remove_reference_t
 
 /// Packs the arguments of a call and returns run(list, grid). A mistake of the call is stated and does not compile; the
 /// types of Call, which the compiler prints, show the argument, the type found and the type expected. Then the result
-/// is empty, so that one mistake gives one error.
+/// is empty, so that one mistake causes one error.
 template <class Call, class K, class Run, class... X>
 auto checked(K const& kernel, Run const& run, X&... x) {
   constexpr Mistake mistake = Call::mistake;

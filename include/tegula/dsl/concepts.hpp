@@ -67,7 +67,7 @@ struct NoTruth {
   }
 };
 
-/// Marks all recipes: move-only, with the element and shape of the tile that each gives.
+/// Marks all recipes: move-only, with the element and shape of the tile that each makes.
 template <class T, class S>
 struct Recipe : NoTruth {
   using element = T;
@@ -80,7 +80,7 @@ struct Recipe : NoTruth {
   Recipe& operator=(Recipe const&) = delete;
 };
 
-/// Replaces a refused expression, so that one mistake gives one error.
+/// Replaces a refused expression, so that one mistake causes one error.
 template <class T, class S>
 struct Invalid : Recipe<T, S> {
   static constexpr bool is_invalid = true;

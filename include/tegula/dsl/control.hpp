@@ -146,7 +146,7 @@ X taken_from(trace::Id const*& ids, trace::Recorder& recorder) {
     return X(recorder.handle(*ids++));
 }
 
-/// Holds the tiles that a loop or branch gives, for structured bindings.
+/// Holds the tiles that a loop or branch returns, for structured bindings.
 template <class... Tiles>
 class Results {
  public:
@@ -199,7 +199,7 @@ struct CarriedBy<Results<Tiles...>> {
   using type = Carried<Tiles...>;
 };
 
-/// Records the values of a Carryable, Carry or Results in order and holds their ids; list() gives them.
+/// Records the values of a Carryable, Carry or Results in order and holds their ids; list() returns them.
 template <class X>
 struct Recorded {
   static constexpr int count = CarriedBy<X>::type::ids;
@@ -351,8 +351,9 @@ requires(detail::NoGroup<detail::bare<Init>> &&
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
-/// carried to the next iteration. After the last one it is given as the tile, scalar, struct or tuple of tiles that it
-/// is. For carry(...) it is given as several values for structured bindings. Compile options override these hints:
+/// carried to the next iteration. After the last one it is returned as the tile, scalar, struct or tuple of tiles
+/// that it is. For carry(...) several values are returned, for structured bindings. Compile options override these
+/// hints:
 /// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit; wgmma products take 2 or more,
 /// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
@@ -454,11 +455,12 @@ requires(!detail::Carryable<detail::bare<Body>> &&
   loop(count, body, Stages<0>(), unrolled, where);
 }
 
-/// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
-/// gives the carried values of the next iteration. Both take one argument for each value of `init`. A value is a tile,
-/// a scalar, a number, or a struct or tuple of tiles and scalars; carry(...) holds several. The condition is tested
-/// before each iteration; after it fails, the carried values are the result. A loop that ends early carries the scalar
-/// that decides it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
+/// Runs a loop at run time as long as a condition holds. condition(carried...) returns a bool scalar;
+/// body(carried...) returns the carried values of the next iteration. Both take one argument for each value of `init`.
+/// A value is a tile, a scalar, a number, or a struct or tuple of tiles and scalars; carry(...) holds several. The
+/// condition is tested before each iteration; after it fails, the carried values are the result. A loop that ends early
+/// carries the scalar that decides it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; },
+/// ...)`.
 template <class Init, class Condition, class Body>
 requires(detail::Carryable<detail::bare<Init>> ||
          detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,
@@ -514,7 +516,7 @@ constexpr auto while_(Init&& init, Condition&&, Body&&) {
 }
 
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
-/// return values of the same elements and shapes, which the statement gives. The values are one, a struct or tuple of
+/// return values of the same elements and shapes, which the statement returns. The values are one, a struct or tuple of
 /// tiles, or carry(...).
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {

@@ -154,7 +154,7 @@ constexpr void check_places() {
 
 }  // namespace detail
 
-/// Leaves elements out of a gather, scatter or atomic: those where the mask is false. A gather gives pad there.
+/// Leaves elements out of a gather, scatter or atomic: those where the mask is false. A gather reads pad there.
 template <detail::TileLike M>
 constexpr auto mask(M&& m) {
   constexpr bool boolean = std::is_same_v<detail::element_t<M>, bool> || detail::is_invalid<M>;

@@ -7,7 +7,7 @@ namespace tegula {
 
 namespace detail {
 
-/// Holds this block's index along each axis, as grid_over and grid give it.
+/// Holds this block's index along each axis, as grid_over and grid return it.
 template <int rank>
 class Grid {
  public:

@@ -26,7 +26,7 @@ struct PlainOperand {
   requires(!Traced<X>) PlainOperand(X const&) {}
 };
 
-/// Stands for the result, so that one mistake gives one error.
+/// Stands for the result, so that one mistake causes one error.
 using Refused = Invalid<float, Shape<1>>;
 
 #define TEGULA_TWO_VALUES                                                                                        \

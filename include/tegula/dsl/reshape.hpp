@@ -73,7 +73,7 @@ constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
 }  // namespace detail
 
 /// Inserts axes of extent 1 at the given positions of the result. Several go at once, and negative ones count from the
-/// end: `expand_dims(x, axis<0, -1>)` gives 1 x N x 1.
+/// end: `expand_dims(x, axis<0, -1>)` returns 1 x N x 1.
 template <detail::TileLike A, int... axes>
 constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Expanded<detail::shape_t<A>, axes...>;
