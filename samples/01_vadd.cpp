@@ -21,7 +21,7 @@ int main() {
     device_c.copy_to(c);
     std::vector<double> expected(a.size());
     for (std::size_t i = 0; i < a.size(); ++i) expected[i] = static_cast<double>(a[i] + b[i]);
-    return samples::report("01_vadd", std::to_string(n) + " floats", where, seconds,
+    return samples::report("01_vadd", samples::text(n, " floats"), where, seconds,
                            3e-9 * sizeof(float) * static_cast<double>(n) / seconds, "GB/s",
                            samples::compare(c, expected, 0, 0));
   });

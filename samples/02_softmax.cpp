@@ -25,7 +25,7 @@ int main() {
         sum += expected[i] = std::exp(static_cast<double>(x[i]));
       for (std::size_t i = first; i < first + static_cast<std::size_t>(columns); ++i) expected[i] /= sum;
     }
-    return samples::report("02_softmax", std::to_string(rows) + " x " + std::to_string(columns), where, seconds,
+    return samples::report("02_softmax", samples::text(rows, " x ", columns), where, seconds,
                            2e-9 * sizeof(float) * static_cast<double>(rows * columns) / seconds, "GB/s",
                            samples::compare(y, expected, 0, 2e-6));
   });

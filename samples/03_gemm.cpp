@@ -39,8 +39,8 @@ int main() {
           row[j] += x[static_cast<std::size_t>(i * k + l)] * y[static_cast<std::size_t>(l * n + j)];
       for (std::int64_t j = 0; j < n; ++j) row[j] = std::max(row[j], 0.0);
     }
-    return samples::report("03_gemm", std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), where,
-                           seconds, 2e-9 * static_cast<double>(m * n * k) / seconds, "GFLOP/s",
+    return samples::report("03_gemm", samples::text(m, " x ", n, " x ", k), where, seconds,
+                           2e-9 * static_cast<double>(m * n * k) / seconds, "GFLOP/s",
                            samples::compare(c, expected, 1, 4e-3));
   });
 }

@@ -42,10 +42,8 @@ int main() {
           for (int e = 0; e < d; ++e)
             out_row[e] += p[static_cast<std::size_t>(j)] / sum * z[static_cast<std::size_t>((h * keys + j) * d + e)];
       }
-    return samples::report("04_attention",
-                           std::to_string(heads) + " heads, " + std::to_string(queries) + " x " + std::to_string(keys) +
-                               " x " + std::to_string(d),
-                           where, seconds, 4e-9 * static_cast<double>(heads * queries * keys * d) / seconds, "GFLOP/s",
+    return samples::report("04_attention", samples::text(heads, " heads, ", queries, " x ", keys, " x ", d), where,
+                           seconds, 4e-9 * static_cast<double>(heads * queries * keys * d) / seconds, "GFLOP/s",
                            samples::compare(o, expected, 1, 4e-3));
   });
 }

@@ -24,7 +24,7 @@ using namespace tegula;
 
 using samples::margin, samples::patch, samples::radius, samples::search, samples::Weights;
 
-/// Gives the size of a picture and the place of a pixel in its planes.
+/// Holds the size of a picture and the place of a pixel in its planes.
 struct Size {
   int channels, height, width;
   [[nodiscard]] std::size_t count() const { return at(channels, 0, 0); }
@@ -191,13 +191,13 @@ int process(std::string const& input, std::string const& output, bool add_noise,
   samples::Comparison all = samples::compare(smooth, expected, 1, 1e-5);
   all.join(samples::compare(sharp, reference_sharpen(expected, size, weights, static_cast<double>(amount)), 1, 1e-5));
 
-  std::string summary = std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(channels);
+  std::string summary = samples::text(width, " x ", height, " x ", channels);
   if (add_noise) {
     double const before = decibels(pixels, clean), after = decibels(smooth, clean);
     samples::Comparison gain(0);
     gain.add(0, std::min(after - before, 6.0), 6.0);  // at least 6 dB
     if (all.right() && !gain.right()) all = gain;
-    summary += " pixels, " + std::to_string(std::lround(before)) + " to " + std::to_string(std::lround(after)) + " dB,";
+    summary += samples::text(" pixels, ", std::lround(before), " to ", std::lround(after), " dB,");
   } else {
     summary += " pixels";
   }

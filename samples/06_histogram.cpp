@@ -30,8 +30,8 @@ int main() {
     for (int value : values)
       if (value < classes) ++expected[static_cast<std::size_t>(value)];
     double const seconds = samples::best_seconds(order, prepare(where, histogram, device_values, counts));
-    return samples::report("06_histogram", std::to_string(n) + " values in " + std::to_string(classes) + " classes",
-                           where, seconds, 1e-9 * static_cast<double>(n) / seconds, "Gvalues/s",
+    return samples::report("06_histogram", samples::text(n, " values in ", classes, " classes"), where, seconds,
+                           1e-9 * static_cast<double>(n) / seconds, "Gvalues/s",
                            samples::compare(found, expected, 0, 0));
   });
 }

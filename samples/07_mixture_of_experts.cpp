@@ -51,9 +51,8 @@ int main() {
           row[j] += a[static_cast<std::size_t>(i * depth + k)] *
                     b[static_cast<std::size_t>((expert * depth + k) * columns + j)];
     }
-    return samples::report("07_mixture_of_experts",
-                           std::to_string(groups) + " groups of " + std::to_string(rows_per_group) + " rows", where,
-                           seconds, 2e-9 * static_cast<double>(rows * depth * columns) / seconds, "GFLOP/s",
+    return samples::report("07_mixture_of_experts", samples::text(groups, " groups of ", rows_per_group, " rows"),
+                           where, seconds, 2e-9 * static_cast<double>(rows * depth * columns) / seconds, "GFLOP/s",
                            samples::compare(y, expected, 1, 4e-3));
   });
 }

@@ -50,8 +50,8 @@ int main() {
     double total = 0;
     for (int value : values) expected.push_back(total += value);
     double const seconds = samples::best_seconds(order, prepare(where, prefix_sum, x, sums, y));
-    return samples::report("08_prefix_sum", std::to_string(n) + " values in " + std::to_string(blocks) + " blocks",
-                           where, seconds, 1e-9 * static_cast<double>(n) / seconds, "Gvalues/s",
+    return samples::report("08_prefix_sum", samples::text(n, " values in ", blocks, " blocks"), where, seconds,
+                           1e-9 * static_cast<double>(n) / seconds, "Gvalues/s",
                            samples::compare(found, expected, 0, 0));
   });
 }

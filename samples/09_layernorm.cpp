@@ -128,8 +128,7 @@ int main() {
     all.join(samples::compare(line, expected.dweight, 1, bound));
     dbias.copy_to(line);
     all.join(samples::compare(line, expected.dbias, 1, bound));
-    return samples::report("09_layernorm", std::to_string(rows) + " x " + std::to_string(columns) + ", both ways",
-                           where, seconds, 5e-9 * sizeof(float) * static_cast<double>(rows * columns) / seconds, "GB/s",
-                           all);
+    return samples::report("09_layernorm", samples::text(rows, " x ", columns, ", both ways"), where, seconds,
+                           5e-9 * sizeof(float) * static_cast<double>(rows * columns) / seconds, "GB/s", all);
   });
 }

@@ -76,9 +76,8 @@ int main() {
           for (int e = 0; e < d; ++e) out_row[e] += p[static_cast<std::size_t>(j)] / sum * values[j * d + e];
       }
     return samples::report("10_grouped_attention",
-                           std::to_string(heads) + " heads on " + std::to_string(shared_heads) + ", " +
-                               std::to_string(tokens) + " x " + std::to_string(d),
-                           where, seconds, 2e-9 * static_cast<double>(heads * tokens * (tokens + 1) * d) / seconds,
-                           "GFLOP/s", samples::compare(o, expected, 1, 4e-3));
+                           samples::text(heads, " heads on ", shared_heads, ", ", tokens, " x ", d), where, seconds,
+                           2e-9 * static_cast<double>(heads * tokens * (tokens + 1) * d) / seconds, "GFLOP/s",
+                           samples::compare(o, expected, 1, 4e-3));
   });
 }

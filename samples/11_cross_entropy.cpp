@@ -74,7 +74,7 @@ int main() {
     samples::Comparison all = samples::compare(gradient, expected, 1e-9, 4.5e-3);
     samples::Comparison const losses = samples::compare(loss, expected_loss, 1, 1e-6);
     if (!losses.right()) all = losses;
-    return samples::report("11_cross_entropy", std::to_string(rows) + " x " + std::to_string(columns), where, seconds,
+    return samples::report("11_cross_entropy", samples::text(rows, " x ", columns), where, seconds,
                            6e-9 * static_cast<double>(rows * columns) / seconds, "GB/s", all);
   });
 }

@@ -63,9 +63,8 @@ int main() {
         for (std::int64_t i = 0; i < rows; ++i)
           expected[static_cast<std::size_t>(i * columns + n)] += a[static_cast<std::size_t>(i * depth + k)] * b;
       }
-    return samples::report("12_int4_product",
-                           std::to_string(rows) + " x " + std::to_string(columns) + " x " + std::to_string(depth),
-                           where, seconds, 2e-9 * static_cast<double>(rows * columns * depth) / seconds, "GFLOP/s",
+    return samples::report("12_int4_product", samples::text(rows, " x ", columns, " x ", depth), where, seconds,
+                           2e-9 * static_cast<double>(rows * columns * depth) / seconds, "GFLOP/s",
                            samples::compare(y, expected, 1, 4e-3));
   });
 }

@@ -180,8 +180,7 @@ int main() {
     samples::Comparison accuracy(0.03);  // the error is the share of wrong points
     accuracy.add(0, static_cast<double>(right) / static_cast<double>(count), 1.0);
     return samples::report("13_network",
-                           std::to_string(right) + " of " + std::to_string(count) + " fresh points right after " +
-                               std::to_string(2 * steps) + " steps",
+                           samples::text(right, " of ", count, " fresh points right after ", 2 * steps, " steps"),
                            where, seconds, steps / seconds, "steps/s", all.right() ? accuracy : all);
   });
 }

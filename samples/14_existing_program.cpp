@@ -95,9 +95,8 @@ int run() {
     for (int j = 0; j < n; ++j) row[j] = 0.5 * row[j] * (1 + std::erf(row[j] / std::sqrt(2.0)));
   }
   double const seconds = static_cast<double>(milliseconds) * 1e-3;
-  return samples::report("14_existing_program",
-                         std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), device::cuda(),
-                         seconds, 2e-9 * m * n * k / seconds, "GFLOP/s", samples::compare(y, expected, 1, 2e-5));
+  return samples::report("14_existing_program", samples::text(m, " x ", n, " x ", k), device::cuda(), seconds,
+                         2e-9 * m * n * k / seconds, "GFLOP/s", samples::compare(y, expected, 1, 2e-5));
 }
 
 #endif

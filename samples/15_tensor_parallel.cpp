@@ -272,8 +272,7 @@ int main() {
       scaling += text;
     }
     double const flops = 2e-9 * static_cast<double>(s.rows * s.hidden * (s.inputs + s.outputs));
-    return samples::report("15_tensor_parallel",
-                           std::to_string(s.rows) + " rows, hidden " + std::to_string(s.hidden) + scaling, best,
+    return samples::report("15_tensor_parallel", samples::text(s.rows, " rows, hidden ", s.hidden, scaling), best,
                            seconds, flops / seconds, "GFLOP/s", right);
   });
 }

@@ -155,10 +155,8 @@ int main() {
       all.join(one);
     }
     clock.stop();
-    return samples::report("18_norms",
-                           "gradients of RMSNorm and layernorm, and a fused layernorm, " + std::to_string(rows) +
-                               " x " + std::to_string(columns),
-                           order.where(), clock.seconds(), 3.0 * rows / clock.seconds(), "rows/s with compilation",
-                           all);
+    return samples::report(
+        "18_norms", samples::text("gradients of RMSNorm and layernorm, and a fused layernorm, ", rows, " x ", columns),
+        order.where(), clock.seconds(), 3.0 * rows / clock.seconds(), "rows/s with compilation", all);
   });
 }

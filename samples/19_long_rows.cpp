@@ -56,8 +56,7 @@ int main() {
     loss.copy_to(found_losses);
     samples::Comparison const of_losses = samples::compare(found_losses, losses, 1, 1e-5);
     if (!of_losses.right()) all = of_losses;
-    return samples::report("19_long_rows",
-                           "cross-entropy and softmax, " + std::to_string(rows) + " x " + std::to_string(columns),
-                           where, seconds, 4e-9 * static_cast<double>(rows * columns) / seconds, "GB/s", all);
+    return samples::report("19_long_rows", samples::text("cross-entropy and softmax, ", rows, " x ", columns), where,
+                           seconds, 4e-9 * static_cast<double>(rows * columns) / seconds, "GB/s", all);
   });
 }

@@ -10,7 +10,7 @@
 
 namespace samples {
 
-/// Adds the tokens from..to of one sequence and head; `keys(j)` and `values(j)` give block j of BN tokens.
+/// Adds the tokens from..to of one sequence and head; `keys(j)` and `values(j)` return block j of BN tokens.
 template <int group, int BN, int D, class Queries, class Index, class Bound, class Length, class Keys, class Values>
 auto attend_tokens(Queries const& q, Index const& first, Bound const& last, Length const& length,
                    arg<float> const& scale, Keys const& keys, Values const& values) {

@@ -114,7 +114,7 @@ class BareLaunch {
     int const status =
         launch_(loaded_->function.function, blocks_, 1, 1, static_cast<unsigned>(compiled.threads_per_cta), 1, 1,
                 static_cast<unsigned>(compiled.shared_bytes), order_.handle(), pack_.parameters(), nullptr);
-    if (status != 0) throw std::runtime_error(fmt::format("cuLaunchKernel gives error {}", status));
+    if (status != 0) throw std::runtime_error(fmt::format("cuLaunchKernel returns error {}", status));
   }
   [[nodiscard]] std::size_t maps() const { return pack_.tensor_maps().size(); }
 

@@ -43,7 +43,7 @@ class Cublas {
   /// Calls cublasGemmEx with its default choice, 64 MiB of workspace. It does not support e4m3.
   void multiply(Product const& product) const;
 
-  /// Returns the fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the
+  /// Returns the fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` returns the
   /// seconds of one launch. Empty if cuBLASLt proposes none or is not there.
   [[nodiscard]] std::function<void(Product const&)> best_of_heuristics(
       Product const& sample, std::function<double(std::function<void()> const&)> const& time) const;

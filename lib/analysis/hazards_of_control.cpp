@@ -134,7 +134,7 @@ constexpr bool has_order_rule() {
 }
 
 #define TEGULA_OP(name) \
-  static_assert(has_order_rule<name>(), "order_rules: " #name " synchronises or holds ops, but has no rule");
+  static_assert(has_order_rule<name>(), "order_rules: " #name " synchronises or holds ops, so it must have a rule");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

@@ -287,7 +287,7 @@ concept HasLowering = requires(OpStruct const& op, Operation const& of) {
 };
 #define TEGULA_OP(name)                                   \
   static_assert(!runs<ir::name> || HasLowering<ir::name>, \
-                "there is no lowering of " #name ": add an overload of lower to codegen/lowering.cpp");
+                #name " must have a lowering: add an overload of lower to codegen/lowering.cpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

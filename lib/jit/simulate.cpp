@@ -17,6 +17,7 @@
 #include "sim/block/simulate.hpp"
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
+#include "tegula/jit/schedule.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 #include "trace/traced_kernel.hpp"
@@ -135,3 +136,10 @@ simulation Simulation::checked() const {
 }
 
 }  // namespace tegula::jit
+
+namespace tegula::schedule {
+
+order seed(std::uint64_t number) { return {fmt::format("seed:{}", number)}; }
+order starve(std::uint64_t warp) { return {fmt::format("starve:{}", warp)}; }
+
+}  // namespace tegula::schedule

@@ -389,7 +389,7 @@ concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attrib
 };
 #define TEGULA_OP(name)                                   \
   static_assert(!ElementwiseOp<name> || HasMeaning<name>, \
-                "the simulators have no meaning for " #name ": add an overload of compute to sim/arithmetic.cpp");
+                #name " must have a meaning to the simulators: add an overload of compute to sim/arithmetic.cpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

@@ -33,7 +33,7 @@ concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attrib
 };
 #define TEGULA_OP(name)                                \
   static_assert(ir::BlockOp<name> || HasMeaning<name>, \
-                "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
+                #name " must have a meaning to the simulator: add an overload of execute to sim/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
@@ -259,7 +259,7 @@ void Launch::follow(Agent const& agent, void const* address, ir::MemoryOrder ord
 
 void Launch::run_blocks() {
   Grid const& grid = result_.grid;
-  // A block that waits for another one's flag gives way to the blocks behind it, and goes on after them.
+  // A block that waits for another one's flag gives way to the later blocks, and goes on after them.
   std::deque<std::unique_ptr<Agent>> waiting;
   auto const run = [&](std::unique_ptr<Agent> agent) {
     acquired_in_vain_ = 0;

@@ -42,7 +42,7 @@ struct Argument {
 };
 using Arguments = std::vector<Argument>;
 
-/// Selects the order of the grid's blocks. A seed gives the same order on every machine.
+/// Selects the order of the grid's blocks. A seed means the same order on every machine.
 struct Schedule {
   enum class Kind : std::uint8_t { ascending, descending, seeded };
   Kind kind = Kind::ascending;

@@ -71,7 +71,8 @@ struct LockRegistry {
 namespace {
 
 constinit LockRegistry registry;
-static_assert(std::is_trivially_destructible_v<LockRegistry>, "static objects may launch while they are destroyed");
+static_assert(std::is_trivially_destructible_v<LockRegistry>,
+              "the registry must be destroyed without code: static objects may launch meanwhile");
 
 /// Calls into LLVM use Locks, so they end first.
 void before_fork() {

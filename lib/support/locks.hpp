@@ -56,7 +56,8 @@ class Lock {
   std::atomic<bool> registered_ = false;
   Lock* next_ = nullptr;
 };
-static_assert(std::is_trivially_destructible_v<Lock>, "static objects may launch while they are destroyed");
+static_assert(std::is_trivially_destructible_v<Lock>,
+              "a Lock must be destroyed without code: static objects may launch meanwhile");
 
 /// Makes fork() of other threads wait while it lives. One in another one costs nothing. fork() in a thread that has one
 /// does not wait.

@@ -6,7 +6,7 @@
 
 namespace tegula::target {
 
-/// Returns the GPU that these options compile for. Options of the host give the first of gpu_targets. Passes of the
+/// Returns the GPU that these options compile for. Options of the host mean the first of gpu_targets. Passes of the
 /// host's pipeline do not ask; a GPU's pass that runs alone needs one. UserError for an architecture without a
 /// description.
 TargetInfo const& gpu_target(CompileOptions const& options);

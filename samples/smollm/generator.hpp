@@ -12,6 +12,7 @@
 #include <tegula/runtime/graph.hpp>
 
 #include "model.hpp"
+#include "support/text.hpp"
 
 namespace smollm {
 
@@ -58,8 +59,7 @@ class Generator {
         logits_(model.where(), sequences, model.sizes.vocabulary),
         best_(model.where(), sequences, (model.sizes.vocabulary + group - 1) / group) {
     if (places < 1 || places > model.sizes.context)
-      throw std::runtime_error("places: " + std::to_string(places) + "; the model has 1 to " +
-                               std::to_string(model.sizes.context));
+      throw std::runtime_error(samples::text("places: ", places, "; the model has 1 to ", model.sizes.context));
     rotation_.copy_from(rotation_table(places, model.sizes.rotation_base));
     std::vector<int> numbers(static_cast<std::size_t>(sequences));
     positions_.copy_from(numbers);
@@ -78,12 +78,11 @@ class Generator {
   /// choose() moves the sequence behind it.
   void read(std::int64_t sequence, std::span<int const> tokens) {
     if (tokens.empty() || static_cast<std::int64_t>(tokens.size()) > places_)
-      throw std::runtime_error(std::to_string(tokens.size()) + " tokens; 1 to " + std::to_string(places_) +
-                               " fit the cache");
+      throw std::runtime_error(samples::text(tokens.size(), " tokens; 1 to ", places_, " fit the cache"));
     for (int const token : tokens)
       if (token < 0 || token >= model_.sizes.vocabulary)
-        throw std::runtime_error("token " + std::to_string(token) + " is not one of the vocabulary of " +
-                                 std::to_string(model_.sizes.vocabulary));
+        throw std::runtime_error(
+            samples::text("token ", token, " is not one of the vocabulary of ", model_.sizes.vocabulary));
     std::vector<int> positions = copied(positions_);
     positions[static_cast<std::size_t>(sequence)] = static_cast<int>(tokens.size()) - 1;
     positions_.copy_from(positions);
@@ -170,7 +169,7 @@ class Generator {
                            how.top_k, how.top_p, how.seed);
   }
 
-  /// Does the layers for `count` rows of x by products of matrices in T. `go` launches; `attention(layer)` gives the
+  /// Does the layers for `count` rows of x by products of matrices in T. `go` launches; `attention(layer)` returns the
   /// attention's output in T to normal_.
   template <class T, int BM, int BN, class Query, class Go, class Attention>
   void many_rows(Go const& go, std::int64_t count, tegula::tensor_view<int, 1> const& sequences,

@@ -50,7 +50,7 @@ class Gguf {
   /// Takes the bytes of a file; `name` stands in errors. Throws FileError.
   Gguf(std::string name, std::string bytes);
 
-  // Each gives the value of a key. Throws FileError if it is missing or of another type.
+  // Each returns the value of a key. Throws FileError if it is missing or of another type.
   [[nodiscard]] std::int64_t integer(std::string const& key, std::int64_t lowest, std::int64_t highest) const;
   [[nodiscard]] double real(std::string const& key) const;
   [[nodiscard]] std::string_view text(std::string const& key) const;

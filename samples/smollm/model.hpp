@@ -14,6 +14,7 @@
 
 #include "gguf.hpp"
 #include "kernels.hpp"
+#include "support/text.hpp"
 
 namespace smollm {
 
@@ -128,7 +129,7 @@ class Model {
       std::memcpy(to.data() + before, bytes.data(), bytes.size());
     };
     for (std::int64_t i = 0; i < sizes.layers; ++i) {
-      std::string const name = "blk." + std::to_string(i) + ".";
+      std::string const name = samples::text("blk.", i, ".");
       auto const matrix = [&](char const* of, std::int64_t rows, std::int64_t columns) {
         add(words, file.tensor(name + of + ".weight", {rows, columns}, {Format::q4_1}).bytes);
       };

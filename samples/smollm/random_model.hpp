@@ -11,10 +11,11 @@
 #include <tegula/tegula.hpp>
 
 #include "gguf.hpp"
+#include "support/text.hpp"
 
 namespace smollm {
 
-/// Collects metadata and tensors, and gives the bytes of a file.
+/// Collects metadata and tensors, and returns the bytes of a file.
 class GgufWriter {
  public:
   template <class T>
@@ -124,7 +125,7 @@ inline std::string random_gains(Draw& random, std::uint64_t count) {
 inline GgufWriter metadata_of(RandomModel const& m) {
   GgufWriter file;
   std::vector<std::string> tokens;
-  for (std::uint64_t i = 0; i < m.vocabulary; ++i) tokens.push_back("t" + std::to_string(i));
+  for (std::uint64_t i = 0; i < m.vocabulary; ++i) tokens.push_back(samples::text("t", i));
   auto const number = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   file.text("general.architecture", "llama").number("llama.block_count", number(m.layers));
   file.number("llama.context_length", 8192).number("llama.embedding_length", number(m.width));
@@ -148,7 +149,7 @@ inline std::string random_model(RandomModel const& m) {
   file.tensor("token_embd.weight", {m.vocabulary, m.width}, Format::q8_0,
               random_blocks(random, Format::q8_0, m.vocabulary, m.width));
   for (std::uint64_t i = 0; i < m.layers; ++i) {
-    std::string const name = "blk." + std::to_string(i) + ".";
+    std::string const name = samples::text("blk.", i, ".");
     gains(name + "attn_norm.weight");
     gains(name + "ffn_norm.weight");
     matrix(name + "attn_q.weight", 64 * m.heads, m.width);

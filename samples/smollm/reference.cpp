@@ -6,6 +6,8 @@
 
 #include <tegula/tegula.hpp>
 
+#include "support/text.hpp"
+
 namespace smollm {
 namespace {
 
@@ -67,7 +69,7 @@ Reference::Reference(Gguf const& file)
   last_gain_ = all("output_norm.weight");
   std::int64_t const layers = file.integer("llama.block_count", 1, 1000);
   for (std::int64_t i = 0; i < layers; ++i) {
-    std::string const name = "blk." + std::to_string(i) + ".";
+    std::string const name = samples::text("blk.", i, ".");
     layers_.push_back({all(name + "attn_norm.weight"),
                        all(name + "ffn_norm.weight"),
                        all(name + "attn_q.weight"),

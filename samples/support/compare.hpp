@@ -4,6 +4,8 @@
 // A place is wrong if its error is above the bound, one side alone is a NaN or an infinity, or nothing was written
 // there. A comparison of nothing, or with a reference of NaNs alone, is not right either: it would hold for any kernel.
 
+#include "text.hpp"
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -88,14 +90,14 @@ class Comparison {
   /// 0.25; ..."
   [[nodiscard]] std::string str() const {
     if (places_ == 0) return "nothing was compared";
-    std::string text = std::to_string(places_) + " places";
+    std::string found = text(places_, " places");
     if (wrong_ != 0)
-      text = std::to_string(wrong_) + " of " + text + " are wrong (" + std::to_string(nan_) + " NaN, " +
-             std::to_string(infinite_) + " infinite, " + std::to_string(unwritten_) + " unwritten), the first at " +
-             std::to_string(first_) + ": found " + number("%.9g", found_) + ", expected " + number("%.9g", expected_);
+      found = text(wrong_, " of ", found, " are wrong (", nan_, " NaN, ", infinite_, " infinite, ", unwritten_,
+                   " unwritten), the first at ", first_, ": found ", number("%.9g", found_), ", expected ",
+                   number("%.9g", expected_));
     else if (numbers_ == 0)
-      return text + ", but the reference is NaN at each of them";
-    return text + "; error " + number("%.1e", error_) + " (at most " + number("%.1e", bound_) + ")";
+      return text(found, ", but the reference is NaN at each of them");
+    return text(found, "; error ", number("%.1e", error_), " (at most ", number("%.1e", bound_), ")");
   }
   /// Returns nothing if right, else `str()`.
   [[nodiscard]] std::string failure() const { return right() ? std::string() : str(); }
@@ -117,8 +119,8 @@ class Comparison {
 template <class T>
 Comparison compare(std::vector<T> const& found, std::vector<double> const& expected, double floor, double bound) {
   if (found.size() != expected.size())
-    throw std::invalid_argument("compare: " + std::to_string(found.size()) + " results, but " +
-                                std::to_string(expected.size()) + " references; pass one for each");
+    throw std::invalid_argument(
+        text("compare: ", found.size(), " results, but ", expected.size(), " references; pass one for each"));
   Comparison all(bound);
   for (std::size_t i = 0; i < found.size(); ++i)
     all.add(static_cast<std::int64_t>(i), found[i], expected[i], floor + std::abs(expected[i]));

@@ -3,6 +3,8 @@
 
 #include <png.h>
 
+#include "text.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,8 +37,8 @@ inline constexpr std::int64_t largest_side = 1 << 16;
 
 inline Image blank(std::int64_t width, std::int64_t height, int channels, std::string const& path) {
   if (width < 1 || height < 1 || width > largest_side || height > largest_side)
-    throw std::runtime_error(path + ": a picture of " + std::to_string(width) + " x " + std::to_string(height) +
-                             " pixels; each side must be from 1 to 65536");
+    throw std::runtime_error(
+        text(path, ": a picture of ", width, " x ", height, " pixels; each side must be from 1 to 65536"));
   Image image{static_cast<int>(width), static_cast<int>(height), channels, {}};
   image.pixels.resize(static_cast<std::size_t>(width * height) * static_cast<std::size_t>(channels));
   return image;
@@ -75,8 +77,7 @@ inline Image read_pnm(std::istream& in, std::string const& path) {
   std::int64_t const width = header_number(in, path);
   std::int64_t const height = header_number(in, path);
   std::int64_t const largest = header_number(in, path);
-  if (largest != 255)
-    throw std::runtime_error(path + ": largest value " + std::to_string(largest) + "; only 255 is read");
+  if (largest != 255) throw std::runtime_error(text(path, ": largest value ", largest, "; only 255 is read"));
   in.get();  // the one blank before the pixels
   Image image = blank(width, height, channels, path);
   in.read(reinterpret_cast<char*>(image.pixels.data()), static_cast<std::streamsize>(image.pixels.size()));

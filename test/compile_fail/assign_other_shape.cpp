@@ -1,4 +1,4 @@
-// expect: tile: the recipe has another shape
+// expect: tile: the recipe must have the variable's shape
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a bool is not a number: masks go into select
+// expect: the operands must be numbers, and a bool is not a number: masks go into select
 // rows: F45
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: cast is for tiles and traced scalars; a number is converted by static_cast
+// expect: cast<T>(x): x must be a tile or a traced scalar; a number is converted by static_cast<T>(x)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: cast: conversion to bool is not supported; compare, for instance x != 0
+// expect: cast: the new element must not be bool; compare, for instance x != 0
 // rows: F45
 #include <tegula/dsl/dsl.hpp>
 

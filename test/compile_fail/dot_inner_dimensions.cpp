@@ -1,4 +1,4 @@
-// expect: dot: the first operand is M x K and the second K x N, but the two K differ
+// expect: dot: the first operand is M x K and the second K x N, so the two K must be equal
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits
+// expect: dot: the operands must have the same element, and only integers of 8 bits and floats of 8 bits go together
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: dot takes two tiles
+// expect: the arguments of dot must be two tiles
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: dot: tf32 and tf32x3 are precisions for float; leave them out for other elements
+// expect: dot: the elements must be float for the precisions tf32 and tf32x3; leave them out for other elements
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

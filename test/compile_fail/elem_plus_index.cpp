@@ -1,4 +1,4 @@
-// expect: elem(k) counts elements and a plain index counts tiles
+// expect: elem(k) counts elements and a plain index counts tiles, so the two must not mix
 // rows: N3 B27
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
-// expect: elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but not computed with
-// but not computed with: cast first rows: N3
+// expect: elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but must not be computed
+// with but not computed with: cast first rows: N3
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

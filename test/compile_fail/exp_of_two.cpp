@@ -1,4 +1,4 @@
-// expect: exp takes one value: exp(x)
+// expect: the argument of exp must be one value: exp(x)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

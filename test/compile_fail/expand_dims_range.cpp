@@ -1,4 +1,4 @@
-// expect: expand_dims: an axis is outside of the result's
+// expect: expand_dims: an axis must be one of the result's
 // rows: F24
 #include <tegula/dsl/dsl.hpp>
 

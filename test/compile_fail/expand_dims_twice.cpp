@@ -1,4 +1,4 @@
-// expect: expand_dims: an axis is given twice
+// expect: expand_dims: an axis must not be given twice
 // rows: F24
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the tiles' extents differ, and only extent 1 broadcasts
+// expect: the tiles' extents must be equal, and only extent 1 broadcasts
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: kernel: the facts in a parameter's type contradict one another: no number has all of them
+// expect: kernel: the facts in a parameter's type must not contradict one another: no number has all of them
 // rows: N3 N10
 #include <tegula/dsl/dsl.hpp>
 

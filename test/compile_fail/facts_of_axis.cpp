@@ -1,4 +1,4 @@
-// expect: kernel: along<axis, fact> names an axis that the tensor does not have
+// expect: kernel: along<axis, fact> must name an axis of the tensor
 // rows: N3 N10
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: flip: the tile does not have this axis
+// expect: flip: the tile must have this axis
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: a fractional scalar does not convert an integer tile: cast the tile first
+// expect: a scalar beside an integer tile must not be fractional: cast the tile first
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

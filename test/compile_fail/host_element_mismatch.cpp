@@ -1,4 +1,4 @@
-// expect: the operands have different elements and are not converted implicitly: use cast<T>(...)
+// expect: the operands must have the same element, and are not converted implicitly: use cast<T>(...)
 // rows: N12
 #include <tegula/dsl/dsl.hpp>
 

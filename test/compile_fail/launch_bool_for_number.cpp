@@ -1,4 +1,4 @@
-// expect: launch: a number of another kind than the kernel's parameter
+// expect: launch: a number must be of the kind of the kernel's parameter
 // rows: N3 F45
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: launch: the kernel writes this argument, but its elements are const
+// expect: launch: the kernel writes this argument, so its elements must not be const
 // rows: N3
 #include <vector>
 

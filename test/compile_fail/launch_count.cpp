@@ -1,4 +1,4 @@
-// expect: launch: the number of arguments differs from the number of the kernel's parameters
+// expect: launch: there must be one argument for each of the kernel's parameters
 // rows: N3
 #include <vector>
 

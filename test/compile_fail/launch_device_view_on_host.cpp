@@ -1,4 +1,4 @@
-// expect: launch: device memory on a host stream; copy it to a buffer on the host
+// expect: launch: an argument on a host stream must not be device memory: copy it to a buffer on the host
 // rows: N3
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: launch: an argument's element differs from the kernel's parameter
+// expect: launch: an argument's element must be that of the kernel's parameter
 // rows: N3 H2
 #include <vector>
 

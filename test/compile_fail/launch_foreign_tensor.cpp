@@ -1,4 +1,4 @@
-// expect: launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents
+// expect: launch: this argument must be a tensor: a buffer, a view, or a type with data() and extents
 // rows: N3 D8
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// expect: launch: host memory on a CUDA stream; copy it to a buffer on the device
+// expect: launch: an argument on a CUDA stream must not be host memory: copy it to a buffer on the device
 // rows: N3
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: launch: an argument's rank differs from the kernel's parameter
+// expect: launch: an argument's rank must be that of the kernel's parameter
 // rows: N3 H2
 #include <vector>
 

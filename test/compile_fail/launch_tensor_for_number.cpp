@@ -1,4 +1,4 @@
-// expect: launch: the kernel takes a number here, but the argument is not a number
+// expect: launch: this argument must be a number
 // rows: N3
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: load: an out parameter is written only; declare it inout to read it
+// expect: load: an out parameter must not be read; declare it inout
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: load: the shape has more axes than the tensor
+// expect: load: the shape must not have more axes than the tensor
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)
+// expect: loop: the body returns a tile, so the initial value must be a tile: begin with full(shape<...>, x)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
-// expect: a mask leaves out elements of a tile of indices, and no index is a tile; take full(shape<...>, i) as an index
-// rows: N3
+// expect: gather, scatter, atomics: with a mask, at least one index must be a tile; take full(shape<...>, i) as an
+// index rows: N3
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

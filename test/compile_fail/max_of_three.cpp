@@ -1,4 +1,4 @@
-// expect: max and min take two values
+// expect: the arguments of max and min must be two values
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

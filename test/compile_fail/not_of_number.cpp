@@ -1,4 +1,4 @@
-// expect: !x is for masks and traced bools; compare numbers with == 0
+// expect: the operand of ! must be a mask or a traced bool; compare numbers with == 0
 // rows: F45
 #include <tegula/dsl/dsl.hpp>
 

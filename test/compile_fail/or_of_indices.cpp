@@ -1,4 +1,4 @@
-// expect: || cannot skip its right side, because its left side is not known while the kernel is traced: use |
+// expect: || must know its left side to skip its right side, and no traced value is known while the kernel is traced
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the tiles have different ranks: use expand_dims or squeeze
+// expect: the tiles must have the same rank: use expand_dims or squeeze
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: write `tile x = ...` in place of `auto x = ...`
+// expect: an expression of tiles is a recipe for one use, and must not be used by name
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

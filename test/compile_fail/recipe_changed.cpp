@@ -1,4 +1,4 @@
-// expect: an expression of tiles is a recipe for one use; to use it by name, write
+// expect: an expression of tiles is a recipe for one use, and must not be used by name
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: an expression of tiles is a recipe for one use
+// expect: an expression of tiles is a recipe for one use, and must not be used by name
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

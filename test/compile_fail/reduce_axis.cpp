@@ -1,4 +1,4 @@
-// expect: a reduction along an axis that the tile does not have
+// expect: a reduction must be along axes that the tile has
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a traced scalar does not change: bind the result to another name
+// expect: a traced scalar must not be assigned to: bind the result to another name
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

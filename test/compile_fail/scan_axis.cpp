@@ -1,4 +1,4 @@
-// expect: a scan along an axis that the tile does not have
+// expect: a scan must be along an axis that the tile has
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
-// expect: select(condition, a, b): the condition is a mask or a traced bool, and one of a and b is a tile or a traced
-// scalar rows: N3
+// expect: select(condition, a, b): the condition must be a mask or a traced bool, and one of a and b a tile or a traced
+// scalar scalar rows: N3
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: slice: the tensor does not have this axis
+// expect: slice: the tensor must have this axis
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: slice: the box reaches beyond the tile
+// expect: slice: the box must not reach beyond the tile
 #include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;

@@ -1,4 +1,4 @@
-// expect: sort: a bool is not a number
+// expect: sort: the tile must be of numbers, and a bool is not a number
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: std::abs takes numbers; of tiles and traced scalars write abs(x)
+// expect: the arguments of std::abs must be numbers; of tiles and traced scalars write abs(x)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

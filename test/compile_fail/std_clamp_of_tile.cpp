@@ -1,4 +1,4 @@
-// expect: std::clamp takes numbers; of tiles and traced scalars write min(max(x, low), high)
+// expect: the arguments of std::clamp must be numbers; of tiles and traced scalars write min(max(x, low), high)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

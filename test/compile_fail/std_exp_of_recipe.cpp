@@ -1,4 +1,4 @@
-// expect: std::exp takes numbers; of tiles and traced scalars write exp(x)
+// expect: the arguments of std::exp must be numbers; of tiles and traced scalars write exp(x)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

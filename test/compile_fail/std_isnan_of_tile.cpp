@@ -1,4 +1,4 @@
-// expect: std::isnan takes numbers; of tiles and traced scalars write x != x
+// expect: the arguments of std::isnan must be numbers; of tiles and traced scalars write x != x
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

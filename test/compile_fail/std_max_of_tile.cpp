@@ -1,4 +1,4 @@
-// expect: std::max takes numbers; of tiles write max(a, b)
+// expect: the arguments of std::max must be numbers; of tiles write max(a, b)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

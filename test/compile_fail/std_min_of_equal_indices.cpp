@@ -1,4 +1,4 @@
-// expect: a traced value is neither true nor false while the kernel is traced
+// expect: a traced value must not be tested for true or false while the kernel is traced
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

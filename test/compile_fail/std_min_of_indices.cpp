@@ -1,4 +1,4 @@
-// expect: std::min takes numbers; of traced scalars write min(a, b)
+// expect: the arguments of std::min must be numbers; of traced scalars write min(a, b)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: std::pow takes numbers; of tiles and traced scalars write pow(a, b)
+// expect: the arguments of std::pow must be numbers; of tiles and traced scalars write pow(a, b)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

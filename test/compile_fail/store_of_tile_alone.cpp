@@ -1,4 +1,4 @@
-// expect: store: store(tensor, shape<...>, value, indices...) takes
+// expect: the arguments of store must be a tensor parameter, the shape of the box, a tile of that shape or a number
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

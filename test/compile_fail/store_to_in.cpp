@@ -1,4 +1,4 @@
-// expect: store: an in parameter is read only; declare it out or inout to write it
+// expect: store: an in parameter must not be written; declare it out or inout
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

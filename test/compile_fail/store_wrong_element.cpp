@@ -1,4 +1,4 @@
-// expect: store: the tile's element is not the tensor's: use cast<T>(...)
+// expect: store: the tile's element must be the tensor's: use cast<T>(...)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

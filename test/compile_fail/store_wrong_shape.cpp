@@ -1,4 +1,4 @@
-// expect: store: the tile has another shape than the one stored
+// expect: store: the tile must have the shape that is stored
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: the operator is not defined for this element
+// expect: the operator must be defined for this element
 // rows: F45
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a reduction takes a tile and the axes that it reduces
+// expect: the arguments of a reduction must be a tile and the axes that it reduces
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

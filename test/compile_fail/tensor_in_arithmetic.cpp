@@ -1,4 +1,4 @@
-// expect: a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)
+// expect: an operand must not be a tensor parameter, which is not a tile: read it with load
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

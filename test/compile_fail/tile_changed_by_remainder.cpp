@@ -1,4 +1,4 @@
-// expect: tiles have +=, -=, *= and /= alone
+// expect: an operator that assigns to a tile must be +=, -=, *= or /=
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: only an expression of tiles is bound to a tile
+// expect: a tile must be bound to an expression of tiles
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: variants: a kernel takes other parameters than the first
+// expect: variants: all kernels must take the parameters of the first
 // rows: N15
 #include "tegula/jit/launch.hpp"
 

@@ -1,4 +1,4 @@
-// expect: a 64-bit index is combined with an i32 tile and would be truncated
+// expect: a 64-bit index must not be combined with an i32 tile, which would truncate it
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

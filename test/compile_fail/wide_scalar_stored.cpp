@@ -1,4 +1,4 @@
-// expect: a run-time scalar has values that the tile's element does not hold, and is not rounded implicitly
+// expect: the tile's element must hold all values of a run-time scalar, which is not rounded implicitly
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

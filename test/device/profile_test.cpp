@@ -4,7 +4,7 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("profile gives the pairs of every warp on a device", "[profile][P1][P9][P14][P16][P18]") {
+TEST_CASE("profile returns the pairs of every warp on a device", "[profile][P1][P9][P14][P16][P18]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   auto const warps = static_cast<std::uint32_t>(budget(marked_softmax).threads / 32);
   constexpr std::int64_t rows = 300;

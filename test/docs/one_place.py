@@ -1,6 +1,7 @@
 """Demands that locks, guarded statics and changes of files stand in the one place that serves all of lib/ and include/.
 Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters; and that numbers and
-words are joined by fmt in lib/, bench/ and test/. Public headers and samples, which users compile, do without fmt.
+words are joined by fmt in lib/, bench/ and test/. Samples, which users compile, do without fmt, and join by a text() of
+their own. Public headers join none.
 
     one_place.py <root>
 
@@ -39,7 +40,7 @@ EXCEPTIONS = {
 
 
 def defaults_on_ops(name, text):
-    """Gives a failure for each switch that has a default and cases of op kinds, its own or of a list of ops."""
+    """Returns a failure for each switch that has a default and cases of op kinds, its own or of a list of ops."""
     code = re.sub(r"//[^\n]*", lambda comment: " " * len(comment.group()), text)
     for start in re.finditer(r"\bswitch \(", code):
         opened = code.index("{", start.end())
@@ -68,14 +69,23 @@ def defaults_on_ops(name, text):
 JOIN = re.compile(r"\+\s*std::to_string\(|std::to_string\((?:[^()]|\([^()]*\))*\)\s*\+ ")
 
 
+JOINED_BY = {  # folder: the remedy
+    "lib": "take fmt::format",
+    "bench": "take fmt::format",
+    "test": "take fmt::format",
+    "samples": "take text of samples/support/text.hpp",
+    "include": "move the function to lib/, and take fmt::format there",
+}
+
+
 def joins(root):
-    """Gives a failure for each text that is joined with std::to_string."""
-    for base in ("lib", "bench", "test"):
+    """Returns a failure for each text that is joined with std::to_string."""
+    for base, remedy in JOINED_BY.items():
         for path in sorted((root / base).rglob("*.?pp")):
             text = path.read_text()
             for place in JOIN.finditer(text):
                 line = text.count("\n", 0, place.start()) + 1
-                yield f"{path.relative_to(root)}:{line}: a number is joined to a text: {place.group()!r}; take fmt::format"
+                yield f"{path.relative_to(root)}:{line}: a number is joined to a text: {place.group()!r}; {remedy}"
 
 
 def main(root):

@@ -39,7 +39,7 @@ struct UserText {
   }
 };
 
-/// Reads what UserText::str() gives; UserError where a line is missing.
+/// Reads the text that UserText::str() returns; UserError where a line is missing.
 inline UserText read_user_text(std::string const& all) {
   std::istringstream lines(all);
   std::string options, passes, emit, target;

@@ -17,7 +17,7 @@ struct JobResult {
 struct ProcessOptions {
   int processes = 1;
   double seconds_per_job = 600;        ///< a process that works longer on one job is killed
-  std::function<double()> clock = {};  ///< gives seconds; for tests
+  std::function<double()> clock = {};  ///< returns seconds; for tests
 };
 
 /// Calls `work` for jobs 0 to count - 1 in processes forked from this one. Calls `done` here for each result as it

@@ -805,7 +805,7 @@ TEST_CASE("the kernel after the GPU passes is simulated warp by warp under any s
   CHECK(jit::counters().compilations == start.compilations);
 }
 
-TEST_CASE("compile gives the plain data of a kernel") {
+TEST_CASE("compile returns the plain data of a kernel") {
   CompiledKernel const compiled = compile(vadd);
   CHECK(compiled.name == "vadd");
   CHECK(compiled.image_kind == ImageKind::host_object);

@@ -39,7 +39,7 @@ TEST_CASE("a build without the profiler refuses to profile", "[profile][P11]") {
   }
 }
 
-TEST_CASE("profile gives the pairs of every block on the host", "[profile][P1][P9][P14][P16][P18]") {
+TEST_CASE("profile returns the pairs of every block on the host", "[profile][P1][P9][P14][P16][P18]") {
   if (!has_profiler()) TEGULA_SKIP("built without the profiler");
   FreshCaches const fresh(support::CacheMode::off);
   check_profiled_softmax(9, 1, [](auto const& k, CompileOptions const& options, auto const& x, auto& y) {
@@ -57,7 +57,7 @@ TEST_CASE("profile gives the pairs of every block on the host", "[profile][P1][P
   });
 }
 
-TEST_CASE("profile gives the pairs of every warp in the simulator, in virtual time", "[profile][P1][P9][P14][P18]") {
+TEST_CASE("profile returns the pairs of every warp in the simulator, in virtual time", "[profile][P1][P9][P14][P18]") {
   if (!has_profiler()) TEGULA_SKIP("built without the profiler");
   FreshCaches const fresh(support::CacheMode::off);
   std::uint32_t const warps = static_cast<std::uint32_t>(budget(marked_softmax).threads / 32);

@@ -131,7 +131,7 @@ std::vector<InvalidCase> invalid_cases(std::string const& file) {
   return result;
 }
 
-/// Gives the column in front of an expected message of the parser: "19: expected ')'".
+/// Returns the column in front of an expected message of the parser: "19: expected ')'".
 bool matches(std::string const& expected, support::Diagnostic const& found) {
   std::size_t const colon = expected.find(": ");
   bool const has_column = colon != std::string::npos && expected.find_first_not_of("0123456789") == colon;

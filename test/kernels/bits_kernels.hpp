@@ -29,7 +29,7 @@ inline constexpr auto rotated_bits = kernel("rotated_bits", [](in<T, 1> x, in<T,
 __extension__ using SignedTwice = __int128;
 __extension__ using UnsignedTwice = unsigned __int128;
 
-/// Gives upper halves of products of tiles, and of a tile and a number.
+/// Returns upper halves of products of tiles, and of a tile and a number.
 template <class T>
 inline constexpr auto high_products = kernel("high_products", [](in<T, 1> x, in<T, 1> z, out<T, 2> y) {
   auto g = grid_over(x, shape<128>);

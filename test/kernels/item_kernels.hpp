@@ -83,7 +83,7 @@ inline constexpr auto ragged = kernel("ragged", [](in<int, 1> lengths, in<float,
   });
 });
 
-/// Branches on masks, and gives all kinds of reductions.
+/// Branches on masks, and returns all kinds of reductions.
 inline constexpr auto summary = kernel("summary", [](in<float, 2> x, out<float, 2> y, out<int, 2> n) {
   auto g = grid(ceil_div(x.extent(0), 8));
   tile a = load(x, shape<8, 48>, g[0], 0);

@@ -63,7 +63,7 @@ inline void check_times(Profile const& profile) {
   }
 }
 
-/// Profiles the softmax: `run(kernel, options, x, y)` gives the profile. `warps` record per CTA.
+/// Profiles the softmax: `run(kernel, options, x, y)` returns the profile. `warps` record per CTA.
 template <class Run>
 void check_profiled_softmax(std::int64_t rows, std::uint32_t warps, Run const& run) {
   Random random(data_seed);

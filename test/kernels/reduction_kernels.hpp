@@ -8,7 +8,7 @@
 
 namespace tegula::test {
 
-/// Gives the type in which references are computed.
+/// Names the type in which references are computed.
 template <class T>
 using exact_t = std::conditional_t<std::is_integral_v<T>,
                                    std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, double>;

@@ -192,7 +192,7 @@ TEST_CASE("each call of a diamond has its own offset in shared memory", "[sim][b
   INFO(sweep.str());
   CHECK(sweep.clean());
   for (std::int64_t i = 0; i < 128; ++i) {
-    // @d gives 2 x + 1, @b x more, @c of x gives 2 (x + 10) + 1 + x.
+    // @d returns 2 x + 1, @b x more, @c of x returns 2 (x + 10) + 1 + x.
     std::int64_t const b = 3 * i + 1, c = 3 * b + 21;
     REQUIRE(out.integer(i) == c + i);
   }

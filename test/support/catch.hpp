@@ -32,5 +32,5 @@ inline auto ContainsSubstring(std::string const& text) { return Catch::Matchers:
     return;                               \
   } while (false)
 
-/// Gives the folder of the test data, found at run time so that tests also run away from the source tree.
+/// Returns the folder of the test data, found at run time so that tests also run away from the source tree.
 #define TEGULA_TEST_DIR (::tegula::test::test_directory())

@@ -133,6 +133,6 @@ int tegula::test::run_tests(int argc, char** argv) {
   }
   Catch::Session session;
   int const failed = session.run(static_cast<int>(arguments.size()), arguments.data());
-  if (failed != 0) return 1;  // Catch2 gives the number of failures, which must not read as "skipped"
+  if (failed != 0) return 1;  // Catch2 returns the number of failures, which must not read as "skipped"
   return skipped_cases > 0 && skipped_cases == ended_cases ? 4 : 0;
 }

@@ -150,7 +150,7 @@ struct BackwardTensors {
 
 using Steps = std::vector<std::function<void(stream const&)>>;
 
-/// Adds a way back in several kernels; `prepare_all(tensors)` gives their Steps.
+/// Adds a way back in several kernels; `prepare_all(tensors)` returns their Steps.
 template <class PrepareAll>
 void add_backward_side(Row& row, std::string const& variant, PrepareAll const& prepare_all) {
   row.sides.push_back({variant, [=](Workload const& work, int set) -> std::function<void(stream const&)> {

@@ -93,25 +93,26 @@ using CallOf = FindingOf<stream, typename K::parameters, std::remove_reference_t
 
 /// Packs the arguments of a call and returns run(list, grid). A mistake of the call is stated and does not compile; the
 /// types of Call, which the compiler prints, show the argument, the type found and the type expected. Then the result
-/// is empty, so that one mistake gives one error.
+/// is empty, so that one mistake causes one error.
 template <class Call, class K, class Run, class... X>
 auto checked(K const& kernel, Run const& run, X&... x) {
   constexpr Mistake mistake = Call::mistake;
   static_assert(unlike<mistake, Mistake::count>,
-                "launch: the number of arguments differs from the number of the kernel's parameters");
+                "launch: there must be one argument for each of the kernel's parameters");
   static_assert(unlike<mistake, Mistake::not_a_tensor>,
-                "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
-  static_assert(unlike<mistake, Mistake::not_a_number>,
-                "launch: the kernel takes a number here, but the argument is not a number");
-  static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");
+                "launch: this argument must be a tensor: a buffer, a view, or a type with data() and extents");
+  static_assert(unlike<mistake, Mistake::not_a_number>, "launch: this argument must be a number");
+  static_assert(unlike<mistake, Mistake::number_kind>,
+                "launch: a number must be of the kind of the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::element>,
+                "launch: an argument's element must be that of the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank must be that of the kernel's parameter");
   static_assert(unlike<mistake, Mistake::constant>,
-                "launch: the kernel writes this argument, but its elements are const");
+                "launch: the kernel writes this argument, so its elements must not be const");
   static_assert(unlike<mistake, Mistake::host_on_cuda>,
-                "launch: host memory on a CUDA stream; copy it to a buffer on the device");
+                "launch: an argument on a CUDA stream must not be host memory: copy it to a buffer on the device");
   static_assert(unlike<mistake, Mistake::cuda_on_host>,
-                "launch: device memory on a host stream; copy it to a buffer on the host");
+                "launch: an argument on a host stream must not be device memory: copy it to a buffer on the host");
   if constexpr (mistake == Mistake::none) {
     auto const packed = pack(typename K::parameters(), kernel.name(), x...);
     return run(packed.list(), packed.grid);

@@ -116,7 +116,7 @@ class UpdateBox {
   static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
   static_assert(inout, "atomics: the tensor is read and written, so it must be inout");
   static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
-  static_assert(rank_fits, "atomics: the shape has more axes than the tensor");
+  static_assert(rank_fits, "atomics: the shape must not have more axes than the tensor");
   static_assert(index_count_fits, "atomics: one index must be given per axis of the tensor");
   static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");
 
@@ -138,12 +138,12 @@ class UpdateBox {
 
 }  // namespace detail
 
-// Atomics take (inout tensor, value, indices..., mask(m), order::..., scope::...) and are statements. They give the old
-// elements in a tile of the shape of the tiles of indices. Where no index is a tile, they give a scalar, and the CTA
-// makes the change once. Places outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any
-// order.
+// Atomics take (inout tensor, value, indices..., mask(m), order::..., scope::...) and are statements. They return the
+// old elements in a tile of the shape of the tiles of indices. Where no index is a tile, they return a scalar, and the
+// CTA makes the change once. Places outside the tensor stay as they are and return 0. Other CTAs see a change as one,
+// in any order.
 //
-// Sums, min and max also take a box, as store does: (inout tensor, shape<...>, value, indices...). They give nothing.
+// Sums, min and max also take a box, as store does: (inout tensor, shape<...>, value, indices...). They return nothing.
 // The copy engine makes such changes of the results of products, where it can write the tensor.
 
 /// Adds to elements atomically; f16 and bf16 round after each sum.

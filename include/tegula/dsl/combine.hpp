@@ -164,7 +164,7 @@ struct AxisSteps {
       result.at[i] = recorder.emit(ir::SelectOp{}, {mask, a.at[i], b.at[i]}, recorder.type(a.at[i]), where);
     return result;
   }
-  /// Records a step that gives a tile of each tile: step(id, type).
+  /// Records a step that returns a tile for each tile: step(id, type).
   template <int count, class Step>
   Bundle<count> each(Bundle<count> const& tiles, Step step) const {
     Bundle<count> result;
@@ -242,7 +242,7 @@ struct Combination {
   }
 
   /// Joins each element with those ahead of it, or behind it, after `init`, whose extent along the axis is `groups`.
-  [[nodiscard]] Tiles scanned(Tiles const& tiles, Tiles const& init, bool without_own, bool backwards) const {
+  [[nodiscard]] Tiles scanned(Tiles const& tiles, Tiles const& init, bool leaves_out_own, bool backwards) const {
     Tiles const all = lengthened(tiles);
     Tiles own[group] = {}, joined[group] = {};  // own elements of all groups, and with those ahead in the group
     for (int i = 0; i < group; ++i) own[i] = group == 1 ? all : part(all, group, i);
@@ -259,7 +259,7 @@ struct Combination {
 
     Tiles result[group] = {};
     for (int i = 0; i < group; ++i) {
-      if (!without_own)
+      if (!leaves_out_own)
         result[at(i)] = call<groups>(ahead, joined[at(i)]);
       else
         result[at(i)] = i == 0 ? ahead : inside(call<groups>(ahead, joined[at(i - 1)]), ahead, at(i - 1));
@@ -504,7 +504,7 @@ auto reduce(X&& x, Axis<along...>, Init&& init, F f, location where = location::
 
 /// Returns at each place along an axis f(init, total of the elements up to it); the rules of reduce apply. `exclusive`
 /// leaves the element itself out, `reverse` begins with the last one: `scan(carry(a, b), axis<1>, carry(1, h), [](auto
-/// a1, auto b1, auto a2, auto b2) { return carry(a1 * a2, b1 * a2 + b2); })` gives h = a * h + b. Groups of four
+/// a1, auto b1, auto a2, auto b2) { return carry(a1 * a2, b1 * a2 + b2); })` computes h = a * h + b. Groups of four
 /// elements are joined one after another, and their totals by pairs: the same bits on every executor.
 template <detail::Combined X, int along, detail::Initial Init, class F, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
@@ -523,9 +523,10 @@ auto scan(X&& x, Axis<along>, Init&& init, F f, First = {}, Second = {}, locatio
     auto start = Start::record(recorder, init, where);
     for (trace::Id& id : start.at) id = recorder.adapt(id, recorder.type(id).with_shape(Groups::list), where);
     detail::AxisSteps const steps{recorder, where, axis};
-    constexpr bool without_own = std::is_same_v<First, detail::Exclusive> || std::is_same_v<Second, detail::Exclusive>;
+    constexpr bool leaves_out_own =
+        std::is_same_v<First, detail::Exclusive> || std::is_same_v<Second, detail::Exclusive>;
     constexpr bool backwards = std::is_same_v<First, detail::Reverse> || std::is_same_v<Second, detail::Reverse>;
-    return detail::tiles_of<List, S>(recorder, Plan{f, steps}.scanned(tiles, start, without_own, backwards));
+    return detail::tiles_of<List, S>(recorder, Plan{f, steps}.scanned(tiles, start, leaves_out_own, backwards));
   } else {
     return detail::refused_combination<X>();
   }

@@ -52,23 +52,22 @@ inline constexpr bool named_recipe = false;
 template <RecipeLike X>
 inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
 
-#define TEGULA_NAMED_RECIPE                                                                              \
-  "an expression of tiles is a recipe for one use; to use it by name, write `tile x = ...` in place of " \
-  "`auto x = ...` (or let(...) in generic code)"
+#define TEGULA_NAMED_RECIPE                                                                                      \
+  "an expression of tiles is a recipe for one use, and must not be used by name: write `tile x = ...` in place " \
+  "of `auto x = ...` (or let(...) in generic code)"
 
 /// Refuses conversion to bool: a traced value has none while the kernel is traced.
 struct NoTruth {
   template <class Dummy = void>
   explicit operator bool() const {
-    static_assert(
-        never<Dummy>,
-        "a traced value is neither true nor false while the kernel is traced: use select, &, |, if_ or loop to decide "
-        "at run time; plain if and if constexpr take C++ values");
+    static_assert(never<Dummy>,
+                  "a traced value must not be tested for true or false while the kernel is traced: use select, &, |, "
+                  "if_ or loop to decide at run time; plain if and if constexpr take C++ values");
     return false;
   }
 };
 
-/// Marks all recipes: move-only, with the element and shape of the tile that each gives.
+/// Marks all recipes: move-only, with the element and shape of the tile that each makes.
 template <class T, class S>
 struct Recipe : NoTruth {
   using element = T;
@@ -81,7 +80,7 @@ struct Recipe : NoTruth {
   Recipe& operator=(Recipe const&) = delete;
 };
 
-/// Replaces a refused expression, so that one mistake gives one error.
+/// Replaces a refused expression, so that one mistake causes one error.
 template <class T, class S>
 struct Invalid : Recipe<T, S> {
   static constexpr bool is_invalid = true;

@@ -146,7 +146,7 @@ X taken_from(trace::Id const*& ids, trace::Recorder& recorder) {
     return X(recorder.handle(*ids++));
 }
 
-/// Holds the tiles that a loop or branch gives, for structured bindings.
+/// Holds the tiles that a loop or branch returns, for structured bindings.
 template <class... Tiles>
 class Results {
  public:
@@ -199,7 +199,7 @@ struct CarriedBy<Results<Tiles...>> {
   using type = Carried<Tiles...>;
 };
 
-/// Records the values of a Carryable, Carry or Results in order and holds their ids; list() gives them.
+/// Records the values of a Carryable, Carry or Results in order and holds their ids; list() returns them.
 template <class X>
 struct Recorded {
   static constexpr int count = CarriedBy<X>::type::ids;
@@ -351,8 +351,9 @@ requires(detail::NoGroup<detail::bare<Init>> &&
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
-/// carried to the next iteration. After the last one it is given as the tile, scalar, struct or tuple of tiles that it
-/// is. For carry(...) it is given as several values for structured bindings. Compile options override these hints:
+/// carried to the next iteration. After the last one it is returned as the tile, scalar, struct or tuple of tiles
+/// that it is. For carry(...) several values are returned, for structured bindings. Compile options override these
+/// hints:
 /// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit; wgmma products take 2 or more,
 /// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
@@ -380,7 +381,7 @@ requires(detail::Carryable<detail::bare<Init>> ||
         carries && same_count && detail::TileLike<Result> && !detail::TileLike<Init> && !detail::Group<Init>;
     constexpr bool same_types = !carries || !same_count || same || tile_for_number || detail::is_invalid<Result>;
     static_assert(!tile_for_number || detail::is_invalid<Result>,
-                  "loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)");
+                  "loop: the body returns a tile, so the initial value must be a tile: begin with full(shape<...>, x)");
     static_assert(
         carries, "loop: the body must return the carried values of the next iteration: one, or carry(...) for several");
     static_assert(same_count, "loop: the body must return as many values as the loop carries");
@@ -454,11 +455,12 @@ requires(!detail::Carryable<detail::bare<Body>> &&
   loop(count, body, Stages<0>(), unrolled, where);
 }
 
-/// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
-/// gives the carried values of the next iteration. Both take one argument for each value of `init`. A value is a tile,
-/// a scalar, a number, or a struct or tuple of tiles and scalars; carry(...) holds several. The condition is tested
-/// before each iteration; after it fails, the carried values are the result. A loop that ends early carries the scalar
-/// that decides it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
+/// Runs a loop at run time as long as a condition holds. condition(carried...) returns a bool scalar;
+/// body(carried...) returns the carried values of the next iteration. Both take one argument for each value of `init`.
+/// A value is a tile, a scalar, a number, or a struct or tuple of tiles and scalars; carry(...) holds several. The
+/// condition is tested before each iteration; after it fails, the carried values are the result. A loop that ends early
+/// carries the scalar that decides it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; },
+/// ...)`.
 template <class Init, class Condition, class Body>
 requires(detail::Carryable<detail::bare<Init>> ||
          detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,
@@ -514,7 +516,7 @@ constexpr auto while_(Init&& init, Condition&&, Body&&) {
 }
 
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
-/// return values of the same elements and shapes, which the statement gives. The values are one, a struct or tuple of
+/// return values of the same elements and shapes, which the statement returns. The values are one, a struct or tuple of
 /// tiles, or carry(...).
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
@@ -527,11 +529,11 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;
   constexpr bool same = std::is_same_v<List, typename detail::CarriedBy<B>::type>;
-  constexpr bool gives = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
-  static_assert(gives, "if_: a branch must return nothing, a tile, a scalar or carry(...)");
-  static_assert(!gives || same, "if_: both branches must return values of the same elements and shapes, or nothing");
+  constexpr bool returns = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
+  static_assert(returns, "if_: a branch must return nothing, a tile, a scalar or carry(...)");
+  static_assert(!returns || same, "if_: both branches must return values of the same elements and shapes, or nothing");
   auto& recorder = trace::Recorder::current("if_", where);
-  if constexpr (traced && gives && same) {
+  if constexpr (traced && returns && same) {
     recorder.begin_if(recorder.use(condition.handle(), where), where);
     if constexpr (std::is_void_v<A>) {
       if (recorder.takes(true)) then_branch();
@@ -551,14 +553,14 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
       detail::Recorded<B> const values(recorder, b, where);
       return detail::TilesFrom<List>::make(recorder, recorder.end_if(values.list()));
     }
-  } else if constexpr (gives && !std::is_void_v<A>) {
+  } else if constexpr (returns && !std::is_void_v<A>) {
     return detail::TilesFrom<List>::make(recorder, -1);
   }
 }
 /// Runs a branch that works by its stores.
 template <class C, class Then>
 void if_(C const& condition, Then&& then_branch, location where = location::current()) {
-  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns a value needs an else branch");
+  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns a value must have an else branch");
   if_(
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }

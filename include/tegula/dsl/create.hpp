@@ -81,7 +81,7 @@ constexpr auto iota(Shape<extents...>, Axis<along>, location where = location::c
   constexpr int at = detail::wrap_axis(along, Shape<extents...>::rank);
   constexpr bool integer = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
   static_assert(integer, "iota: coordinates must be int or std::int64_t; use cast for other elements");
-  static_assert(at >= 0, "iota: the shape does not have this axis");
+  static_assert(at >= 0, "iota: the shape must have this axis");
   return detail::Iota<std::conditional_t<integer, T, std::int64_t>, Shape<extents...>>(at < 0 ? 0 : at, where);
 }
 

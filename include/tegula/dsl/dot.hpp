@@ -102,14 +102,16 @@ constexpr void check_dot() {
         "each leading axis");
     if constexpr (matrices)
       static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
-                    "dot: the first operand is M x K and the second K x N, but the two K differ");
+                    "dot: the first operand is M x K and the second K x N, so the two K must be equal");
     static_assert(multiplied,
                   "dot: the elements of a product must be std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and "
                   "double: use cast<T>(...)");
     static_assert(together,
-                  "dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits go "
+                  "dot: the operands must have the same element, and only integers of 8 bits and floats of 8 bits go "
                   "together: use cast<T>(...)");
-    static_assert(precision_fits, "dot: tf32 and tf32x3 are precisions for float; leave them out for other elements");
+    static_assert(
+        precision_fits,
+        "dot: the elements must be float for the precisions tf32 and tf32x3; leave them out for other elements");
   }
 }
 
@@ -147,7 +149,7 @@ constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>
     static_assert(
         element,
         "dot: the accumulator's element must be float (double for double operands, std::int32_t for integers)");
-    static_assert(extents, "dot: the accumulator is not M x N");
+    static_assert(extents, "dot: the accumulator must be M x N");
   }
   if constexpr (!F::holds || !element || !extents || !used_once || is_invalid<C>)
     return Invalid<typename F::accumulator, typename F::shape>();

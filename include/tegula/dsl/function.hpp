@@ -108,9 +108,9 @@ class Function {
   template <class... X, std::size_t... at>
   constexpr auto with(std::tuple<X...> const& values, std::index_sequence<at...>) const {
     using Result = decltype(body_(std::get<at>(values)...));
-    constexpr bool gives =
+    constexpr bool returns =
         std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result> || detail::Group<Result>;
-    constexpr bool fits = gives || !recorded<Result, X...>();
+    constexpr bool fits = returns || !recorded<Result, X...>();
     static_assert(
         fits,
         "function(..., noinline): the body must return nothing, a tile, a struct or tuple of tiles, or carry(...)");

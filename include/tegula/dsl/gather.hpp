@@ -146,15 +146,15 @@ constexpr void check_places() {
                 "expression; mask(m), pad(x) of a gather, and order and scope of an atomic come last");
   static_assert(count_fits, "gather, scatter, atomics: one index must be given per axis of the tensor");
   static_assert(shapes_agree,
-                "gather, scatter, atomics: the tiles of indices and the mask do not broadcast to one shape");
-  static_assert(masks_tile,
-                "gather, scatter, atomics: a mask leaves out elements of a tile of indices, and no index is a tile; "
-                "take full(shape<...>, i) as an index");
+                "gather, scatter, atomics: the tiles of indices and the mask must broadcast to one shape");
+  static_assert(
+      masks_tile,
+      "gather, scatter, atomics: with a mask, at least one index must be a tile; take full(shape<...>, i) as an index");
 }
 
 }  // namespace detail
 
-/// Leaves elements out of a gather, scatter or atomic: those where the mask is false. A gather gives pad there.
+/// Leaves elements out of a gather, scatter or atomic: those where the mask is false. A gather reads pad there.
 template <detail::TileLike M>
 constexpr auto mask(M&& m) {
   constexpr bool boolean = std::is_same_v<detail::element_t<M>, bool> || detail::is_invalid<M>;
@@ -177,7 +177,7 @@ class gather : public detail::Recipe<typename detail::TensorElement<P>::type, de
   using S = detail::places_shape<Rest...>;
   using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool readable = facts::readable, some_tile = S::rank > 0 || !Check::indices_are;
-  static_assert(readable, "gather: an out parameter is written only; declare it inout to read it");
+  static_assert(readable, "gather: an out parameter must not be read; declare it inout");
   static_assert(some_tile, "gather: at least one index must be a tile; load(tensor, indices...) reads one element");
 
  public:
@@ -233,8 +233,8 @@ constexpr bool check_value() {
   } else if constexpr (TileLike<V>) {
     constexpr bool same = std::is_same_v<element_t<V>, T>;
     constexpr bool agrees = S::rank > 0 && broadcasts_to<S, V>();
-    static_assert(same, "scatter, atomics: the tile's element is not the tensor's: use cast<T>(...)");
-    static_assert(agrees, "scatter, atomics: the value's shape does not broadcast to that of the tiles of indices");
+    static_assert(same, "scatter, atomics: the tile's element must be the tensor's: use cast<T>(...)");
+    static_assert(agrees, "scatter, atomics: the value's shape must broadcast to that of the tiles of indices");
     return same && agrees;
   } else {
     check_operands<scalar_problem<T, V>(), V, T>();
@@ -253,7 +253,7 @@ class scatter {
   using S = detail::places_shape<Rest...>;
   using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool writable = facts::writable, some_tile = S::rank > 0 || !Check::indices_are;
-  static_assert(writable, "scatter: an in parameter is read only; declare it out or inout to write it");
+  static_assert(writable, "scatter: an in parameter must not be written; declare it out or inout");
   static_assert(
       some_tile,
       "scatter: at least one index must be a tile; store(tensor, shape<...>, value, indices...) writes a box");

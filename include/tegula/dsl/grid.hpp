@@ -7,7 +7,7 @@ namespace tegula {
 
 namespace detail {
 
-/// Holds this block's index along each axis, as grid_over and grid give it.
+/// Holds this block's index along each axis, as grid_over and grid return it.
 template <int rank>
 class Grid {
  public:
@@ -22,7 +22,7 @@ class Grid {
   }
   template <std::int64_t axis>
   [[nodiscard]] scalar<std::int64_t> operator[](Static<axis>) const {
-    static_assert(wrap_axis(static_cast<int>(axis), rank) >= 0, "grid: it does not have this axis");
+    static_assert(wrap_axis(static_cast<int>(axis), rank) >= 0, "grid: it must have this axis");
     return (*this)[static_cast<int>(axis)];
   }
 
@@ -52,7 +52,7 @@ detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, locat
   constexpr int rank = P::tensor_rank;
   using S = Shape<extents...>;
   constexpr bool rank_fits = S::rank <= rank;
-  static_assert(rank_fits, "grid_over: the shape has more axes than the tensor");
+  static_assert(rank_fits, "grid_over: the shape must not have more axes than the tensor");
   auto& recorder = trace::Recorder::current("grid_over", where);
   trace::Id const source = recorder.use(tensor.handle(), where);
   trace::Id counts[rank] = {};

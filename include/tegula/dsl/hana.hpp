@@ -72,7 +72,7 @@ constexpr bool in_declared_order() {
 #pragma clang diagnostic pop
 #endif
 
-/// True if X{members...} makes an X of all of its members. Getters give Member, not Member&.
+/// True if X{members...} makes an X of all of its members. Getters return Member, not Member&.
 template <class X, class... Member>
 constexpr bool made_of(TypeList<Member...>) {
   if constexpr (!(std::is_lvalue_reference_v<Member> && ...))

@@ -342,7 +342,7 @@ constexpr auto operator>=(A const& a, B const& b) {
 
 template <ElementType T>
 constexpr host<T> operator-(host<T> a) {
-  static_assert(!std::is_same_v<T, bool>, "a bool is not a number: use !");
+  static_assert(!std::is_same_v<T, bool>, "the operand of - must be a number, and a bool is not a number: use !");
   static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
   if constexpr (is_integer(element_v<T>))
     return host<T>(math::wrapping_sub(T(0), a.value()));
@@ -378,7 +378,7 @@ constexpr host<T> operator~(host<T> a) {
 
 template <ElementType T>
 constexpr host<T>(abs)(host<T> x) {
-  static_assert(!std::is_same_v<T, bool>, "abs: a bool is not a number");
+  static_assert(!std::is_same_v<T, bool>, "abs: the operand must be a number, and a bool is not a number");
   static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
   if constexpr (is_integer(element_v<T>))
     return x.value() < 0 ? -x : x;
@@ -411,7 +411,7 @@ constexpr auto select(host<bool> condition, A const& a, B const& b) {
 template <ElementType T, ElementType U>
 constexpr host<T> cast(host<U> x) {
   static_assert(!std::is_same_v<T, bool> || std::is_same_v<U, bool>,
-                "cast: conversion to bool is not supported; compare, for instance x != 0");
+                "cast: the new element must not be bool; compare, for instance x != 0");
   if constexpr (std::is_same_v<T, U>)
     return x;
   else if constexpr (detail::NarrowFloat<T> || detail::NarrowFloat<U>) {

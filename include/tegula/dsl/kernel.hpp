@@ -241,12 +241,12 @@ constexpr auto kernel(char const* name, F function, location where = location::c
       facts != FactMistake::kind,
       "kernel: a fact in a parameter's type must be multiple_of<n>, equals<n>, fixed<n> or, of a tensor, along<axis, "
       "one of them>");
-  static_assert(facts != FactMistake::axis, "kernel: along<axis, fact> names an axis that the tensor does not have");
+  static_assert(facts != FactMistake::axis, "kernel: along<axis, fact> must name an axis of the tensor");
   static_assert(facts != FactMistake::contradiction,
-                "kernel: the facts in a parameter's type contradict one another: no number has all of them");
+                "kernel: the facts in a parameter's type must not contradict one another: no number has all of them");
   static_assert(facts != FactMistake::element,
                 "kernel: facts are stated of integers: an arg with facts must be an int or a std::int64_t");
-  static_assert(facts != FactMistake::range, "kernel: a fact of an int names a number of more than 32 bits");
+  static_assert(facts != FactMistake::range, "kernel: a fact of an int must name a number of at most 32 bits");
   static_assert(typed, "kernel: the lambda's parameters must be written with their types, such as in<float, 1> a");
   static_assert(returns_nothing, "kernel: the lambda must return nothing; results go through store");
   using unsound = decltype(detail::first_unsound(

@@ -32,7 +32,7 @@ constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit 
   constexpr bool used_once = !detail::named_recipe<A>, in_range = at >= 0 || detail::is_invalid<A>;
   constexpr bool indices = detail::IndexLike<Position> && (detail::IntegerScalar<Limit> || detail::Integer<Limit>);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "mask_outside: the tile does not have this axis");
+  static_assert(in_range, "mask_outside: the tile must have this axis");
   static_assert(indices, "mask_outside: position and extent must be integers or index expressions");
   if constexpr (!used_once || at < 0 || !indices || detail::is_invalid<A>) {
     return detail::Invalid<T, S>();

@@ -236,7 +236,7 @@ constexpr auto cast(A&& a, location where = location::current()) {
   constexpr bool to_bool = std::is_same_v<T, bool> && !std::is_same_v<From, bool>;
   constexpr bool number = !to_bool;
   detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();
-  static_assert(number, "cast: conversion to bool is not supported; compare, for instance x != 0");
+  static_assert(number, "cast: the new element must not be bool; compare, for instance x != 0");
   if constexpr (detail::named_recipe<A> || detail::TensorLike<A> || detail::is_invalid<A> || to_bool) {
     return detail::Invalid<T, typename detail::SelectShape<A>::type>();
   } else if constexpr (detail::TileLike<A>) {
@@ -265,7 +265,8 @@ requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&&
   } else if constexpr (detail::TileLike<A> || detail::TileLike<B> || detail::TileLike<C>) {
     using S = typename detail::SelectShape<C, A, B>::type;
     constexpr bool fits = detail::SelectShape<C, A, B>::fits;
-    static_assert(fits, "select: the shapes of the condition and of the values differ, and only extent 1 broadcasts");
+    static_assert(fits,
+                  "select: the shapes of the condition and of the values must be equal, and only extent 1 broadcasts");
     if constexpr (fits)
       return detail::Select<T, S, detail::stored_t<C>, detail::stored_t<A>, detail::stored_t<B>>(
           detail::stored(condition), detail::stored(a), detail::stored(b), where);

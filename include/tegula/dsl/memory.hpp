@@ -133,7 +133,7 @@ requires(detail::TensorLike<P>) auto slice(P const& tensor, Axis<along>, Begin c
   constexpr bool has_axis = detail::wrap_axis(along, R::tensor_rank) >= 0;
   constexpr bool numbers = detail::IndexLike<Begin> && detail::IndexLike<End> &&
                            !std::is_same_v<detail::bare<Begin>, elem> && !std::is_same_v<detail::bare<End>, elem>;
-  static_assert(has_axis, "slice: the tensor does not have this axis");
+  static_assert(has_axis, "slice: the tensor must have this axis");
   static_assert(numbers, "slice: begin and end must be integers, or scalars of i32 or i64, that count elements");
   if constexpr (has_axis && numbers) {
     auto& recorder = trace::Recorder::current("slice", where);
@@ -164,8 +164,8 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
                         index_count_fits = !is_tensor || indices == facts::rank;
   static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
-  static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
-  static_assert(rank_fits, "load: the shape has more axes than the tensor");
+  static_assert(readable, "load: an out parameter must not be read; declare it inout");
+  static_assert(rank_fits, "load: the shape must not have more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
   static_assert(index_count_fits, "load: one index must be given per axis of the tensor");
   static_assert(indices_are, "load: an index must be an integer, an index expression or elem(k); pad(x) comes last");
@@ -206,7 +206,7 @@ class load<P, detail::OneElement, Rest...> : public scalar<typename detail::Tens
   static constexpr bool whole = !ranges || !is_tensor || std::is_same_v<T, int> || std::is_same_v<T, std::int64_t>;
   static constexpr bool range_fits = (detail::range_fits<T, Rest> && ...);
   static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
-  static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
+  static_assert(readable, "load: an out parameter must not be read; declare it inout");
   static_assert(index_count_fits, "load: one index must be given per axis of the tensor");
   static_assert(whole, "load: within<min, end> must be of elements that are indices, int or std::int64_t");
   static_assert(
@@ -292,8 +292,8 @@ class store {
                         index_count_fits =
                             !is_tensor || static_cast<int>(sizeof...(Rest)) - (optional ? 1 : 0) == facts::rank;
   static_assert(is_tensor, "store: the first argument must be a tensor parameter (out or inout)");
-  static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
-  static_assert(rank_fits, "store: the shape has more axes than the tensor");
+  static_assert(writable, "store: an in parameter must not be written; declare it out or inout");
+  static_assert(rank_fits, "store: the shape must not have more axes than the tensor");
   static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
   static_assert(index_count_fits, "store: one index must be given per axis of the tensor");
   static_assert(indices_are,
@@ -306,9 +306,8 @@ class store {
     if constexpr (detail::TileLike<V>) {
       if constexpr (used_once && !detail::is_invalid<V> && detail::TensorLike<P>) {
         static_assert(detail::same_element<detail::element_t<V>, T>,
-                      "store: the tile's element is not the tensor's: use cast<T>(...)");
-        static_assert(detail::same_shape<detail::shape_t<V>, S>,
-                      "store: the tile has another shape than the one stored");
+                      "store: the tile's element must be the tensor's: use cast<T>(...)");
+        static_assert(detail::same_shape<detail::shape_t<V>, S>, "store: the tile must have the shape that is stored");
       }
     } else {
       detail::check_operands<detail::scalar_problem<T, V>(), V, T>();
@@ -342,8 +341,8 @@ store(P const&, Shape<extents...>, V&&, Rest...) -> store<P, Shape<extents...>, 
 template <class P, class S, class V, class... Rest>
 requires(!detail::is_shape<S>) class store<P, S, V, Rest...> {
   static_assert(detail::never<P>,
-                "store: store(tensor, shape<...>, value, indices...) takes a tensor parameter, the shape of the box, a "
-                "tile of that shape or a number, and one index per axis");
+                "the arguments of store must be a tensor parameter, the shape of the box, a tile of that shape or a "
+                "number, and one index per axis: store(tensor, shape<...>, value, indices...)");
 
  public:
   template <class... X>

@@ -26,21 +26,20 @@ struct PlainOperand {
   requires(!Traced<X>) PlainOperand(X const&) {}
 };
 
-/// Stands for the result, so that one mistake gives one error.
+/// Stands for the result, so that one mistake causes one error.
 using Refused = Invalid<float, Shape<1>>;
 
-#define TEGULA_TWO_VALUES                                                                                            \
-  "max and min take two values, one of them a tile or a traced scalar, or a tile and maybe axes: max(a, b), max(x, " \
-  "axis<1>), max(x)"
+#define TEGULA_TWO_VALUES                                                                                        \
+  "the arguments of max and min must be two values, one of them a tile or a traced scalar, or a tile and maybe " \
+  "axes: max(a, b), max(x, axis<1>), max(x)"
 
-#define TEGULA_WITHOUT_AXES                                                                                       \
-  "a reduction takes a tile and the axes that it reduces, and keeps them with extent 1: sum(x, axis<0>), sum(x, " \
-  "axis<0, 1>); sum(x) returns a scalar of all elements"
+#define TEGULA_WITHOUT_AXES                                                                                    \
+  "the arguments of a reduction must be a tile and the axes that it reduces, and keeps with extent 1: sum(x, " \
+  "axis<0>), sum(x, axis<0, 1>); sum(x) returns a scalar of all elements"
 
-#define TEGULA_SELECT                                                                                            \
-  "select(condition, a, b): the condition is a mask or a traced bool, and one of a and b is a tile or a traced " \
-  "scalar; "                                                                                                     \
-  "full(shape<...>, x) makes a tile of a number"
+#define TEGULA_SELECT                                                                                       \
+  "select(condition, a, b): the condition must be a mask or a traced bool, and one of a and b a tile or a " \
+  "traced scalar; full(shape<...>, x) makes a tile of a number"
 
 }  // namespace detail
 
@@ -146,213 +145,223 @@ auto select(detail::TracedOperand, detail::AnyOperand) {
 }
 template <class Dummy = void>
 auto pow(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "pow takes two values: pow(a, b)");
+  static_assert(detail::never<Dummy>, "the arguments of pow must be two values: pow(a, b)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto fmod(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "fmod takes two values: fmod(a, b)");
+  static_assert(detail::never<Dummy>, "the arguments of fmod must be two values: fmod(a, b)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto atan2(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "atan2 takes two values: atan2(a, b)");
+  static_assert(detail::never<Dummy>, "the arguments of atan2 must be two values: atan2(a, b)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto exp(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "exp takes one value: exp(x)");
+  static_assert(detail::never<Dummy>, "the argument of exp must be one value: exp(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto exp2(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "exp2 takes one value: exp2(x)");
+  static_assert(detail::never<Dummy>, "the argument of exp2 must be one value: exp2(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto expm1(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "expm1 takes one value: expm1(x)");
+  static_assert(detail::never<Dummy>, "the argument of expm1 must be one value: expm1(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto log(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "log takes one value: log(x)");
+  static_assert(detail::never<Dummy>, "the argument of log must be one value: log(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto log2(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "log2 takes one value: log2(x)");
+  static_assert(detail::never<Dummy>, "the argument of log2 must be one value: log2(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto log10(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "log10 takes one value: log10(x)");
+  static_assert(detail::never<Dummy>, "the argument of log10 must be one value: log10(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto log1p(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "log1p takes one value: log1p(x)");
+  static_assert(detail::never<Dummy>, "the argument of log1p must be one value: log1p(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto sqrt(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "sqrt takes one value: sqrt(x)");
+  static_assert(detail::never<Dummy>, "the argument of sqrt must be one value: sqrt(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto rsqrt(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "rsqrt takes one value: rsqrt(x)");
+  static_assert(detail::never<Dummy>, "the argument of rsqrt must be one value: rsqrt(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cbrt(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "cbrt takes one value: cbrt(x)");
+  static_assert(detail::never<Dummy>, "the argument of cbrt must be one value: cbrt(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto sin(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "sin takes one value: sin(x)");
+  static_assert(detail::never<Dummy>, "the argument of sin must be one value: sin(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cos(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "cos takes one value: cos(x)");
+  static_assert(detail::never<Dummy>, "the argument of cos must be one value: cos(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto asin(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "asin takes one value: asin(x)");
+  static_assert(detail::never<Dummy>, "the argument of asin must be one value: asin(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto acos(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "acos takes one value: acos(x)");
+  static_assert(detail::never<Dummy>, "the argument of acos must be one value: acos(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto atan(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "atan takes one value: atan(x)");
+  static_assert(detail::never<Dummy>, "the argument of atan must be one value: atan(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto sinh(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "sinh takes one value: sinh(x)");
+  static_assert(detail::never<Dummy>, "the argument of sinh must be one value: sinh(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cosh(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "cosh takes one value: cosh(x)");
+  static_assert(detail::never<Dummy>, "the argument of cosh must be one value: cosh(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto tanh(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "tanh takes one value: tanh(x)");
+  static_assert(detail::never<Dummy>, "the argument of tanh must be one value: tanh(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto erf(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "erf takes one value: erf(x)");
+  static_assert(detail::never<Dummy>, "the argument of erf must be one value: erf(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto sigmoid(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "sigmoid takes one value: sigmoid(x)");
+  static_assert(detail::never<Dummy>, "the argument of sigmoid must be one value: sigmoid(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto floor(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "floor takes one value: floor(x)");
+  static_assert(detail::never<Dummy>, "the argument of floor must be one value: floor(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto ceil(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "ceil takes one value: ceil(x)");
+  static_assert(detail::never<Dummy>, "the argument of ceil must be one value: ceil(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto trunc(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "trunc takes one value: trunc(x)");
+  static_assert(detail::never<Dummy>, "the argument of trunc must be one value: trunc(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto round(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "round takes one value: round(x)");
+  static_assert(detail::never<Dummy>, "the argument of round must be one value: round(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto(abs)(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "abs takes one value: abs(x)");
+  static_assert(detail::never<Dummy>, "the argument of abs must be one value: abs(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cumsum(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "cumsum takes a tile and the axis along which it goes: cumsum(x, axis<0>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of cumsum must be a tile and the axis along which it goes: cumsum(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cumsum(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "cumsum takes a tile and the axis along which it goes: cumsum(x, axis<0>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of cumsum must be a tile and the axis along which it goes: cumsum(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cumprod(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "cumprod takes a tile and the axis along which it goes: cumprod(x, axis<0>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of cumprod must be a tile and the axis along which it goes: cumprod(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto cumprod(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "cumprod takes a tile and the axis along which it goes: cumprod(x, axis<0>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of cumprod must be a tile and the axis along which it goes: cumprod(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto dot(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "dot takes two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of dot must be two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto dot(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "dot takes two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of dot must be two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto dot(detail::PlainOperand, detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "dot takes two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of dot must be two tiles, and maybe the sum so far: dot(a, b), dot(a, b, sum)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto expand_dims(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "expand_dims takes a tile and axes: expand_dims(x, axis<0>)");
+  static_assert(detail::never<Dummy>, "the arguments of expand_dims must be a tile and axes: expand_dims(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto expand_dims(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "expand_dims takes a tile and axes: expand_dims(x, axis<0>)");
+  static_assert(detail::never<Dummy>, "the arguments of expand_dims must be a tile and axes: expand_dims(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto squeeze(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "squeeze takes a tile and axes: squeeze(x, axis<0>)");
+  static_assert(detail::never<Dummy>, "the arguments of squeeze must be a tile and axes: squeeze(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto squeeze(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "squeeze takes a tile and axes: squeeze(x, axis<0>)");
+  static_assert(detail::never<Dummy>, "the arguments of squeeze must be a tile and axes: squeeze(x, axis<0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto reshape(detail::TracedOperand) {
-  static_assert(detail::never<Dummy>, "reshape takes a tile and the new shape: reshape(x, shape<...>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of reshape must be a tile and the new shape: reshape(x, shape<...>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto reshape(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "reshape takes a tile and the new shape: reshape(x, shape<...>)");
+  static_assert(detail::never<Dummy>,
+                "the arguments of reshape must be a tile and the new shape: reshape(x, shape<...>)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto trans(detail::TracedOperand, detail::AnyOperand) {
-  static_assert(detail::never<Dummy>,
-                "trans takes a tile, and maybe the order of its axes: trans(x), trans(x, axis<1, 0>)");
+  static_assert(
+      detail::never<Dummy>,
+      "the arguments of trans must be a tile, and maybe the order of its axes: trans(x), trans(x, axis<1, 0>)");
   return detail::Refused();
 }
 template <class Dummy = void>
@@ -363,7 +372,7 @@ auto cast(detail::TracedOperand) {
 template <class Dummy = void>
 auto cast(detail::PlainOperand) {
   static_assert(detail::never<Dummy>,
-                "cast is for tiles and traced scalars; a number is converted by static_cast<T>(x)");
+                "cast<T>(x): x must be a tile or a traced scalar; a number is converted by static_cast<T>(x)");
   return detail::Refused();
 }
 template <class Dummy = void>
@@ -374,12 +383,13 @@ auto zeros(detail::AnyOperand) {
 template <class Dummy = void>
 auto full(detail::AnyOperand, detail::AnyOperand) {
   static_assert(detail::never<Dummy>,
-                "full takes a shape and a number or a traced scalar: full(shape<...>, x), full<T>(shape<...>, x)");
+                "the arguments of full must be a shape and a number or a traced scalar: full(shape<...>, x), "
+                "full<T>(shape<...>, x)");
   return detail::Refused();
 }
 template <class Dummy = void>
 auto iota(detail::AnyOperand) {
-  static_assert(detail::never<Dummy>, "iota takes a shape and an axis: iota(shape<64, 1>, axis<0>)");
+  static_assert(detail::never<Dummy>, "the arguments of iota must be a shape and an axis: iota(shape<64, 1>, axis<0>)");
   return detail::Refused();
 }
 

@@ -183,13 +183,13 @@ struct BinaryShape<A, B> {
   using type = broadcast_shape<shape_t<A>, shape_t<B>>;
 };
 
-#define TEGULA_ELEM_APART                                                                                              \
-  "elem(k) counts elements and a plain index counts tiles, so the two do not mix: calculate in one unit, elem(k + n) " \
-  "or k + n"
+#define TEGULA_ELEM_APART                                                                                    \
+  "elem(k) counts elements and a plain index counts tiles, so the two must not mix: calculate in one unit, " \
+  "elem(k + n) or k + n"
 
-#define TEGULA_NARROW_ELEMENT                                                                                      \
-  "elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but not computed with: cast " \
-  "first, for instance cast<float>(x)"
+#define TEGULA_NARROW_ELEMENT                                                                                   \
+  "elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but must not be computed " \
+  "with: cast first, for instance cast<float>(x)"
 
 /// States the sentences about wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
@@ -208,28 +208,30 @@ constexpr void check_operands() {
   constexpr bool same_rank = problem != Problem::ranks;
   constexpr bool extents_agree = problem != Problem::extents;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(loaded, "a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)");
-  static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
+  static_assert(loaded,
+                "an operand must not be a tensor parameter, which is not a tile: read it with load(tensor, shape<...>, "
+                "indices...)");
+  static_assert(values, "the other operand must be a tile, a traced scalar or a number");
   static_assert(one_unit, TEGULA_ELEM_APART);
-  static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
-  static_assert(fits_integer, "a fractional scalar does not convert an integer tile: cast the tile first");
+  static_assert(bool_apart,
+                "the operands must be numbers, and a bool is not a number: masks go into select, &, |, ^ and !; use "
+                "cast to count them");
+  static_assert(fits_integer, "a scalar beside an integer tile must not be fractional: cast the tile first");
   static_assert(fits_i32,
-                "a 64-bit index is combined with an i32 tile and would be truncated: make the tile i64 "
+                "a 64-bit index must not be combined with an i32 tile, which would truncate it: make the tile i64 "
                 "(iota<std::int64_t>) or cast<int>(index)");
-  static_assert(
-      scalar_fits,
-      "a run-time scalar has values that the tile's element does not hold, and is not rounded implicitly: cast the "
-      "scalar to the tile's element, for instance cast<bf16>(x)");
+  static_assert(scalar_fits,
+                "the tile's element must hold all values of a run-time scalar, which is not rounded implicitly: cast "
+                "the scalar to the tile's element, for instance cast<bf16>(x)");
   static_assert(same_element,
-                "the operands have different elements and are not converted implicitly: use cast<T>(...)");
+                "the operands must have the same element, and are not converted implicitly: use cast<T>(...)");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
-  static_assert(
-      defined,
-      "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
-      "&, | and ^ for integers and bool, pow, fmod and atan2 for floats");
+  static_assert(defined,
+                "the operator must be defined for this element: arithmetic and order are for numbers, %, << and >> for "
+                "integers, &, | and ^ for integers and bool, pow, fmod and atan2 for floats");
   static_assert(same_rank,
-                "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
-  static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");
+                "the tiles must have the same rank: use expand_dims or squeeze so that both have the same axes");
+  static_assert(extents_agree, "the tiles' extents must be equal, and only extent 1 broadcasts");
 }
 
 /// Returns a op b: a recipe when one is a tile, a scalar if both are scalars. Result is void for the operands' element.
@@ -423,7 +425,7 @@ constexpr auto operator-(A&& a) {
 template <detail::Traced A>
 constexpr auto operator!(A&& a) {
   constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>;
-  static_assert(mask, "!x is for masks and traced bools; compare numbers with == 0");
+  static_assert(mask, "the operand of ! must be a mask or a traced bool; compare numbers with == 0");
   if constexpr (mask)
     return detail::unary<A>(ir::NotOp(), a);
   else
@@ -440,14 +442,16 @@ template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator&&(A&&, B&& b) {
   static_assert(detail::never<A>,
-                "&& cannot skip its right side, because its left side is not known while the kernel is traced: use &");
+                "&& must know its left side to skip its right side, and no traced value is known while the kernel is "
+                "traced: use &");
   return static_cast<B&&>(b);
 }
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator||(A&&, B&& b) {
   static_assert(detail::never<A>,
-                "|| cannot skip its right side, because its left side is not known while the kernel is traced: use |");
+                "|| must know its left side to skip its right side, and no traced value is known while the kernel is "
+                "traced: use |");
   return static_cast<B&&>(b);
 }
 
@@ -495,11 +499,14 @@ constexpr void refuse_change() {
   constexpr bool used_once = !RecipeLike<A> || is_invalid<A>, loaded = !TensorLike<A>, new_name = !ScalarLike<A>,
                  has_operator = RecipeLike<A> || !TileLike<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(loaded, "a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)");
+  static_assert(loaded,
+                "an operand must not be a tensor parameter, which is not a tile: read it with load(tensor, shape<...>, "
+                "indices...)");
   static_assert(new_name,
-                "a traced scalar does not change: bind the result to another name, auto next = k + 1, or carry it from "
-                "iteration to iteration of a loop");
-  static_assert(has_operator, "tiles have +=, -=, *= and /= alone: write a = a % b, a = a & b and so on");
+                "a traced scalar must not be assigned to: bind the result to another name, auto next = k + 1, or carry "
+                "it from iteration to iteration of a loop");
+  static_assert(has_operator,
+                "an operator that assigns to a tile must be +=, -=, *= or /=: write a = a % b, a = a & b and so on");
 }
 
 }  // namespace detail

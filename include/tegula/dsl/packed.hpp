@@ -39,8 +39,8 @@ auto four_bits(tile<T, S> const& bytes, int shift, location where) {
 }  // namespace detail
 
 /// Unpacks a tile of bytes (std::int8_t or std::uint8_t) along an axis, the last one unless another is named. The low
-/// half of byte n is element 2 n, the high half element 2 n + 1. `unpack<i4>(load(w, shape<64, 32>, k, n))` gives 64 x
-/// 64 elements of std::int8_t, unpack<u4> of std::uint8_t.
+/// half of byte n is element 2 n, the high half element 2 n + 1. `unpack<i4>(load(w, shape<64, 32>, k, n))` returns 64
+/// x 64 elements of std::int8_t, unpack<u4> of std::uint8_t.
 template <detail::Packed4 P, detail::TileLike A, int along>
 auto unpack(A&& bytes, Axis<along>, location where = location::current()) {
   using U = typename P::unpacked;

@@ -179,7 +179,7 @@ class Tensor {
   /// Returns the extent of an axis; a constant of C++, `x.extent(axis<1>).value`, where the type fixes it.
   template <int axis>
   [[nodiscard]] constexpr auto extent(Axis<axis>, location where = location::current()) const {
-    static_assert(wrap_axis(axis, rank) >= 0, "extent: the tensor does not have this axis");
+    static_assert(wrap_axis(axis, rank) >= 0, "extent: the tensor must have this axis");
     constexpr NumberFacts facts = facts_of(wrap_axis(axis, rank));
     if constexpr (facts.is_fixed)
       return Static<facts.number>();

@@ -151,7 +151,7 @@ constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
   static_assert(truth,
                 "the operand of any and all must be a mask (a tile of bool): compare first, for instance x != 0");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
-  static_assert(in_range, "a reduction along an axis that the tile does not have");
+  static_assert(in_range, "a reduction must be along axes that the tile has");
   static_assert(distinct, "a reduction must name one axis or several, each of them once");
   if constexpr (used_once && number && truth && wide && in_range && distinct && !is_invalid<A>)
     return Node<T, S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),

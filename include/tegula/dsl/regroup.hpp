@@ -157,7 +157,7 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
       !per_axis || invalid || detail::lies_inside(S::list, Offset<at...>::list, detail::shape_t<A>::list);
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(per_axis, "slice: shape and offset must give one number for each axis of the tile");
-  static_assert(inside, "slice: the box reaches beyond the tile");
+  static_assert(inside, "slice: the box must not reach beyond the tile");
   if constexpr (!used_once || invalid || !per_axis || !inside)
     return detail::Invalid<detail::element_t<A>, S>();
   else
@@ -172,7 +172,7 @@ constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
   constexpr bool in_range = invalid || axis >= 0;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "flip: the tile does not have this axis");
+  static_assert(in_range, "flip: the tile must have this axis");
   if constexpr (!used_once || invalid || !in_range)
     return detail::Invalid<detail::element_t<A>, S>();
   else
@@ -181,7 +181,7 @@ constexpr auto flip(A&& a, Axis<along>, location where = location::current()) {
 }
 
 /// Puts two tiles one after the other along an axis, the only one in which they may differ. 8 x 32 and 8 x 16 along
-/// axis<1> give 8 x 48.
+/// axis<1> become 8 x 48.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location::current()) {
   using T = detail::element_t<A>;
@@ -201,7 +201,7 @@ constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location:
 }
 
 /// Joins two tiles of one shape along a new axis of extent 2, the last one unless another is named.
-/// `join(re, im)` of 8 x 32 gives 8 x 32 x 2.
+/// `join(re, im)` of 8 x 32 returns 8 x 32 x 2.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto join(A&& a, B&& b, Axis<along>, location where = location::current()) {
   using T = detail::element_t<A>;
@@ -227,7 +227,7 @@ constexpr auto join(A&& a, B&& b, location where = location::current()) {
 }
 
 /// Takes a tile apart along an axis of extent 2, the last one unless another is named. The axis goes:
-/// `auto [re, im] = split(x)` of 8 x 32 x 2 gives two tiles of 8 x 32.
+/// `auto [re, im] = split(x)` of 8 x 32 x 2 returns two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto split(A&& a, Axis<along>, location where = location::current()) {
   using S = detail::shape_t<A>;
@@ -250,7 +250,7 @@ constexpr auto split(A&& a, location where = location::current()) {
   return split(static_cast<A&&>(a), Axis<-1>(), where);
 }
 /// Puts the elements of two tiles of one shape by turns along an axis. It is the last one unless another is named: 8 x
-/// 32 twice gives 8 x 64.
+/// 32 twice returns 8 x 64.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto interleave(A&& a, B&& b, Axis<along>, location where = location::current()) {
   using T = detail::element_t<A>;
@@ -279,7 +279,7 @@ constexpr auto interleave(A&& a, B&& b, location where = location::current()) {
 }
 
 /// Returns the elements at even and those at odd places along an axis, the last one unless another is named.
-/// `auto [even, odd] = deinterleave(x)` of 8 x 64 gives two tiles of 8 x 32.
+/// `auto [even, odd] = deinterleave(x)` of 8 x 64 returns two tiles of 8 x 32.
 template <detail::TileLike A, int along>
 constexpr auto deinterleave(A&& a, Axis<along>, location where = location::current()) {
   using E = detail::Paired<detail::shape_t<A>, along>;

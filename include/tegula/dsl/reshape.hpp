@@ -73,7 +73,7 @@ constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
 }  // namespace detail
 
 /// Inserts axes of extent 1 at the given positions of the result. Several go at once, and negative ones count from the
-/// end: `expand_dims(x, axis<0, -1>)` gives 1 x N x 1.
+/// end: `expand_dims(x, axis<0, -1>)` returns 1 x N x 1.
 template <detail::TileLike A, int... axes>
 constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Expanded<detail::shape_t<A>, axes...>;
@@ -83,8 +83,8 @@ constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::curr
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(some, "expand_dims: at least one axis must be given");
   static_assert(few, "expand_dims: a tile must have at most 8 axes");
-  static_assert(in_range, "expand_dims: an axis is outside of the result's");
-  static_assert(once, "expand_dims: an axis is given twice");
+  static_assert(in_range, "expand_dims: an axis must be one of the result's");
+  static_assert(once, "expand_dims: an axis must not be given twice");
   return detail::expanded<A, axes...>(a, where);
 }
 /// Does the same with one axis as an integral constant: `expand_dims(x, 0_c)`.
@@ -102,8 +102,8 @@ constexpr auto squeeze(A&& a, Axis<axes...>, location where = location::current(
                  unit = invalid || E::unit;
   constexpr bool some_left = !in_range || !once || !unit || invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(in_range, "squeeze: the tile does not have this axis");
-  static_assert(once, "squeeze: an axis is given twice");
+  static_assert(in_range, "squeeze: the tile must have this axis");
+  static_assert(once, "squeeze: an axis must not be given twice");
   static_assert(unit, "squeeze: a dropped axis must have extent 1");
   static_assert(some_left, "squeeze: a tile must keep at least one axis");
   return detail::squeezed<A, axes...>(a, where);

@@ -26,7 +26,7 @@ constexpr auto scan(std::remove_reference_t<A>& a, location where) {
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(number, "a scan must be of numbers, and a bool is not a number: cast the mask first");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
-  static_assert(in_range, "a scan along an axis that the tile does not have");
+  static_assert(in_range, "a scan must be along an axis that the tile has");
   if constexpr (!used_once || !number || !wide || at < 0 || is_invalid<A>)
     return Invalid<T, S>();
   else

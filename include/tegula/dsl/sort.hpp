@@ -181,8 +181,8 @@ struct Sorting {
     static_assert(
         tiles,
         "sort: the argument must be a tile, or carry(...) of tiles of one shape, of which the first decides the order");
-    static_assert(numbers, "sort: a bool is not a number: cast the mask first");
-    static_assert(on_axis, "sort: the tile does not have this axis");
+    static_assert(numbers, "sort: the tile must be of numbers, and a bool is not a number: cast the mask first");
+    static_assert(on_axis, "sort: the tile must have this axis");
   }
 };
 
@@ -253,8 +253,8 @@ auto argsort(X&& x, Axis<along>, Way = {}, location where = location::current())
 }
 
 /// Finds the largest elements along an axis, with their places as i32: `auto [values, places] = top_k<8>(x, axis<1>)`
-/// of 4 x 1000 gives two tiles of 4 x 8. Their order is that of a descending sort: the largest first, of equal ones the
-/// first, NaN last.
+/// of 4 x 1000 returns two tiles of 4 x 8. Their order is that of a descending sort: the largest first, of equal ones
+/// the first, NaN last.
 template <int wanted, detail::TileLike X, int along>
 auto top_k(X&& x, Axis<along>, location where = location::current()) {
   using Check = detail::Sorting<X, along>;

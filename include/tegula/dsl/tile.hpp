@@ -60,8 +60,8 @@ class tile : public detail::NoTruth {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
     if constexpr (used_once && !detail::is_invalid<R>) {
       static_assert(detail::same_element<detail::element_t<R>, T>,
-                    "tile: the recipe has another element than the variable: use cast<T>(...)");
-      static_assert(detail::same_shape<detail::shape_t<R>, S>, "tile: the recipe has another shape than the variable");
+                    "tile: the recipe must have the variable's element: use cast<T>(...)");
+      static_assert(detail::same_shape<detail::shape_t<R>, S>, "tile: the recipe must have the variable's shape");
     }
   }
   void check_home(location where) const {
@@ -86,8 +86,8 @@ struct NoTile {};
 template <ElementType T, class X>
 class tile<T, detail::NoTile<X>> {
   static_assert(detail::never<X>,
-                "only an expression of tiles is bound to a tile: index expressions and numbers are bound with "
-                "auto, and full(shape<...>, x) makes a tile of them");
+                "a tile must be bound to an expression of tiles: index expressions and numbers are bound with auto, "
+                "and full(shape<...>, x) makes a tile of them");
 
  public:
   template <class Y>

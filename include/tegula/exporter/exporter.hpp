@@ -36,7 +36,7 @@ void export_kernel(char const* name, std::vector<ExportedForm> forms);
 /// Adds variants under one name, with their tables.
 void export_variants(char const* name, KernelRef const& kernels);
 
-/// Is the main function of the program that compiles the exported kernels: gives its exit status.
+/// Is the main function of the program that compiles the exported kernels: returns its exit status.
 int exporter_main(int count, char** values);
 
 }  // namespace jit

@@ -20,7 +20,7 @@ class ModuleHandle {
   ModuleHandle& operator=(ModuleHandle&& other) noexcept;
   ~ModuleHandle();
 
-  /// Returns the text; `parse` of it gives an equal module. With locations, each op states its source line.
+  /// Returns the text; `parse` of it returns an equal module. With locations, each op states its source line.
   [[nodiscard]] std::string print(bool locations = false) const;
   /// Throws UserError with the first finding if the module is not well-formed.
   void verify() const;

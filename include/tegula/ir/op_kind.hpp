@@ -1,4 +1,4 @@
-// Enumerates all ops, and gives the kind of an op's struct, which may be incomplete here.
+// Enumerates all ops, and returns the kind of an op's struct, which may be incomplete here.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace tegula {
 
 /// Runs a kernel once, as launch() does, waits for it, and returns what its warps recorded: `profile(stream,
 /// with(options), k, a, b)`. `options.profile` selects records, strategy and sizes; if it selects no records, those of
-/// the kernel's author and of the compiler are made. Under TEGULA_SIMULATE it gives the simulator's virtual time.
+/// the kernel's author and of the compiler are made. Under TEGULA_SIMULATE it returns the simulator's virtual time.
 /// Throws UserError as launch() does, and in a build without the profiler.
 template <class Stream, Launchable K, class... X>
 requires std::derived_from<Stream, stream>

@@ -12,13 +12,13 @@ struct order {
 };
 
 /// Lets every warp and every copy that can proceed do so with equal probability.
-inline order seed(std::uint64_t number) { return {"seed:" + std::to_string(number)}; }
+order seed(std::uint64_t number);
 /// Ends copies and products only when no warp can proceed.
 inline order latest() { return {"latest"}; }
 /// Ends copies and products as soon as they may.
 inline order earliest() { return {"earliest"}; }
 /// Lets one warp, by its number in the grid, proceed only when nothing else can.
-inline order starve(std::uint64_t warp) { return {"starve:" + std::to_string(warp)}; }
+order starve(std::uint64_t warp);
 /// Follows virtual time: the warp or copy that is first by the cost model of the target goes first.
 inline order timed() { return {"timed"}; }
 /// Replays the order that a report prints after "schedule".

@@ -87,7 +87,7 @@ class Variants {
  public:
   using parameters = typename Kernel<F>::parameters;
   static_assert((std::is_same_v<parameters, typename Kernel<Others>::parameters> && ...),
-                "variants: a kernel takes other parameters than the first");
+                "variants: all kernels must take the parameters of the first");
 
   Variants(char const* name, Variant<F> first, Variant<Others>... others)
       : members_(std::move(first), std::move(others)...), name_(name) {}

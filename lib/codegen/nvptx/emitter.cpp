@@ -86,7 +86,7 @@ concept HasLowering = requires(OpStruct const& attributes, ir::Op const& op, Emi
 };
 #define TEGULA_OP(name)                                                                                           \
   static_assert(!runs<ir::name> || ir::ElementwiseOp<ir::name> || ir::ShapeOp<ir::name> || HasLowering<ir::name>, \
-                "GPUs have no lowering of " #name ": add an overload of lower to codegen/nvptx/lowerings.hpp");
+                #name " must have a lowering for GPUs: add an overload of lower to codegen/nvptx/lowerings.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

@@ -96,7 +96,7 @@ class Emitter {
   void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
   /// Runs `body` where one lane was elected.
   void in_elected_lane(std::function<void()> const& body);
-  /// Give the number of this thread among the executing ones (i32), and the count of these.
+  /// Return the number of this thread among the executing ones (i32), and the count of these.
   llvm::Value* thread();
   [[nodiscard]] int threads() const { return elected ? 1 : warps * 32; }
 

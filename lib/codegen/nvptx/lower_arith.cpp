@@ -348,9 +348,9 @@ template <class OpStruct>
 concept HasOwnLowering = requires(OpStruct const& attributes, OwnOperand const& of) {
   lower_own(attributes, of);
 };
-#define TEGULA_OP(name)                                                 \
-  static_assert(!runs_here_alone<ir::name> || HasOwnLowering<ir::name>, \
-                "GPUs have no lowering of " #name ": add an overload of lower_own to codegen/nvptx/lower_arith.cpp");
+#define TEGULA_OP(name)                                                       \
+  static_assert(!runs_here_alone<ir::name> || HasOwnLowering<ir::name>, #name \
+                " must have a lowering for GPUs: add an overload of lower_own to codegen/nvptx/lower_arith.cpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

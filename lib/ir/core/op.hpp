@@ -145,13 +145,14 @@ class Op {
     return operands().subspan(static_cast<std::size_t>(position(name)));
   }
   [[nodiscard]] int position(std::string_view name) const { return info_->position(name); }
-  /// Give the operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
+  /// Return the operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections,
+  /// products.
   [[nodiscard]] Value* lhs() const { return in("lhs"); }
   [[nodiscard]] Value* rhs() const { return in("rhs"); }
   /// Returns the only operand of an op that has one; InternalError for others.
   [[nodiscard]] Value* operand() const;
 
-  /// Give operands by position, for code that treats those of every op alike.
+  /// Return operands by position, for code that treats those of every op alike.
   [[nodiscard]] int operand_count() const { return static_cast<int>(operands_.size()); }
   [[nodiscard]] Value* operand(int i) const { return operands_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] std::span<Value* const> operands() const { return operands_; }

@@ -159,11 +159,12 @@ constexpr OpInfo info_of(OpStruct const& defaults, void (*fields)(void*, std::ve
   return info;
 }
 
-#define TEGULA_OP(name)                                                                                \
-  static_assert(                                                                                       \
-      requires { name::family; }, #name " has no family: derive it from OpDefaults<Family, Support>"); \
-  static_assert(is_consistent<name>(), #name " does what its family does not");                        \
-  static_assert(is_replaced<name>(), #name " lacks executors: state replaced_by, the pass that replaces it");
+#define TEGULA_OP(name)                                                                                     \
+  static_assert(                                                                                            \
+      requires { name::family; }, #name " must have a family: derive it from OpDefaults<Family, Support>"); \
+  static_assert(is_consistent<name>(), #name " must do only what its family does");                         \
+  static_assert(is_replaced<name>(),                                                                        \
+                #name " must run on all executors, or state replaced_by, the pass that replaces it");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

@@ -40,7 +40,7 @@ struct ResultRange {
 };
 
 /// Returns the range of arithmetic on integers of an element (add, sub, mul, div, ceil_div, rem, min, max) whose
-/// operands lie in ranges. Other ops, floats and orders that are not known give the full range.
+/// operands lie in ranges. Other ops, floats and orders that are not known have the full range.
 ResultRange arithmetic_range(OpKind kind, IntegerRange a, IntegerRange b, Element element);
 
 /// Returns the range of the counter of a loop, in iterations that can be reached.

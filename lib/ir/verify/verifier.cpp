@@ -271,7 +271,7 @@ class Verifier {
       return error(op, fmt::format("call: virtual = {}, but @{} says shared = {}", op.as<CallOp>().virtual_bytes,
                                    callee->name(), callee->shared));
     if (callee->results != result_types(op))
-      return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " +
+      return error(op, "call: @" + callee->name() + " returns " + text_of(callee->results) + " but the results are " +
                            text_of(result_types(op)));
     check_aliases(op, *callee);
     for (int i = 0; i < op.operand_count(); ++i) {

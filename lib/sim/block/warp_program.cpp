@@ -24,7 +24,7 @@ template <class OpStruct>
 constexpr bool runs = (OpStruct::support & on_warp_simulator) != 0;
 #define TEGULA_OP(name)                          \
   static_assert(!runs<name> || HasMeaning<name>, \
-                "warps have no meaning for " #name ": add an overload of perform to sim/block/meaning.hpp");
+                #name " must have a meaning to warps: add an overload of perform to sim/block/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 

@@ -11,6 +11,8 @@
 #include <tegula/call/dlpack.hpp>
 #include <tegula/support/error.hpp>
 
+#include "text.hpp"
+
 namespace operators {
 
 /// Says that a Python exception is set.
@@ -38,23 +40,23 @@ class Object {
 
 /// Returns the name that NumPy and PyTorch give a type of elements, such as "float32".
 inline std::string name_of(DLDataType type) {
-  std::string const bits = std::to_string(type.bits);
-  std::string const lanes = type.lanes == 1 ? "" : " x " + std::to_string(type.lanes);
-  switch (type.code) {
+  int const code = type.code, bits = type.bits;  // the struct's own would be written as characters
+  std::string const lanes = type.lanes == 1 ? "" : text(" x ", type.lanes);
+  switch (code) {
     case 0:
-      return "int" + bits + lanes;
+      return text("int", bits, lanes);
     case 1:
-      return "uint" + bits + lanes;
+      return text("uint", bits, lanes);
     case 2:
-      return "float" + bits + lanes;
+      return text("float", bits, lanes);
     case 4:
-      return "bfloat" + bits + lanes;
+      return text("bfloat", bits, lanes);
     case 5:
-      return "complex" + bits + lanes;
+      return text("complex", bits, lanes);
     case 6:
       return "bool" + lanes;
     default:
-      return "DLPack code " + std::to_string(type.code) + " of " + bits + " bits" + lanes;
+      return text("DLPack code ", code, " of ", bits, " bits", lanes);
   }
 }
 template <class T>
@@ -86,11 +88,11 @@ class Borrowed {
   [[nodiscard]] tegula::tensor_view<T, rank> view() const {
     DLDataType const wanted = type_of<std::remove_const_t<T>>();
     if (!same(tensor().dtype, wanted))
-      throw WrongType(name_ + " has elements of " + name_of(tensor().dtype) + ", but " + name_of(wanted) +
-                      " is expected; convert the tensor");
+      throw WrongType(text(name_, " has elements of ", name_of(tensor().dtype), ", but ", name_of(wanted),
+                           " is expected; convert the tensor"));
     if (tensor().ndim != rank)
-      throw tegula::UserError(name_ + " has " + std::to_string(tensor().ndim) + " axes, but " + std::to_string(rank) +
-                              " are expected; reshape the tensor");
+      throw tegula::UserError(
+          text(name_, " has ", tensor().ndim, " axes, but ", rank, " are expected; reshape the tensor"));
     return tegula::view_dlpack<T, rank>(tensor());
   }
 

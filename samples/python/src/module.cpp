@@ -143,8 +143,8 @@ PyObject* call(PyObject*, PyObject* given) {
   try {
     auto const count = static_cast<std::size_t>(PyTuple_Size(given));
     if (count != is_tensor.size() && count != is_tensor.size() + 1)
-      throw WrongType(std::string(signature.text) + " takes " + std::to_string(is_tensor.size()) +
-                      " arguments and a stream, but was given " + std::to_string(count));
+      throw WrongType(operators::text(signature.text, " takes ", is_tensor.size(),
+                                      " arguments and a stream, but was given ", count));
     Arguments arguments{given, std::vector<std::optional<Borrowed>>(is_tensor.size())};
     for (std::size_t i = 0; i < is_tensor.size(); ++i)
       if (is_tensor[i])

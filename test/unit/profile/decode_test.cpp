@@ -39,7 +39,7 @@ ProfileEvent const& event(Profile const& profile, std::size_t number) { return p
 
 }  // namespace
 
-TEST_CASE("decode gives nested pairs of a warp in program order, with values", "[profile][P1]") {
+TEST_CASE("decode returns nested pairs of a warp in program order, with values", "[profile][P1]") {
   ProfileBuffer buffer(layout_of(4, 16));
   buffer.begin({7, 3, 1, 5}, 1000, 100);
   buffer.start(0, 120);

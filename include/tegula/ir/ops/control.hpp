@@ -66,14 +66,14 @@ struct IfOp : OpDefaults<Family::control> {
   static constexpr auto attributes() { return fields(field("region", &IfOp::region)); }
 };
 
-/// Ends the block of a for or if and gives its values.
+/// Ends the block of a for or if and yields its values.
 struct YieldOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "yield";
   static constexpr auto operands = names("values");
   static constexpr unsigned traits = terminator | variadic;
 };
 
-/// Ends a function's body and gives its results (none for kernels).
+/// Ends a function's body and returns its results (none for kernels).
 struct ReturnOp : OpDefaults<Family::control> {
   static constexpr std::string_view mnemonic = "return";
   static constexpr auto operands = names("values");

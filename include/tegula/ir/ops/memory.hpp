@@ -101,7 +101,7 @@ inline constexpr std::array enum_names<AtomicCombine>{"add"sv, "min"sv, "max"sv,
 
 /// Combines elements of global memory atomically with those of a tile, or one with a scalar, once in a CTA:
 /// `%old = atomic_update %tensor, %tile, %i0, %i1 {combine = add} : tile<64x8xi32>`. Indices are as for gather. It
-/// gives the old elements, and 0 at places outside the tensor, where nothing happens. With layouts, only the owner of
+/// returns the old elements, and 0 at places outside the tensor, where nothing happens. With layouts, only the owner of
 /// an element holds its result. An order other than relaxed is that of the CTA: no access of it to memory that a kernel
 /// writes moves past the op. `vector` as for load, of sums. `box`: the indices are those of a box, of which a part may
 /// be outside.
