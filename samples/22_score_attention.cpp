@@ -33,8 +33,8 @@ std::vector<double> reference(std::vector<double> const& q, std::vector<double> 
     }
     for (std::int64_t key = 0; key <= query; ++key)
       for (std::int64_t d = 0; d < dim; ++d)
-        result[static_cast<std::size_t>(i * dim + d)] += weights[static_cast<std::size_t>(key)] / total *
-                                                         v[static_cast<std::size_t>(row(b, key, head) + d)];
+        result[static_cast<std::size_t>(i * dim + d)] +=
+            weights[static_cast<std::size_t>(key)] / total * v[static_cast<std::size_t>(row(b, key, head) + d)];
   }
   return result;
 }
@@ -53,7 +53,9 @@ int main() {
     auto const q = samples::random_values<bf16>(batch * tokens * heads * dim);
     auto const k = samples::random_values<bf16>(batch * tokens * heads * dim),
                v = samples::random_values<bf16>(batch * tokens * heads * dim);
-    auto const tensor = [&](auto const& values) { return samples::filled<bf16, 4>(where, values, batch, tokens, heads, dim); };
+    auto const tensor = [&](auto const& values) {
+      return samples::filled<bf16, 4>(where, values, batch, tokens, heads, dim);
+    };
     auto const Q = tensor(q), K = tensor(k), V = tensor(v);
     std::vector<float> const slopes = {0.5F, 0.125F, 0.03125F};
     std::vector<int> starts, counts, listed;
@@ -73,33 +75,40 @@ int main() {
     std::vector<bf16> found(q.size());
     auto const check = [&](Score const& score, auto const& kernel, auto const&... arguments) {
       auto O = samples::poisoned<bf16, 4>(where, batch, tokens, heads, dim);
-      auto const go = [&](auto const&... between) { return prepare(where, kernel, Q, K, V, between..., O, scale, arguments...); };
+      auto const go = [&](auto const&... between) {
+        return prepare(where, kernel, Q, K, V, between..., O, scale, arguments...);
+      };
       double const seconds = samples::best_seconds(order, go(), 3);
       O.copy_to(found);
-      all.join(samples::compare(found, reference(samples::exact(q), samples::exact(k), samples::exact(v), score), 1, 1e-2));
+      all.join(
+          samples::compare(found, reference(samples::exact(q), samples::exact(k), samples::exact(v), score), 1, 1e-2));
       return seconds;
     };
     auto const check_with = [&](Score const& score, auto const& kernel, auto const&... between) {
       auto O = samples::poisoned<bf16, 4>(where, batch, tokens, heads, dim);
       launch(order, kernel, Q, K, V, between..., O, scale);
       O.copy_to(found);
-      all.join(samples::compare(found, reference(samples::exact(q), samples::exact(k), samples::exact(v), score), 1, 1e-2));
+      all.join(
+          samples::compare(found, reference(samples::exact(q), samples::exact(k), samples::exact(v), score), 1, 1e-2));
     };
     double const hidden = -std::numeric_limits<double>::infinity();
-    double const seconds = check([&](double score, auto, auto query, auto key) { return query - key < window ? score : hidden; },
-                                 samples::local_attention<block, block, dim>, window);
+    double const seconds =
+        check([&](double score, auto, auto query, auto key) { return query - key < window ? score : hidden; },
+              samples::local_attention<block, block, dim>, window);
     check([](double score, auto, auto, auto) { return double{cap} * std::tanh(score / double{cap}); },
           samples::capped_attention<block, block, dim, false>, cap);
     check([](double score, auto, auto, auto) { return double{cap} * std::tanh(score / double{cap}); },
           samples::capped_attention<block, block, dim, true>, cap);
-    check_with([&](double score, auto head, auto query, auto key) {
-      return score + static_cast<double>(slopes[static_cast<std::size_t>(head)]) * static_cast<double>(key - query);
-    }, samples::alibi_attention<block, block, dim>, device_slopes);
+    check_with(
+        [&](double score, auto head, auto query, auto key) {
+          return score + static_cast<double>(slopes[static_cast<std::size_t>(head)]) * static_cast<double>(key - query);
+        },
+        samples::alibi_attention<block, block, dim>, device_slopes);
     check_with([&](double score, auto, auto query, auto key) { return key < start_of(query) ? hidden : score; },
                samples::document_attention<block, block, dim>, device_starts);
-    check_with([&](double score, auto, auto query, auto key) {
-      return key / block == 0 || key / block == query / block ? score : hidden;
-    }, samples::listed_attention<block, block, dim>(causal), device_counts, device_listed);
+    check_with([&](double score, auto, auto query,
+                   auto key) { return key / block == 0 || key / block == query / block ? score : hidden; },
+               samples::listed_attention<block, block, dim>(causal), device_counts, device_listed);
     double const pairs = static_cast<double>(batch * heads * tokens) * window;
     return samples::report("22_score_attention", "2 x 3 heads, 200 tokens, six kinds of scores", where, seconds,
                            4e-9 * pairs * dim / seconds, "GFLOP/s", all);

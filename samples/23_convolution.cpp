@@ -40,12 +40,14 @@ int main() {
     auto const G = samples::filled<bf16, 3>(where, own, size, size, channels);
     auto Y = samples::poisoned<bf16, 4>(where, pictures, height, width, results),
          Z = samples::poisoned<bf16, 4>(where, pictures, height, width, channels);
-    double const seconds = samples::best_seconds(order, prepare(where, samples::convolution<2, 8, 8, 64, 64>, X, F, Y), 3);
+    double const seconds =
+        samples::best_seconds(order, prepare(where, samples::convolution<2, 8, 8, 64, 64>, X, F, Y), 3);
     launch(order, samples::depthwise<8, 8, 64>, X, G, Z);
 
     std::vector<bf16> found(static_cast<std::size_t>(pictures * height * width * results));
     Y.copy_to(found);
-    samples::Comparison all = samples::compare(found, reference(samples::exact(x), samples::exact(filters), false), 1, 4e-3);
+    samples::Comparison all =
+        samples::compare(found, reference(samples::exact(x), samples::exact(filters), false), 1, 4e-3);
     found.resize(x.size());
     Z.copy_to(found);
     all.join(samples::compare(found, reference(samples::exact(x), samples::exact(own), true), 1, 4e-3));

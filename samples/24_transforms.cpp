@@ -45,7 +45,8 @@ int main() {
   return samples::guarded("24_transforms", [] {
     device const where = device::best();
     stream const order(where);
-    auto const signal = samples::random_values<float>(rows * length * 2), mass = samples::random_values<float>(4 * bodies);
+    auto const signal = samples::random_values<float>(rows * length * 2),
+               mass = samples::random_values<float>(4 * bodies);
     std::vector<std::uint32_t> numbers;
     for (std::int64_t i = 0; i < values; ++i) numbers.push_back(static_cast<std::uint32_t>(i) * 2654435761U >> 12U);
     auto const X = samples::filled<float, 3>(where, signal, rows, length, 2);

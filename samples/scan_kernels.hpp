@@ -40,8 +40,7 @@ inline constexpr auto scan_long = kernel("scan_long", [](in<std::uint32_t, 1> x,
         tile needed = (place >= nearest) & (from >= 0);
         auto ready = all((word >= state_of_part) | !needed);
         auto more = sum(select(needed, word & 0xFFFFFFFF, 0));
-        return carry(select(ready, so_far + more, so_far),
-                     select(ready, select(nearest >= 0, 0, at - window), at));
+        return carry(select(ready, so_far + more, so_far), select(ready, select(nearest >= 0, 0, at - window), at));
       });
   auto base = cast<std::uint32_t>(before);
   atomic_exchange(words, state_of_all | cast<std::uint64_t>(base + cast<std::uint32_t>(total)), part);

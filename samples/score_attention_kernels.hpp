@@ -1,8 +1,9 @@
 // Defines attention whose scores and masks are functions of the user's: ALiBi, a window, documents in a row, a soft
 // cap. A program that launches these includes <tegula/tegula.hpp>.
 //
-// Tensors are (batch, token, head, D), as a model's linear layers write them. `scale` multiplies the products of queries
-// and keys, often 1 / sqrt(D). A block has BM queries of a head, and goes over the keys that they may see, BN at a time.
+// Tensors are (batch, token, head, D), as a model's linear layers write them. `scale` multiplies the products of
+// queries and keys, often 1 / sqrt(D). A block has BM queries of a head, and goes over the keys that they may see, BN
+// at a time.
 #pragma once
 
 #include "attention_kernels.hpp"
@@ -10,7 +11,8 @@
 namespace samples {
 
 /// Computes and stores attention of queries block * BM and on to blocks first..last of keys. `score(products, query,
-/// key)` returns the scores in powers of 2, -inf where hidden, of products (BM, BN) of queries (BM, 1) and keys (1, BN).
+/// key)` returns the scores in powers of 2, -inf where hidden, of products (BM, BN) of queries (BM, 1) and keys (1,
+/// BN).
 template <int BM, int BN, int D, class Batch, class Head, class Block, class First, class Last, class Score>
 void attend(in<bf16, 4> const& Q, in<bf16, 4> const& K, in<bf16, 4> const& V, out<bf16, 4> const& O, Batch const& batch,
             Head const& head, Block const& block, First const& first, Last const& last, Score const& score) {

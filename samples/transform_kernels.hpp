@@ -1,5 +1,5 @@
-// Defines discrete Fourier transforms of rows, and sums over all pairs of bodies. A program that launches these includes
-// <tegula/tegula.hpp>.
+// Defines discrete Fourier transforms of rows, and sums over all pairs of bodies. A program that launches these
+// includes <tegula/tegula.hpp>.
 #pragma once
 
 #include <tegula/dsl/dsl.hpp>
@@ -40,9 +40,10 @@ std::vector<C> transform_list(std::vector<C> const& list) {
   std::vector<C> sums, differences;
   for (std::size_t k = 0; k < half; ++k) {
     double const angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-    C const turned = k == 0         ? odd[k]
-                     : 2 * k == half ? C{odd[k].im, tile(-odd[k].re)}
-                                     : odd[k].times(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle)));
+    C const turned = k == 0 ? odd[k]
+                     : 2 * k == half
+                         ? C{odd[k].im, tile(-odd[k].re)}
+                         : odd[k].times(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle)));
     sums.push_back(even[k] + turned);
     differences.push_back(even[k] - turned);
   }
@@ -53,11 +54,14 @@ std::vector<C> transform_list(std::vector<C> const& list) {
 /// Places tiles (rows, m, 1, s) one after another along axis 2.
 template <std::size_t first, std::size_t count, class List>
 auto in_order(List const& list) {
-  if constexpr (count == 1) return list[first];
-  else return let(concatenate(in_order<first, count / 2>(list), in_order<first + count / 2, count / 2>(list), axis<2>));
+  if constexpr (count == 1)
+    return list[first];
+  else
+    return let(concatenate(in_order<first, count / 2>(list), in_order<first + count / 2, count / 2>(list), axis<2>));
 }
 
-/// Does a step of Stockham's transform: rows of `s` interleaved transforms of length n become those of length n / radix.
+/// Does a step of Stockham's transform: rows of `s` interleaved transforms of length n become those of length n /
+/// radix.
 template <int radix, int n, int s, int rows>
 Complex<rows, n * s> transform_step(Complex<rows, n * s> const& x) {
   constexpr int m = n / radix;
@@ -68,14 +72,14 @@ Complex<rows, n * s> transform_step(Complex<rows, n * s> const& x) {
     (list.push_back({tile(reshape(slice(re, shape<rows, 1, m, s>, offset<0, r, 0, 0>), shape<rows, m, s>)),
                      tile(reshape(slice(im, shape<rows, 1, m, s>, offset<0, r, 0, 0>), shape<rows, m, s>))}),
      ...);
-  }(std::make_integer_sequence<int, radix>());
+  }
+  (std::make_integer_sequence<int, radix>());
   list = transform_list(list);
   std::vector<tile<float, Shape<rows, m, 1, s>>> res, ims;
   for (int r = 0; r < radix; ++r) {
     Part part = list[static_cast<std::size_t>(r)];
     if (m > 1 && r > 0) {
-      tile angle = cast<float>(iota<int>(shape<1, m, 1>, axis<1>)) *
-                   static_cast<float>(-2 * std::numbers::pi * r / n);
+      tile angle = cast<float>(iota<int>(shape<1, m, 1>, axis<1>)) * static_cast<float>(-2 * std::numbers::pi * r / n);
       part = part.times(tile(cos(angle)), tile(sin(angle)));
     }
     res.push_back(tile(expand_dims(part.re, axis<2>)));
@@ -88,7 +92,8 @@ Complex<rows, n * s> transform_step(Complex<rows, n * s> const& x) {
 /// Does the steps that are left: `radix` is that of the next one, n the length that is left.
 template <int radix, int n, int s, int rows>
 Complex<rows, n * s> transform_rows(Complex<rows, n * s> const& x) {
-  if constexpr (n == 1) return x;
+  if constexpr (n == 1)
+    return x;
   else {
     constexpr int now = n < radix ? n : radix;
     return transform_rows<radix, n / now, s * now, rows>(transform_step<now, n, s, rows>(x));

@@ -10,8 +10,8 @@
 
 namespace tegula::bench {
 
-/// Makes the rival of that name for tensors at these addresses; `sizes` are what its source says. Empty if TEGULA_RIVALS
-/// names no library; throws std::runtime_error if it cannot be opened or lacks the rival.
+/// Makes the rival of that name for tensors at these addresses; `sizes` are what its source says. Empty if
+/// TEGULA_RIVALS names no library; throws std::runtime_error if it cannot be opened or lacks the rival.
 std::function<void(stream const&)> make_rival(std::string const& name, std::vector<void*> const& tensors,
                                               std::vector<std::int64_t> const& sizes);
 /// Tells whether TEGULA_RIVALS names a library.

@@ -59,12 +59,18 @@ class Transfer {
  private:
   [[nodiscard]] ValueFacts get(Value const& value) const { return facts_in(known_, value); }
 
+  /// Tells whether a tensor, or one that exchanges its axes, has a map.
+  static bool has_map(Value const& tensor) {
+    return std::any_of(tensor.uses().begin(), tensor.uses().end(), [](ir::Use const& use) {
+      return use.user->is<ir::TensorMapOp>() || (use.user->is<ir::PermuteOp>() && has_map(*use.user->result()));
+    });
+  }
+
   static ValueFacts extent(Op const& op) {
     std::int64_t max = max_tensor_extent;
     // A tensor with a map has no larger extents, else the launch is refused; nor has a slice of it.
     for (ir::Value const* tensor = op.operand(); tensor != nullptr;) {
-      for (ir::Use const& use : tensor->uses())
-        if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;
+      if (has_map(*tensor)) max = tma_rule::max_extent;
       Op const* const view = ir::view_op(*tensor);
       tensor = view == nullptr ? nullptr : view->in("tensor");
     }
@@ -156,10 +162,23 @@ class Transfer {
     return nullptr;
   }
 
+  /// Tells whether two values are one, or one value with the same number added or taken away.
+  static bool is_same(Value const& a, Value const& b) {
+    auto const parts = [](Value const& of) {
+      Op const* const op = of.defining_op();
+      bool const moves = op != nullptr && (op->is<ir::AddOp>() || op->is<ir::SubOp>());
+      auto const number = moves ? ir::constant_int(*op->rhs()) : std::nullopt;
+      if (!number) return std::pair{&of, Int128(0)};
+      return std::pair{static_cast<Value const*>(op->lhs()), op->is<ir::AddOp>() ? Int128(*number) : -Int128(*number)};
+    };
+    return parts(a) == parts(b);
+  }
+
   /// Tells whether a value is another one, or cut off by it, or counts up to it.
   static bool at_most(Value const& value, Value const& bound) {
-    if (&value == &bound) return true;
-    if (Op const* const op = value.defined_by<ir::MinOp>()) return op->lhs() == &bound || op->rhs() == &bound;
+    if (is_same(value, bound)) return true;
+    if (Op const* const op = value.defined_by<ir::MinOp>())
+      return is_same(*op->lhs(), bound) || is_same(*op->rhs(), bound);
     Op const* const last = bound.defining_op();
     if (last == nullptr || !(last->is<ir::SubOp>() || last->is<ir::AddOp>()) || last->lhs() != count_of(value))
       return false;

@@ -101,7 +101,12 @@ bool CoordinateSums::stays_in_range(CoordinateSum const& sum, Element element) c
     min += factor * (factor > 0 ? low : high);
     max += factor * (factor > 0 ? high : low);
   }
-  return sum.factor == 0 && min >= -end && max < end;
+  if (sum.factor != 0) {
+    ValueFacts const facts = facts_.facts(*leaves_.index);
+    min += Int128(sum.factor) * (sum.factor > 0 ? facts.min : facts.max);
+    max += Int128(sum.factor) * (sum.factor > 0 ? facts.max : facts.min);
+  }
+  return min >= -end && max < end;
 }
 
 std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
@@ -118,7 +123,8 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
   bool const widens = op->is<ir::CastOp>() && keeps_numbers(op->operand()->type().element(), element);
   if ((op->info().has(ir::rearranges) && op->operand_count() == 1) || widens) return sums_.at(*op->operand());
-  std::optional<CoordinateSum> const result = combined(*op);
+  bool const narrows = op->is<ir::CastOp>() && is_number(op->operand()->type());
+  std::optional<CoordinateSum> const result = narrows ? sums_.at(*op->operand()) : combined(*op);
   return result && stays_in_range(*result, element) ? result : std::nullopt;
 }
 

@@ -55,15 +55,16 @@ void compare_query(Verdict& verdict, Inputs const& in, Form form, HostTensor con
     for (std::int64_t d = 0; d < dimension; ++d) score += q.at(row(query) + d) * k.at(row(key) + d);
     score /= std::sqrt(static_cast<double>(dimension));
     if (form == Form::alibi) score += in.at("slopes").at(head) * static_cast<double>(key - query);
-    if (form == Form::soft_cap) score = static_cast<double>(max_score) * std::tanh(score / static_cast<double>(max_score));
+    if (form == Form::soft_cap)
+      score = static_cast<double>(max_score) * std::tanh(score / static_cast<double>(max_score));
     scores.push_back(score);
     top = std::max(top, score);
   }
   for (double& score : scores) total += score = std::exp(score - top);
   for (std::int64_t key = first; key <= query; ++key)
     for (std::size_t d = 0; d < sums.size(); ++d) {
-      double const term = scores[static_cast<std::size_t>(key - first)] / total *
-                          v.at(row(key) + static_cast<std::int64_t>(d));
+      double const term =
+          scores[static_cast<std::size_t>(key - first)] / total * v.at(row(key) + static_cast<std::int64_t>(d));
       sums[d] += term;
       squares[d] += term * term;
     }
@@ -96,7 +97,8 @@ Problem score_problem(Extents const& extents, std::uint64_t seed) {
   problem.inputs["K"] = normal(Element::bf16, extents, seed + 1, 1.5);
   problem.inputs["V"] = normal(Element::bf16, extents, seed + 2);
   HostTensor slopes(Element::f32, {heads});
-  for (std::int64_t h = 0; h < heads; ++h) slopes.set(h, std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads)));
+  for (std::int64_t h = 0; h < heads; ++h)
+    slopes.set(h, std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads)));
   problem.inputs["slopes"] = std::move(slopes);
   problem.inputs["starts"] = document_starts(batches, tokens, seed);
   for (std::int64_t b = 0; b < batches; ++b)
@@ -124,8 +126,12 @@ std::function<Launch(Workload const&, int)> side(K const& kernel, More const& mo
 }
 
 constexpr auto nothing = [](auto const& all, Workload const&, int) { return all(); };
-constexpr auto slopes = [](auto const& all, Workload const& work, int set) { return all(work.view<float, 1>(set, "slopes")); };
-constexpr auto starts = [](auto const& all, Workload const& work, int set) { return all(work.view<int, 2>(set, "starts")); };
+constexpr auto slopes = [](auto const& all, Workload const& work, int set) {
+  return all(work.view<float, 1>(set, "slopes"));
+};
+constexpr auto starts = [](auto const& all, Workload const& work, int set) {
+  return all(work.view<int, 2>(set, "starts"));
+};
 
 template <Form form, int D>
 Row row_of() {
@@ -139,7 +145,9 @@ Row row_of() {
 template <int D>
 void add_rows(std::vector<Row>& rows) {
   using namespace samples;
-  auto const bar = [](int for_128, int for_64) { return Bar{"FlexAttention", static_cast<double>(D == 128 ? for_128 : for_64)}; };
+  auto const bar = [](int for_128, int for_64) {
+    return Bar{"FlexAttention", static_cast<double>(D == 128 ? for_128 : for_64)};
+  };
   Row alibi = row_of<Form::alibi, D>();
   alibi.sides = {{"blocks of 128", side<D>(alibi_attention<128, 128, D>, slopes)},
                  {"keys by 64", side<D>(alibi_attention<128, 64, D>, slopes)}};

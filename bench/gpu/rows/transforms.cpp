@@ -22,7 +22,9 @@ using Launch = std::function<void(stream const&)>;
 void set_rival(Row& row, std::string const& variant, std::string const& name, std::vector<std::int64_t> sizes) {
   if (!rivals_are_named()) return;
   row.rival = Rival::plain;
-  row.plain = Side{variant, [=](Workload const& work, int set) { return make_rival(name, work.addresses(set, {"X", "Y"}), sizes); }};
+  row.plain = Side{variant, [=](Workload const& work, int set) {
+                     return make_rival(name, work.addresses(set, {"X", "Y"}), sizes);
+                   }};
 }
 
 void compare_transform(Verdict& verdict, Inputs const& in, HostTensor const& out, std::int64_t row) {
@@ -133,7 +135,9 @@ std::vector<Row> transform_rows() {
   set_rival(small, "cuFFT", "fourier", small.extents);
   rows.push_back(std::move(small));
   Row large = family_row("transforms", "transform f32", {1 << 16, 1024}, {9, 1024}, transform_problem);
-  large.sides = {{"4 rows, radix 32", fourier<1024, 4, 32>}, {"8 rows, radix 32", fourier<1024, 8, 32>}, {"4 rows, radix 16", fourier<1024, 4, 16>}};
+  large.sides = {{"4 rows, radix 32", fourier<1024, 4, 32>},
+                 {"8 rows, radix 32", fourier<1024, 8, 32>},
+                 {"4 rows, radix 16", fourier<1024, 4, 16>}};
   large.codes = {code("transform of 1024", samples::fourier<1024, 8, 32>)};
   set_rival(large, "cuFFT", "fourier", large.extents);
   rows.push_back(std::move(large));

@@ -230,7 +230,9 @@ class Persistence {
     // There are fewer than 2^31 tiles with loops.
     for (std::size_t i = 0; i < place.size(); ++i)
       if (place[i] != tile && plan_.stages == 0)
-        place[i] = named_in(body, extents[i]) ? within(inside, place[i], inner[i]) : counted(inside, place[i]);
+        place[i] = named_in(body, extents[i]) || is_narrowed(static_cast<std::int64_t>(i))
+                       ? within(inside, place[i], inner[i])
+                       : counted(inside, place[i]);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
@@ -502,6 +504,17 @@ class Persistence {
       while (top->parent_op() != nullptr) top = top->parent_op();
       return std::find(body.begin(), body.end(), top) != body.end();
     });
+  }
+  /// Tells whether the kernel takes numbers that follow from an index of the grid to fewer bits. They keep their value
+  /// if the index has a range.
+  [[nodiscard]] bool is_narrowed(std::int64_t axis) const {
+    bool found = false;
+    ir::walk(function_, [&](Op& op) {
+      if (found || !op.is<ir::CastOp>() || !op.result()->type().is_scalar()) return;
+      Element const from = op.operand()->type().element(), to = op.result()->type().element();
+      found = is_integer(from) && is_integer(to) && bits(to) < bits(from) && axes_behind({op.operand()}).contains(axis);
+    });
+    return found;
   }
   /// Makes an op and those inside it use other values.
   static void name_again(Op& op, std::vector<Value*> const& before, std::vector<Value*> const& after) {
