@@ -14,6 +14,7 @@
 #include "ir/values/elementary.hpp"
 #include "ir/values/trip_count.hpp"
 #include "tegula/support/element.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::analysis {
 
@@ -63,7 +64,7 @@ void add(Work& found, Work const& other, double times) {
 namespace {
 
 constexpr std::int64_t line = 128;  ///< bytes
-constexpr std::int64_t lanes = 32;
+constexpr std::int64_t lanes = warp_lanes;
 
 double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
 

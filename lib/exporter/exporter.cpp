@@ -169,7 +169,7 @@ int main_of(int count, char** values) {
   Arguments arguments;
   CLI::App app{"Compiles the kernels that this program exports, and writes what another program embeds."};
   app.add_option("--name", arguments.library, "namespace of the generated header")->required();
-  app.add_option("--arch", arguments.architectures, "targets: host, sm_90a")->required();
+  app.add_option("--arch", arguments.architectures, "targets: host, or a GPU of gpu_targets")->required();
   app.add_option("--cpu", arguments.cpu, "level of the host's CPU: x86-64-v2, x86-64-v3 or x86-64-v4");
   app.add_option("--header", arguments.header, "the header to write")->required();
   app.add_option("--source", arguments.source, "the source to write")->required();

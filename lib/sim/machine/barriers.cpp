@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sim/machine/state.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::machine {
@@ -186,7 +187,7 @@ Turn Warp::set_max_registers(bool increase, std::uint32_t count, ActionSite site
   w.last_setmaxnreg = site;
   if (s.options.registers == 0) return turn(w);
   std::string sentence;
-  if (!isa::setmaxnreg.has(count)) {
+  if (!target::is_register_count(count)) {
     sentence = fmt::format("setmaxnreg {}: the count must be a multiple of 8 in 24..256", count);
   } else if (increase ? count < w.registers : count > w.registers) {
     sentence = fmt::format("setmaxnreg.{} {} while the warp holds {} registers per thread", increase ? "inc" : "dec",

@@ -16,8 +16,6 @@
 
 namespace tegula::transform {
 
-inline constexpr int max_warps = 16;  ///< that compute
-
 /// Returns the warps of a CTA whose `consumers` compute.
 constexpr int cta_warps(int consumers) { return consumers + producer_warps; }
 

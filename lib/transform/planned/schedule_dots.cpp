@@ -41,9 +41,6 @@ Op* store_of(Value const& view) {
   return nullptr;
 }
 
-/// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
-constexpr int registers_beside = 56;
-
 constexpr std::int64_t word_bytes = 4;
 
 /// Tells whether all operands of a loop's only product are loaded by the warps, or shifted beside copied ones: the next
@@ -63,8 +60,8 @@ bool loads_beside(Op const& dot, TargetInfo const& target) {
     shifts = shifts || shifted;
     registers += loaded.type().elements() * (shifted ? bytes(loaded.type().element()) : word_bytes) / word_bytes;
   }
-  if ((copies && !shifts) ||
-      registers / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
+  if ((copies && !shifts) || registers / (std::int64_t{warps} * target.lanes) + target.tuning.registers_beside_product >
+                                 target.registers_at_start(warps))
     return false;
   for (Op const& op : *dot.parent())
     if (op.block_count() > 0 || (op.is<ir::DotOp>() && &op != &dot)) return false;
@@ -160,11 +157,11 @@ class Schedule {
  private:
   /// Stores the operands that the plan says to where wgmma reads them: right ones, and left ones that are transposed,
   /// since other warps have computed their rows.
-  static void store_operands(Op& dot) {
+  void store_operands(Op& dot) const {
     auto const& plan = dot.as<ir::DotOp>();
     bool const right = plan.right == ir::OperandPlace::stored, left = plan.left == ir::OperandPlace::stored;
     if (!right && !left) return;
-    StoredOperands const stored = stored_operands(dot);
+    StoredOperands const stored = stored_operands(dot, context_.target);
     if (right)
       dot.set_operand(dot.position("rhs"), stored_operand(dot, dot.rhs(), stored.right, widest_swizzle_alignment));
     if (!left) return;
@@ -192,10 +189,10 @@ class Schedule {
 
   [[nodiscard]] std::string why_not_by_mma(Op const& dot, layout::WarpGrid grid) const {
     std::int64_t const step = dot.as<ir::DotOp>().step;
-    std::string why = why_not_mma(dot, function_.warps);
+    std::string why = why_not_mma(dot, function_.warps, context_.target);
     if (why.empty()) (void)layout::mma_layout(dot.result()->type().shape(), grid, why);
     if (!why.empty() || step == 0) return why;
-    std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+    std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
     bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
                           readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
     return readable ? "" : fmt::format("K is not read {} elements at a time", step);
@@ -204,10 +201,11 @@ class Schedule {
   [[nodiscard]] std::string why_not_by_wgmma(Op const& dot, layout::WarpGrid grid) const {
     auto const& plan = dot.as<ir::DotOp>();
     StoredOperands stored;
-    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
+    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored)
+      stored = stored_operands(dot, context_.target);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
     if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
-    target::Finding why = why_not_wgmma(dot, stored);
+    target::Finding why = why_not_wgmma(dot, context_.target, stored);
     if (!why.empty()) return why.text();
     int const cta_warps = function_.warps + producer_warps;
     auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
@@ -567,8 +565,8 @@ class Schedule {
 
   /// Returns the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
-    target::Finding const elements = why_not_tensor_cores(dot);
-    return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();
+    target::Finding const elements = why_not_tensor_cores(dot, context_.target);
+    return elements.empty() ? why_not_mma(dot, function_.warps, context_.target) : elements.data();
   }
 
   struct PendingLoop {
