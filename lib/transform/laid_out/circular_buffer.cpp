@@ -91,15 +91,17 @@ class Rings {
       initialise(inside, first);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
-    // Each thread arrives at mbarriers of pieces, perhaps before it meets any other.
-    if (takes_pieces()) builder.op(ir::BarrierOp{}, {}, {});
+    // Each thread arrives at mbarriers of boxes and pieces, perhaps before it meets any other.
+    if (threads_copy_boxes()) builder.op(ir::BarrierOp{}, {}, {});
     if (shares()) keep_cluster(builder);
   }
 
-  [[nodiscard]] bool takes_pieces() const {
+  [[nodiscard]] bool threads_copy_boxes() const {
     return std::any_of(groups_.begin(), groups_.end(), [](RingGroup const& group) {
-      return std::any_of(group.rings.begin(), group.rings.end(),
-                         [](Ring const& ring) { return fetches_pieces(*ring.sites.front().fetches.front()); });
+      return std::any_of(group.rings.begin(), group.rings.end(), [](Ring const& ring) {
+        Op const& fetch = *ring.sites.front().fetches.front();
+        return threads_copy(fetch) && !fetches_rows(fetch);
+      });
     });
   }
 
