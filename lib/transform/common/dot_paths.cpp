@@ -218,13 +218,16 @@ std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid, TargetInf
   Extents const a = left.shape(), b = right.shape();
   std::int64_t const size = bytes(left.element()), word = 4, unit = target.mma.depth_bytes / size;
   std::int64_t const sums = product.shape().product() / (std::int64_t{grid.rows} * grid.columns * target.lanes);
+  int const copying = copies_apart(Choice::automatic, target) ? producer_warps : 0;
   std::int64_t const room = std::min<std::int64_t>(target.tuning.max_operand_registers,
-                                                   registers_of_cta(grid.warps() + producer_warps, target) - sums);
+                                                   registers_of_cta(grid.warps() + copying, target) - sums);
+  bool const held = in_registers(*left.tile);
   auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
-    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / target.lanes;
+    return ((held ? a[1] : depth) * (a[0] / grid.rows) + depth * (b[1] / grid.columns)) * size / word / target.lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
-    return readable_in_parts(*left.tile, !left.turned, depth) && readable_in_parts(*right.tile, right.turned, depth);
+    return (held || readable_in_parts(*left.tile, !left.turned, depth)) &&
+           readable_in_parts(*right.tile, right.turned, depth);
   };
   std::int64_t depth = a[1];
   for (std::int64_t parts = 2; registers(depth) > room && parts * unit <= a[1]; ++parts)

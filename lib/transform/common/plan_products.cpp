@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/core/families.hpp"
 #include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/common/fetches.hpp"
@@ -16,6 +17,7 @@ using ir::Block;
 using ir::Op;
 using ir::OperandPlace;
 using ir::ProductPath;
+using ir::Value;
 using layout::WarpGrid;
 using target::Finding;
 
@@ -61,6 +63,7 @@ PlannedProducts::PlannedProducts(ir::Function& of, std::vector<Op*> const& produ
     choose_forms();
   find_stored();
   find_loops();
+  find_chains();
 }
 
 /// Tells whether rings have two stages where more do not fit beside the operands that the warps store.
@@ -133,6 +136,24 @@ void PlannedProducts::find_loops() {
   }
 }
 
+void PlannedProducts::find_chains() {
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (forms[i].swapped) continue;
+    std::set<Value const*> reached;
+    std::vector<Value const*> left = {forms[i].left().tile};
+    while (!left.empty()) {
+      Value const& tile = *left.back();
+      left.pop_back();
+      Op const* const op = tile.defining_op();
+      if (op == nullptr || !reached.insert(&tile).second) continue;
+      auto const dot = std::find(dots.begin(), dots.end(), op);
+      auto const from = static_cast<std::size_t>(dot - dots.begin());
+      if (dot != dots.end() && !forms[from].swapped) chained_.insert({i, from});
+      if (op->is(ir::Family::elementwise)) left.insert(left.end(), op->operands().begin(), op->operands().end());
+    }
+  }
+}
+
 bool PlannedProducts::copies_in_loop() const {
   return std::any_of(loops.begin(), loops.end(), [&](LoopOfProducts const& loop) {
     return std::any_of(loop.products.begin(), loop.products.end(), [&](std::size_t i) {
@@ -159,8 +180,13 @@ bool PlannedProducts::has_company(std::size_t i) const {
 
 std::vector<DotGrid> const& PlannedProducts::grids_of(std::size_t i, int warps) const {
   auto const [at, first] = grids_.try_emplace({i, warps});
-  if (first) at->second = mma_grids(forms[i], warps, gpu);
-  return at->second;
+  if (!first) return at->second;
+  std::vector<DotGrid>& grids = at->second = mma_grids(forms[i], warps, gpu);
+  if (chained_.count(i) == 0 || grids.empty()) return grids;
+  std::stable_partition(grids.begin(), grids.end(), [copies = grids.front().grid.copies](DotGrid const& one) {
+    return one.grid.columns == 1 && one.grid.copies == copies;
+  });
+  return grids;
 }
 
 std::vector<ProductPlan> PlannedProducts::ways(std::size_t i, int warps) const {

@@ -12,6 +12,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/values/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
+#include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/carried.hpp"
@@ -194,7 +195,8 @@ class Schedule {
     if (!why.empty() || step == 0) return why;
     std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
     bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
-                          readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
+                          (in_registers(*dot.lhs()) || readable_in_parts(*dot.lhs(), true, step)) &&
+                          readable_in_parts(*dot.rhs(), false, step);
     return readable ? "" : fmt::format("K is not read {} elements at a time", step);
   }
 
@@ -535,6 +537,15 @@ class Schedule {
     return first;
   }
 
+  /// Returns columns [from, from + step) of a left operand: of `held`, which threads hold; null: of the copied tile.
+  static Value* part_of_left(ir::Builder& builder, Op& dot, Value* held, std::int64_t from, std::int64_t step) {
+    if (held == nullptr) return part_of(builder, *dot.lhs(), true, builder.index(from), step);
+    Extents const shape = {held->type().shape()[0], step};
+    Layout const* const layout = layout::part_of(*held->type().layout(), shape, {0, from});
+    return builder.value(ir::make_op<ir::ExtractOp>(Extents{0, from}), {held},
+                         Type::tile(held->type().element(), shape, layout));
+  }
+
   /// Makes a product of registers, done when the next op runs; in parts along K where the operands would fill the
   /// registers.
   static void warp_by_warp(Op& dot) {
@@ -544,16 +555,20 @@ class Schedule {
     std::string why;
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
+    Type const& left = dot.lhs()->type();
+    int const size = bytes(left.element());
+    auto const in_layout = [&](Value* tile, Layout const* layout) {
+      return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
+    };
     Value* sum = nullptr;
-    std::int64_t const depth = dot.lhs()->type().shape()[1], step = plan.step == 0 ? depth : plan.step;
+    std::int64_t const depth = left.shape()[1], step = plan.step == 0 ? depth : plan.step;
+    bool const whole = step == depth;
+    Value* const held = whole || !in_registers(*dot.lhs())
+                            ? nullptr
+                            : in_layout(dot.lhs(), layout::mma_a_layout(left.shape(), size, grid, why));
     for (std::int64_t from = 0; from < depth; from += step) {
-      bool const whole = step == depth;
-      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, builder.index(from), step);
+      Value* const a = whole ? dot.lhs() : part_of_left(builder, dot, held, from, step);
       Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, builder.index(from), step);
-      auto const in_layout = [&](Value* tile, Layout const* layout) {
-        return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
-      };
-      int const size = bytes(a->type().element());
       Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why));
       Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
       if (sum == nullptr)
