@@ -182,8 +182,10 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   rows[rows.size() - 1] /= attributes.vector;
   layout::Layout const* const places = type.layout()->inverse();
   if (places == nullptr) refuse(op, "the shared layout " + type.layout()->text() + " has no inverse");
+  // The places of several chunks are not kept from one iteration of a loop to the next: these are many registers.
+  llvm::Value* const thread = chunks > e.threads() ? ptx::copied_here(b, e.thread()) : e.thread();
   for (std::int64_t done = 0; done < chunks; done += e.threads()) {
-    llvm::Value* const chunk = b.CreateAdd(e.thread(), e.i32(done));
+    llvm::Value* const chunk = b.CreateAdd(thread, e.i32(done), "", true, true);
     llvm::BasicBlock* rest = nullptr;
     if (done + e.threads() > chunks) {
       llvm::BasicBlock* const here = e.block("chunk");
