@@ -14,7 +14,8 @@ struct Tuning {
   int max_warps = 16;
   /// Elements of a result of mma for each warp: 32 registers a thread. Estimate.
   std::int64_t elements_per_warp = 1024;
-  /// Registers of a thread for both operands of mma, beside its part of the result. Computed: half of 255.
+  /// Registers of a thread for both operands of mma, beside its part of the result. Computed: half of 255, where
+  /// wgmma holds the large results.
   std::int64_t max_operand_registers = 128;
   /// Registers of a thread for addresses, counters and barriers. Estimate, checked with ptxas 13.0.
   int address_registers = 24;

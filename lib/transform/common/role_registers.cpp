@@ -25,7 +25,7 @@ std::int64_t registers_of_cta(int warps, TargetInfo const& target) {
 
 std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target) {
   if (!target.has(Ability::wgmma))
-    return std::max<std::int64_t>(target.registers_at_start(consumer_warps) - target.tuning.max_operand_registers / 2 -
+    return std::max<std::int64_t>(target.registers_at_start(consumer_warps) - target.tuning.max_operand_registers -
                                       target.tuning.address_registers,
                                   0);
   return std::max<std::int64_t>(registers_of_roles(consumer_warps, target)[1] - target.wgmma.extra_registers, 0);

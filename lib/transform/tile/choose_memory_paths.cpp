@@ -112,7 +112,8 @@ bool parts_columns(Value const& tile, TargetInfo const& target) {
 }
 
 /// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
-/// half of them are whole blocks of the swizzle.
+/// half of them are whole blocks of the swizzle. Warps read parts of K for mma.sync, which are whole blocks, too:
+/// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks.
 Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo const& target, Finding& why) {
   int const size = bytes(tile.element());
   if (!feeds_tensor_cores(value, target) || tile.rank() < 2) return layout::dense_layout(tile.shape());
@@ -121,8 +122,11 @@ Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo con
     for (int const swizzle : {128, 64, 32})
       if (tile.shape()[1] * size % (2 * swizzle) == 0)
         if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+  int const widest = target.has(Ability::wgmma) ? 128 : 64;
   for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+    if (Layout const* const layout =
+            swizzle <= widest ? layout::swizzled_layout(tile.shape(), size, swizzle, ignored) : nullptr)
+      return layout;
   why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
   return nullptr;
 }
