@@ -318,10 +318,6 @@ class DeviceMath {
       replace(op, converted);
       return true;
     }
-    if (lacks_product(op)) {
-      multiply_halves(op);
-      return true;
-    }
     if (!is_function(op)) return false;
     Element const element = op.operands().front()->type().element();
     if (is_narrow_float(element)) {
@@ -346,20 +342,6 @@ class DeviceMath {
     if (is_f8(from) || is_f8(to)) return !target_.has(Ability::f8_conversions);
     bool const from_wide = from == Element::f64 || (is_integer(from) && !is_narrow_integer(from));
     return to == Element::bf16 && from_wide && !target_.has(Ability::bf16_conversions);
-  }
-  /// Tells whether tensor cores multiply the halves of a product of floats of 8 bits, but not these.
-  [[nodiscard]] bool lacks_product(Op const& op) const {
-    return op.is<DotOp>() && is_f8(op.lhs()->type().element()) && !target_.multiplies(op.lhs()->type().element());
-  }
-  /// Multiplies floats of 8 bits as f16, which holds each of them.
-  void multiply_halves(Op& op) const {
-    transform::Emitter emitter(op);
-    std::vector<Value*> operands = {emitter.cast(op.lhs(), Element::f16), emitter.cast(op.rhs(), Element::f16),
-                                    op.in<DotOp>("accumulator")};
-    Type const type = op.result()->type();
-    Op& product = emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1});
-    replace(op, product.result());
-    for (Value* operand : {product.lhs(), product.rhs()}) expand(*operand->defining_op());
   }
 
   /// Computes a function of a narrow float in f32, of which 16 bits are kept.
