@@ -5,6 +5,7 @@
 
 #include "analysis/advice_rules.hpp"
 #include "support/counted.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::analysis {
 namespace {
@@ -14,7 +15,7 @@ using ir::OpKind;
 
 constexpr int widest_bytes = 16;
 constexpr int sector_bytes = 32, line_bytes = 128;
-constexpr double lanes = 32;
+constexpr double lanes = warp_lanes;
 
 // Costs that the estimate of a launch does not count; relative to the rates that it assumes.
 constexpr double narrow_factor = 2;        ///< by which an access costs more with its address and the test of its place

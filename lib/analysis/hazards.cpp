@@ -8,6 +8,7 @@
 #include "ir/core/other_operand.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
@@ -25,7 +26,7 @@ bool orders(Op const& op) {
 
 /// Tells whether each warpgroup meets at a barrier of its own: its name is a number plus that of the warpgroup.
 bool barrier_of_warpgroup(Op const& op) {
-  if (op.as<BarrierOp>().threads != 32 * isa::warps_per_group || op.operand_count() == 0) return false;
+  if (op.as<BarrierOp>().threads != warp_lanes * target::warpgroup_warps || op.operand_count() == 0) return false;
   return constant_beside_warpgroup(*op.in<BarrierOp>("id")).has_value();
 }
 
@@ -279,11 +280,11 @@ void Hazards::barrier(Op const& op, State& state) {
   if (op.is<WarpBarrierOp>()) return meet(context_.warps == 1 ? Level::group : Level::warp, op, state);
   std::int64_t const threads = op.as<BarrierOp>().threads;
   if (op.operand_count() == 0) return meet(Level::replicas, op, state);
-  if (threads < 32 * context_.warps) {
+  if (threads < warp_lanes * context_.warps) {
     if (barrier_of_warpgroup(op)) meet(Level::warpgroup, op, state);
     return;
   }
-  meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, op, state);
+  meet(threads >= warp_lanes * context_.warps * context_.replicas ? Level::replicas : Level::group, op, state);
 }
 
 /// Marks the accesses that a wait completes as over.

@@ -14,6 +14,7 @@
 #include "ir/text/text.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/layout.hpp"
+#include "target/block_rules.hpp"
 #include "target/box_rows.hpp"
 #include "target/finding.hpp"
 
@@ -155,8 +156,8 @@ class Paths {
     Narrow const narrow = why_narrow(op, tile, row.bytes);
     if (narrow == Narrow::stride || narrow == Narrow::alignment) return "copies store to dense tensors alone";
     Extents const& shape = tile.shape();
-    if (shape.size() > 2 && !target::box_of_rows(shape, isa::wgmma.rows))
-      return fmt::format("a copy takes {} rows, which are not a box of {}", isa::wgmma.rows, shape_text(shape));
+    if (shape.size() > 2 && !target::box_of_rows(shape, target::wgmma_rows))
+      return fmt::format("a copy takes {} rows, which are not a box of {}", target::wgmma_rows, shape_text(shape));
     return "copies store results of wgmma alone, as it leaves them";
   }
 
@@ -300,14 +301,14 @@ class Paths {
     add_ring(expect, ir::viewed(*mbarrier), std::move(row));
   }
 
-  /// Adds the ring into which threads copied rows before this arrival, or the rows to the ring's other tiles.
+  /// Adds the ring into which threads copied boxes or rows before this arrival, or the rows to the ring's other tiles.
   void ring_of_rows(Op const& arrive) {
     Value const& root = ir::viewed(*arrive.in<ir::CpAsyncArriveOp>("mbarrier"));
     RingDepth row;
     for (Op const& op : *arrive.parent()) {
       if (&op == &arrive) break;
       if (op.is<ir::CpAsyncArriveOp>()) row = {};  // of another ring
-      if (!op.is<ir::CpAsyncGatherOp>() && !op.is<ir::CpAsyncCoverOp>()) continue;
+      if (!op.is<ir::CpAsyncGatherOp>() && !op.is<ir::CpAsyncOp>() && !op.is<ir::CpAsyncCoverOp>()) continue;
       Type const& view = op.in("destination")->type();
       if (!row.where.known()) row.where = op.where();
       row.stage_bytes += view.elements() * bytes(view.element());

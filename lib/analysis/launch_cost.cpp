@@ -14,6 +14,7 @@
 #include "ir/values/elementary.hpp"
 #include "ir/values/trip_count.hpp"
 #include "tegula/support/element.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::analysis {
 
@@ -63,7 +64,7 @@ void add(Work& found, Work const& other, double times) {
 namespace {
 
 constexpr std::int64_t line = 128;  ///< bytes
-constexpr std::int64_t lanes = 32;
+constexpr std::int64_t lanes = warp_lanes;
 
 double bytes_of(ir::Type const& type) { return static_cast<double>(type.elements()) * info(type.element()).bits / 8; }
 
@@ -77,9 +78,10 @@ bool is_right_operand(ir::Value const& tile) {
 /// Describes what an estimate counts by.
 struct Counting {
   std::vector<TensorSize> const& tensors;
-  double share = 1;  ///< CTAs that fetch right operands for each other
-  double split = 1;  ///< CTAs that divide the trips of a product's loop
-  int stages = 0;    ///< of every loop; 0: as written
+  double share = 1;    ///< CTAs that fetch right operands for each other
+  double split = 1;    ///< CTAs that divide the trips of a product's loop
+  int stages = 0;      ///< of every loop; 0: as written
+  bool shifts = true;  ///< threads copy pieces that cover rows, for warpgroups
 };
 
 /// Returns the tensor that a load reads as it is; null: a view of one, or another op.
@@ -162,7 +164,7 @@ void add_load(Work& found, Op const& load, ir::Value const& tile, double times, 
   found.loaded_bytes += all * within;
   found.lines += all * within / line * lines_of_a_row(load, counting) / ctas;
   std::int64_t const at_once = narrow_bytes(load, counting);
-  if (at_once > 0 && is_shifted(load))
+  if (at_once > 0 && counting.shifts && is_shifted(load))
     found.operand_bytes += bytes_of_shift * all;
   else if (at_once > 0)
     found.narrow += all / static_cast<double>(at_once * lanes);
@@ -434,7 +436,8 @@ Estimate estimate(ir::Function& kernel, std::vector<TensorSize> const& tensors, 
       break;
     }
   }
-  add(found, kernel.body(), 1, {tensors, static_cast<double>(share), found.split, options.stages});
+  bool const shifts = !on_gpu || executor.target->has(Ability::wgmma);
+  add(found, kernel.body(), 1, {tensors, static_cast<double>(share), found.split, options.stages, shifts});
   found.seconds = seconds_of(found, executor);
   return found;
 }

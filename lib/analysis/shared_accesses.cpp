@@ -12,6 +12,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/shared_frame.hpp"
 #include "ir/text/text.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
@@ -21,7 +22,7 @@ using namespace ir;
 namespace {
 
 constexpr std::int16_t several = -1;
-constexpr std::int16_t elected_lane = 32;
+constexpr std::int16_t elected_lane = warp_lanes;
 constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
@@ -114,7 +115,7 @@ Level whole_group(int warps) { return warps > 1 ? Level::group : Level::warp; }
 /// Returns the lowest level of a group of `warps` at which the threads of `level` meet.
 std::optional<Level> in_group(std::optional<Level> level, int warps) {
   if (!level) return level;
-  bool const one_warpgroup = warps <= isa::warps_per_group;
+  bool const one_warpgroup = warps <= target::warpgroup_warps;
   if (*level == Level::warpgroup && one_warpgroup) return whole_group(warps);
   return std::min(whole_group(warps), *level);
 }
@@ -481,7 +482,7 @@ std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& a
         Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);
         std::int64_t linear = 0;
         for (int axis = 0; axis < at.size(); ++axis) linear = linear * layout.shape()[axis] + at[axis];
-        result.push_back({static_cast<std::int32_t>(linear), w, layout.lanes() < 32 && !owners ? several : l});
+        result.push_back({static_cast<std::int32_t>(linear), w, layout.lanes() < warp_lanes && !owners ? several : l});
       }
     }
   }
@@ -554,7 +555,7 @@ void SharedAccesses::each_element(Access const& access, int warps, Visit const& 
       return;
     case Access::Holders::lane:
       if (access.elected >= 0) return walk.all(access.elected, elected_lane);
-      for (int w = 0; w < warps; w += access.elected == ElectOp::each_warpgroup ? isa::warps_per_group : 1)
+      for (int w = 0; w < warps; w += access.elected == ElectOp::each_warpgroup ? target::warpgroup_warps : 1)
         walk.all(w, elected_lane);
       return;
     case Access::Holders::layout:
@@ -566,8 +567,8 @@ void SharedAccesses::each_element(Access const& access, int warps, Visit const& 
       return;
     case Access::Holders::chunks:
       for (std::int64_t i = 0; i < walk.count(); ++i) {
-        std::int64_t const thread = i / access.vector % (32 * warps);
-        walk.element(i, thread / 32, thread % 32);
+        std::int64_t const thread = i / access.vector % (std::int64_t{warp_lanes} * warps);
+        walk.element(i, thread / warp_lanes, thread % warp_lanes);
       }
       return;
   }
@@ -643,7 +644,7 @@ std::optional<Level> SharedAccesses::compare(Footprint const& a, Footprint const
       bool const same_warp = a[i].warp == b[j].warp && a[i].warp != several;
       bool const same_thread = same_warp && a[i].lane == b[j].lane && a[i].lane != several;
       bool const same_group = a[i].warp != several && b[j].warp != several &&
-                              a[i].warp / isa::warps_per_group == b[j].warp / isa::warps_per_group;
+                              a[i].warp / target::warpgroup_warps == b[j].warp / target::warpgroup_warps;
       Level const level = same_thread  ? Level::none
                           : same_warp  ? Level::warp
                           : same_group ? Level::warpgroup

@@ -9,6 +9,7 @@
 #include "support/key_text.hpp"
 #include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/config.hpp"
 #include "transform/check_options.hpp"
 #include "transform/pipeline.hpp"
@@ -52,7 +53,7 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options, s
     auto const& target = codegen::host::HostTarget::get(options.architecture);
     key.add("target", "host").add("architecture", target.cpu).add("features", target.features);
   } else {
-    key.add("target", "cuda").add("architecture", options.architecture);
+    key.add("target", "cuda").add("architecture", target::gpu_target(options).architecture);
   }
   abi::for_each_pass_option(
       options, [&](std::string_view name, std::string_view, auto value) { key.add(name, abi::to_text(value)); });

@@ -106,6 +106,7 @@ class Exporter {
       bool const tensor = parameter.kind == ParameterKind::tensor;
       facts.unit_inner_stride = tensor && dense;
       facts.aligned_16 = tensor && dense && !host;
+      facts.whole_16 = facts.aligned_16 && parameter.rank > 1;
       any_tensor = any_tensor || tensor;
       options.facts.push_back(facts);
     }
@@ -169,7 +170,7 @@ int main_of(int count, char** values) {
   Arguments arguments;
   CLI::App app{"Compiles the kernels that this program exports, and writes what another program embeds."};
   app.add_option("--name", arguments.library, "namespace of the generated header")->required();
-  app.add_option("--arch", arguments.architectures, "targets: host, sm_90a")->required();
+  app.add_option("--arch", arguments.architectures, "targets: host, or a GPU of gpu_targets")->required();
   app.add_option("--cpu", arguments.cpu, "level of the host's CPU: x86-64-v2, x86-64-v3 or x86-64-v4");
   app.add_option("--header", arguments.header, "the header to write")->required();
   app.add_option("--source", arguments.source, "the source to write")->required();

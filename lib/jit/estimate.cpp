@@ -103,9 +103,8 @@ Executor executor_of(device where) {
   Executor result{nullptr, where.limits().processors};
   if (!where.is_cuda()) return result;
   std::string const architecture = where.architecture();
-  result.target = gpu_targets.front();
-  for (TargetInfo const* target : gpu_targets)
-    if (target->architecture == architecture) result.target = target;
+  TargetInfo const* const found = find_target(architecture);
+  result.target = found != nullptr ? found : gpu_targets.front();
   return result;
 }
 

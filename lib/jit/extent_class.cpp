@@ -56,7 +56,7 @@ std::int64_t few_blocks(Traced const& traced, std::span<Argument const> argument
 
 int chosen_split(Traced const& traced, std::span<Argument const> arguments, CompileOptions const& options,
                  analysis::Executor const& executor) {
-  if (executor.target == nullptr) return 1;
+  if (executor.target == nullptr || !executor.target->has(Ability::clusters)) return 1;
   std::int64_t const blocks = few_blocks(traced, arguments, options, executor.processors);
   if (blocks == 0) return 1;
   std::vector<int> possible;

@@ -17,6 +17,7 @@
 #include "sim/block/simulate.hpp"
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/jit/schedule.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
@@ -54,7 +55,8 @@ Simulation::Simulation(KernelRef const& kernel, std::span<Argument const> argume
     arguments_ = with_grid_arguments(traced_->kernel, arguments, grid, kind);
     traced_ = traced(kernel, GridFrom::launch);
   }
-  options_ = gpu_launch_options(kernel, std::string(gpu_targets.front()->architecture), runtime::facts_of(arguments_));
+  options_ =
+      gpu_launch_options(kernel, std::string(target::default_target().architecture), runtime::facts_of(arguments_));
   for (Argument const& argument : arguments_) {
     if (argument.allocation == nullptr) continue;
     detail::retain(argument.allocation);
@@ -85,13 +87,14 @@ Simulation::Found Simulation::find() const {
   ProfileLayout const layout = analysis::profile_layout(lowered.kernel());
   std::vector<std::byte> records;
   sim::block::Options warps;
+  warps.target = &target::gpu_target(options_);
   warps.print = by_hand;  // else the run of the tiles prints
   // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
   // is slow.
   constexpr int blocks_at_once = 32;
   if (!by_hand && lowered.kernel().cluster == 1) warps.batch = blocks_at_once;
   if (layout.rows > 0) {
-    TargetInfo const& target = *gpu_targets.front();
+    TargetInfo const& target = target::default_target();
     warps.timed = true;
     warps.profile = &records;
     warps.resident = target.costs.multiprocessors / std::max(lowered.kernel().cluster, 1);

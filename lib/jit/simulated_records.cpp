@@ -12,6 +12,7 @@
 #include "jit/profile.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/diagnostics.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 #include "trace/traced_kernel.hpp"
@@ -142,7 +143,7 @@ SimulatedRecords simulate_records(Traced const& source, CompileOptions options, 
     std::vector<Argument> const small = small_launch(module.kernel(), arguments);
     bool const same = std::equal(small.begin(), small.end(), arguments.begin(), arguments.end(), equal_extents);
     Tensors const tensors(small);
-    TargetInfo const& target = *gpu_targets.front();
+    TargetInfo const& target = target::default_target();
     int const cluster = std::max(lowered.kernel().cluster, 1);
     std::vector<std::byte> records;
     sim::block::Options how;

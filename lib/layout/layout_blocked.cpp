@@ -3,6 +3,7 @@
 
 #include "layout/layout.hpp"
 #include "layout/layout_detail.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::layout {
 using detail::power_of_two_part;
@@ -53,7 +54,7 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
     lanes.push_back(1);
     warps_along.push_back(1);
   }
-  std::int64_t left_lanes = 32, left_warps = power_of_two_part(warps);
+  std::int64_t left_lanes = warp_lanes, left_warps = power_of_two_part(warps);
   std::int64_t const groups = warps / left_warps;
   for (std::int64_t a : order) {
     int const axis = static_cast<int>(a);

@@ -14,6 +14,7 @@
 #include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
 #include "support/locks.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::layout {
 namespace {
@@ -109,7 +110,7 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
 
 /// Returns an extent that every fragment of these warps takes along either axis; more of them would only add registers.
 std::int64_t min_extent(Call const& fragment) {
-  std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
+  std::int64_t extent = fragment.arguments.empty() ? 4 * warp_lanes : warp_lanes;
   for (std::string_view argument : fragment.arguments)
     if (auto const count = number(argument); count && *count <= 64) extent *= *count;
   return extent;
@@ -197,7 +198,7 @@ std::string find_text(Layout const& layout, Element element, bool shared) {
   if (shared) return text_of_shared(layout, element);
   Extents const& shape = layout.shape();
   int const warps = layout.warps();
-  if (layout.lanes() != 32 || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
+  if (layout.lanes() != warp_lanes || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
   bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
   std::vector<std::string> const names = fragment_names(warps, operand_first);
   auto const found = [&](std::string const& before, std::string const& after) -> std::string {

@@ -14,6 +14,7 @@
 #include "support/diagnostics.hpp"
 #include "support/options.hpp"
 #include "support/string_buffer.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
@@ -41,15 +42,30 @@ constexpr char const* host_family() {
 #endif
 }
 
+/// Returns the target whose code a GPU runs best; null: it runs none.
+TargetInfo const* target_of(int number) {
+  return target_for(runtime::cuda::capability(number), runtime::cuda::limits(number).shared_bytes_per_cta);
+}
+
+std::string cuda_architecture(int number) {
+  std::string const& asked = support::options().arch;
+  if (asked.empty()) {
+    TargetInfo const* const target = target_of(number);
+    return target != nullptr ? std::string(target->architecture) : runtime::cuda::architecture(number);
+  }
+  TargetInfo const& target = target::default_target();
+  if (!target.runs_on(runtime::cuda::capability(number)))
+    throw UserError(fmt::format("TEGULA_ARCH: cuda:{} ({}) does not run code for {}; it is {}", number,
+                                runtime::cuda::name(number), asked, runtime::cuda::architecture(number)));
+  return asked;
+}
+
 /// Says on standard error, once in the process, that the CUDA devices here are not used.
 void say_once_why_host() {
   static constinit std::atomic<bool> said = false;
   if (said.exchange(true)) return;
-  std::vector<std::string_view> known;
-  for (TargetInfo const* target : gpu_targets) known.push_back(target->architecture);
   support::report_warning(fmt::format("{} ({}) is not used: kernels can be compiled for {}; device::best() is the host",
-                                      runtime::cuda::name(0), runtime::cuda::architecture(0),
-                                      support::joined(known, ", ")));
+                                      runtime::cuda::name(0), runtime::cuda::architecture(0), target::known_targets()));
 }
 
 }  // namespace
@@ -65,7 +81,7 @@ device device::best() {
   if (choice == "cuda") return cuda(0);
   int const count = runtime::cuda::device_count();
   for (int number = 0; number < count; ++number)
-    if (find_target(runtime::cuda::architecture(number)) != nullptr) return cuda(number);
+    if (target_of(number) != nullptr) return cuda(number);
   if (count > 0) say_once_why_host();
   return host();
 }
@@ -81,7 +97,7 @@ std::string device::cuda_status() { return runtime::cuda::unusable_reason(); }
 
 std::string device::name() const { return is_host() ? host_name() : runtime::cuda::name(number_); }
 
-std::string device::architecture() const { return is_host() ? host_family() : runtime::cuda::architecture(number_); }
+std::string device::architecture() const { return is_host() ? host_family() : cuda_architecture(number_); }
 
 DeviceLimits device::limits() const {
   if (is_cuda()) return runtime::cuda::limits(number_);
@@ -94,7 +110,7 @@ DeviceLimits device::limits() const {
 bool device::has_tma() const {
   if (is_host()) return false;
   TargetInfo const* const target = find_target(architecture());
-  return target != nullptr && target->tma;
+  return target != nullptr && target->has(Ability::tma);
 }
 
 bool device::can_access(device other) const {

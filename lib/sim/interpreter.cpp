@@ -20,6 +20,7 @@
 #include "tegula/math/functions.hpp"
 #include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim {
 
@@ -458,7 +459,7 @@ Agent::Agent(Launch& launch, std::int64_t linear_block, Holds holds)
 
 Value Agent::fresh(Type const& type) const {
   if (holds_ == Holds::tiles || !type.in_registers()) return Value(type, precision());
-  return Value(type, precision(), std::int64_t{32} * type.layout()->registers());
+  return Value(type, precision(), std::int64_t{warp_lanes} * type.layout()->registers());
 }
 
 void Agent::step() {

@@ -58,6 +58,10 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_DEVICE", read_device, "", "host | cuda | cuda:<number> | debug",
      "the result of device::best(); debug: the host, and every launch calls its lambda block by block for a debugger "
      "(lib/doc/debugging.md)"},
+    {"TEGULA_ARCH", read_text<&Options::arch>, "", "<architecture, such as sm_80>",
+     "GPU kernels are compiled for this architecture, which the GPU must run, in place of its best one; simulators "
+     "take "
+     "it, too"},
     {"TEGULA_CACHE_DIR", read_text<&Options::cache_dir>, "", "<folder>",
      "folder of the cache of compiled kernels; must belong to the user alone; where it holds other files, its "
      "sub-folder tegula-cache"},

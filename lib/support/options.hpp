@@ -60,6 +60,7 @@ struct Options {
   int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
   std::string host_cpu;   ///< LLVM's name of the CPU that host kernels are compiled for; empty: this machine's
   std::string device;     ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
+  std::string arch;       ///< GPU kernels are compiled for this architecture; empty: for the device's best one
   bool debug = false;     ///< every launch runs on the debug device; best() is the host
   std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;

@@ -112,7 +112,11 @@ inline constexpr FindingKind part{"part", nullptr, "the tile is padded, and a pa
 inline constexpr FindingKind repeated{"repeated", nullptr,
                                       "it stands in a while_ loop, through which no ring counts its stages"};
 
-// Of products by wgmma.
+inline constexpr FindingKind no_tma{"no_tma", nullptr, "{} has no TMA"};
+
+// Of products on tensor cores.
+inline constexpr FindingKind no_products{"no_products", nullptr, "tensor cores of {} do not multiply {}"};
+inline constexpr FindingKind no_wgmma{"no_wgmma", nullptr, "{} has no wgmma"};
 inline constexpr FindingKind no_f64{"no_f64", nullptr, "wgmma does not multiply f64"};
 inline constexpr FindingKind full_f32{
     "full_f32", nullptr,
@@ -182,6 +186,9 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &slice,
                                              &pad,
                                              &part,
+                                             &no_tma,
+                                             &no_products,
+                                             &no_wgmma,
                                              &no_f64,
                                              &full_f32,
                                              &i8_columns,

@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
                  "print the output of code generation instead of IR; object: generate it, print nothing")
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
-  app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
+  app.add_option("--architecture", arguments.options.architecture,
+                 "a CPU name or a GPU of gpu_targets; empty: this machine, or TEGULA_ARCH");
   abi::for_each_pass_option(arguments.options, [&](std::string_view name, std::string_view meaning, auto& value) {
     std::string const flag = "--" + std::string(name);
     using Value = std::remove_reference_t<decltype(value)>;

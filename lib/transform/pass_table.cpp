@@ -156,7 +156,8 @@ constexpr PassInfo table[] = {
      .works_on = {Level::tile, Level::staged},
      .after = {{"relax-arithmetic", "exponentials of fewer bits become powers of 2"}}},
     {.name = "expand-dots",
-     .summary = "replaces products of tf32x3 by three products of tf32",
+     .summary =
+         "replaces products of tf32x3 by three of tf32, and those of 8-bit floats by f16 where the GPU lacks them",
      .function = expand_dots,
      .works_on = only(Level::tile),
      .after = {{"eliminate-dead-code", "dead products are not expanded"}}},

@@ -330,8 +330,8 @@ TEST_CASE("mma.sync of every element pair becomes its PTX", "[block-ptx]") {
                   [&](Builder& b, KernelValues const& k) {
                     Values const a = ldmatrix(b, k.shared, 4, false), other = ldmatrix(b, k.barrier, 2, true);
                     MmaResult const result = c.a == Element::i8 || c.a == Element::u8 ? MmaResult::s32 : MmaResult::f32;
-                    Values d = mma_sync(b, c.a, c.b, a, other, zeros(b, result, 4));
-                    use(b, k, mma_sync(b, c.a, c.b, a, other, d));
+                    Values d = mma_sync(b, c.a, c.b, a, other, zeros(b, result, 4), true);
+                    use(b, k, mma_sync(b, c.a, c.b, a, other, d, true));
                   });
     std::string const line = std::string("CHECK: mma.sync.aligned.") + c.text + " {[[D0:%[a-z]+[0-9]+]], ";
     checks += line +

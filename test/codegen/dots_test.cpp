@@ -12,10 +12,10 @@ using namespace tegula::test;
 
 namespace {
 
-struct Elements {
+struct OperandElements {
   char const *factor, *result, *converted_from, *precision;
 };
-constexpr Elements all_elements[] = {
+constexpr OperandElements all_elements[] = {
     {"f64", "f64", "f32", ""},
     {"f32", "f32", "bf16", ""},
     {"f32", "f32", "bf16", " {precision = tf32}"},
@@ -33,7 +33,8 @@ struct Shape {
 constexpr Shape shapes[] = {{64, 64, 64}, {64, 64, 5}, {24, 48, 64}, {1, 64, 32}, {32, 1, 32}, {3, 5, 7}, {16, 8, 4}};
 constexpr char const* operand_kinds[] = {"copied", "by pointer", "transposed", "converted"};
 
-std::string operand(std::string const& name, int rows, int columns, Elements const& elements, std::string_view kind) {
+std::string operand(std::string const& name, int rows, int columns, OperandElements const& elements,
+                    std::string_view kind) {
   if (kind == "transposed")
     return fmt::format(
         "  %{0}0 = load %{0}, %zero, %zero : tile<{2}x{1}x{3}>\n"
@@ -47,7 +48,7 @@ std::string operand(std::string const& name, int rows, int columns, Elements con
   return fmt::format("  %{0}1 = load %{0}, %zero, %zero : tile<{1}x{2}x{3}>\n", name, rows, columns, elements.factor);
 }
 
-std::string kernel_of(Elements const& elements, Shape const& shape, std::string_view kind) {
+std::string kernel_of(OperandElements const& elements, Shape const& shape, std::string_view kind) {
   char const* const from = kind == "converted" ? elements.converted_from : elements.factor;
   char const* const facts = kind == "by pointer" ? "" : " {unit_inner, aligned_16}";
   return fmt::format(
@@ -65,7 +66,7 @@ TEST_CASE("every product compiles for the GPU, for tensor cores but f32 in full"
   std::string const ptxas = find_ptxas();
   CompileOptions options;
   options.target = Target::cuda;
-  for (Elements const& elements : all_elements)
+  for (OperandElements const& elements : all_elements)
     for (Shape const& shape : shapes)
       for (char const* kind : operand_kinds) {
         std::string const text = kernel_of(elements, shape, kind);
@@ -83,7 +84,7 @@ TEST_CASE("every product compiles for the GPU, for tensor cores but f32 in full"
 TEST_CASE("padded products of 8-bit floats hide their zeros from ptxas, which reads the upper half of one as 0x68") {
   CompileOptions options;
   options.target = Target::cuda;
-  for (Elements const& elements : all_elements) {
+  for (OperandElements const& elements : all_elements) {
     std::string_view const factor = elements.factor;
     if (factor != "i8" && factor != "e4m3" && factor != "e5m2") continue;
     ir::Module module = read_module(kernel_of(elements, {8, 24, 5}, "by pointer"));

@@ -23,12 +23,13 @@ inline std::string find_ptxas() {
 }
 
 /// Returns the output of ptxas for the text with -v.
-inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
+inline std::string assemble(std::string const& ptxas, std::string const& ptx,
+                            std::string const& architecture = "sm_90a") {
   std::string const file =
       (std::filesystem::temp_directory_path() / fmt::format("tegula_ptx_test_{}.ptx", std::random_device()())).string();
   std::ofstream(file) << ptx;
   std::string output;
-  std::FILE* pipe = ::popen((ptxas + " -arch=sm_90a -v " + file + " -o /dev/null 2>&1").c_str(), "r");
+  std::FILE* pipe = ::popen((ptxas + " -arch=" + architecture + " -v " + file + " -o /dev/null 2>&1").c_str(), "r");
   if (pipe == nullptr) return "ptxas failed\n";
   for (char buffer[4096]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) output += buffer;
   int const status = ::pclose(pipe);

@@ -24,9 +24,11 @@ OPTIONS = "lib/transform/check_options.cpp"
 STAGES = (CONTROL, r"max_stages = (.*?);")
 UNROLLED = (CONTROL, r"max_unrolled = (.*?);")
 BLOCKS = (LIMITS, r"max_grid_blocks = (.*?);")
-SHARED = (TARGET, r"\.shared = (\d+),")
-THREADS = (TARGET, r"\.threads = (\d+),")
-REGISTERS = (TARGET, r"\.registers = (\d+),")
+# Of the row of the target that the page describes.
+IN_ROW = r"\.architecture = \"sm_90a\",[^}]*?"
+SHARED = (TARGET, IN_ROW + r"\.shared = (\d+),")
+THREADS = (TARGET, IN_ROW + r"\.threads = (\d+),")
+REGISTERS = (TARGET, IN_ROW + r"\.registers = (\d+),")
 STEP = (TMA, r"step_bytes = (\d+);")
 TMA_EXTENT = (TMA, r"max_extent = (.*?);")
 WARPS = [(OPTIONS, r"warps\{" + r"\d+, " * at + r"(\d+)") for at in range(7)]
@@ -73,7 +75,7 @@ ROWS = {
     "shared memory of a CTA": [SHARED, (*SHARED, 1024)],
     "threads of a CTA": [THREADS, (*THREADS, 32)],
     "registers of a CTA": [REGISTERS],
-    "registers of a thread": [(TARGET, r"\.registers_per_thread = (\d+),")],
+    "registers of a thread": [(TARGET, IN_ROW + r"\.registers_per_thread = (\d+),")],
     "CTAs of a cluster": [(OPTIONS, r"split\{[^}]*, (\d+)\}"), (OPTIONS, r"share\{0, 1, 2, (\d+)\}")],
     "named barriers": [(TARGET, r"named_barriers = (\d+);")],
     "`wgmma`": [(TARGET, nth(WGMMA, 0)), (TARGET, nth(WGMMA, 1)), (TARGET, nth(WGMMA, 2)), (TARGET, nth(WGMMA, 1))],

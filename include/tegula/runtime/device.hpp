@@ -43,7 +43,8 @@ class device {
 
   /// Returns the maker's name: "NVIDIA H200", or the CPU's model.
   [[nodiscard]] std::string name() const;
-  /// Returns "sm_90a" and the like; host: the processor family ("x86_64").
+  /// Returns the architecture that kernels for it are compiled for, "sm_90a" and the like: that of TEGULA_ARCH, else
+  /// the best one that it runs; host: the processor family ("x86_64"). UserError if it does not run TEGULA_ARCH's code.
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] DeviceLimits limits() const;
   /// True if kernels there copy tensors by TMA. Elsewhere the same kernels take pointers.

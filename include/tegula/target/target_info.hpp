@@ -7,7 +7,92 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tegula/support/element.hpp"
+#include "tegula/support/warp.hpp"
+#include "tegula/target/tuning.hpp"
+
 namespace tegula {
+
+/// Names what some architectures can do and others cannot. Passes, code generation and simulators ask for an ability,
+/// never for an architecture. Sources: PTX ISA, the notes on targets of each instruction.
+enum class Ability : std::uint8_t {
+  cp_async,          ///< copies of 4 to 16 bytes by threads, in groups or counted at mbarriers
+  ldmatrix,          ///< warps load 8x8 matrices from shared memory
+  stmatrix,          ///< and store them
+  mbarrier,          ///< arrivals and waits in shared memory
+  suspended_wait,    ///< a wait at an mbarrier that suspends the thread (mbarrier.try_wait)
+  expect_tx,         ///< mbarriers that count bytes
+  tma,               ///< an engine that copies boxes of tensors, and adjacent bytes
+  bulk_reductions,   ///< the engine combines what it copies with global memory
+  clusters,          ///< CTAs that reach each other's shared memory and meet
+  setmaxnreg,        ///< warpgroups hand registers to each other
+  elect,             ///< an instruction that chooses a lane
+  dependent_launch,  ///< a grid may begin before the one ahead of it ends
+  wgmma,             ///< products of warpgroups from shared memory
+  f8_conversions,    ///< instructions between e4m3 or e5m2 and wider floats
+  bf16_conversions,  ///< instructions from integers and f64 to bf16
+  bf16_atomics,      ///< native additions of bf16 in memory
+  vector_atomics,    ///< additions to several adjacent elements at once
+  block_scaled_mma,  ///< mma.sync with a scale for each block of K
+  whole_f64_mma,     ///< mma.sync of f64 for 16 rows; else 8 rows are one instruction
+};
+inline constexpr int ability_count = static_cast<int>(Ability::whole_f64_mma) + 1;
+
+/// Spells the abilities in messages, in the order of the enumeration.
+inline constexpr std::array<std::string_view, ability_count> ability_names = {"cp.async",
+                                                                              "ldmatrix",
+                                                                              "stmatrix",
+                                                                              "mbarrier",
+                                                                              "mbarrier.try_wait",
+                                                                              "mbarriers that count bytes",
+                                                                              "TMA",
+                                                                              "reductions by TMA",
+                                                                              "clusters",
+                                                                              "setmaxnreg",
+                                                                              "elect.sync",
+                                                                              "griddepcontrol",
+                                                                              "wgmma",
+                                                                              "conversions of floats of 8 bits",
+                                                                              "conversions of integers and f64 to bf16",
+                                                                              "atomics of bf16",
+                                                                              "atomics of vectors",
+                                                                              "mma.sync with block scales",
+                                                                              "mma.sync of 16 rows of f64"};
+constexpr std::string_view name(Ability ability) { return ability_names[static_cast<std::size_t>(ability)]; }
+
+/// Holds a set of abilities.
+class Abilities {
+ public:
+  constexpr Abilities() = default;
+  template <class... A>
+  constexpr explicit Abilities(Ability first, A... more) : bits_((bit(first) | ... | bit(more))) {}
+  [[nodiscard]] constexpr bool has(Ability ability) const { return (bits_ & bit(ability)) != 0; }
+  /// Returns the set with more abilities.
+  template <class... A>
+  [[nodiscard]] constexpr Abilities and_also(A... list) const {
+    Abilities result = *this;
+    result.bits_ |= (bit(list) | ... | 0U);
+    return result;
+  }
+  friend constexpr bool operator==(Abilities const&, Abilities const&) = default;
+
+ private:
+  static constexpr std::uint32_t bit(Ability ability) { return std::uint32_t{1} << static_cast<int>(ability); }
+  std::uint32_t bits_ = 0;
+};
+
+/// Holds a set of elements.
+class Elements {
+ public:
+  constexpr Elements() = default;
+  template <class... E>
+  constexpr explicit Elements(Element first, E... more) : bits_((bit(first) | ... | bit(more))) {}
+  [[nodiscard]] constexpr bool has(Element element) const { return (bits_ & bit(element)) != 0; }
+
+ private:
+  static constexpr std::uint32_t bit(Element element) { return std::uint32_t{1} << static_cast<int>(element); }
+  std::uint32_t bits_ = 0;
+};
 
 /// States the shape of one matrix instruction: `rows` x N x K. N is a multiple of `column_step` up to `max_columns`; K
 /// fills `depth_bytes` bytes of the operands' elements.
@@ -46,6 +131,8 @@ struct CostModel {
 
 struct TargetInfo {
   std::string_view architecture;  ///< as the assembler spells it
+  int capability = 0;             ///< of the oldest GPU that runs its text: 90 for 9.0
+  bool only_there = false;        ///< later GPUs do not run its text
   std::int64_t shared = 0;        ///< bytes of dynamic shared memory that a CTA can have
   int threads = 0;                ///< that a CTA can have
   int lanes = 0;                  ///< threads of a warp
@@ -56,13 +143,22 @@ struct TargetInfo {
   int multiprocessors = 0;        ///< that any such device has, at most
   int resident_threads = 0;       ///< that a multiprocessor runs at once, at most
   int resident_ctas = 0;          ///< the same
-  MatrixInstruction wgmma;        ///< of a warpgroup
-  MatrixInstruction mma;          ///< of a warp
+  Abilities abilities;
+  MatrixInstruction wgmma;  ///< of a warpgroup
+  MatrixInstruction mma;    ///< of a warp
+  Elements mma_elements;    ///< that mma multiplies; f32 as tf32
   /// Counts bytes of K, times rows times columns, that the tensor cores multiply.
   double product_bytes_per_clock = 0;
   double exponentials_per_clock = 0;
-  bool tma = false;  ///< has an engine that copies boxes of tensors
   CostModel costs;
+  Tuning tuning;  ///< measured constants of the passes
+
+  [[nodiscard]] constexpr bool has(Ability ability) const { return abilities.has(ability); }
+  /// Tells whether mma.sync multiplies this element.
+  [[nodiscard]] constexpr bool multiplies(Element element) const { return mma_elements.has(element); }
+
+  /// Tells whether a GPU of that compute capability (90 for 9.0) runs its text.
+  [[nodiscard]] constexpr bool runs_on(int gpu) const { return only_there ? gpu == capability : gpu >= capability; }
 
   /// Returns the registers of each thread when a CTA of so many warps begins.
   [[nodiscard]] constexpr int registers_at_start(int warps) const {
@@ -128,13 +224,53 @@ inline constexpr CostModel sm_90a_costs{
     .multiprocessors = 132,
 };
 
+/// Gives the costs of an A100 SXM, whose pipelines are alike. Sources: NVIDIA's data sheet (boost clock 1410 MHz, 108
+/// multiprocessors, 1.6 to 2.0 TB/s); latencies of shared memory (29) and global memory (466) as above.
+inline constexpr CostModel sm_80_costs = [] {
+  CostModel costs = sm_90a_costs;
+  costs.clocks_per_ns = 1.41;
+  costs.global_latency = 466;
+  costs.memory_bytes_per_clock = 12;
+  costs.multiprocessors = 108;
+  return costs;
+}();
+
+/// Gives the costs of an A10 and its like (data sheet: 1695 MHz, 72 multiprocessors, 600 GB/s).
+inline constexpr CostModel sm_86_costs = [] {
+  CostModel costs = sm_80_costs;
+  costs.clocks_per_ns = 1.695;
+  costs.memory_bytes_per_clock = 5;
+  costs.multiprocessors = 72;
+  return costs;
+}();
+
+/// Gives the costs of an L40S (data sheet: 2520 MHz, 142 multiprocessors, 864 GB/s); latency of global memory (542) as
+/// above, of an RTX 4090.
+inline constexpr CostModel sm_89_costs = [] {
+  CostModel costs = sm_80_costs;
+  costs.clocks_per_ns = 2.52;
+  costs.global_latency = 542;
+  costs.memory_bytes_per_clock = 2.4;
+  costs.multiprocessors = 142;
+  return costs;
+}();
+
+/// Lists what every architecture from Ampere on can do. Texts for one of them run on all later ones.
+inline constexpr Abilities ampere_abilities{Ability::cp_async, Ability::ldmatrix, Ability::mbarrier};
+inline constexpr Elements ampere_products{Element::f16, Element::bf16, Element::f32,
+                                          Element::i8,  Element::u8,   Element::f64};
+inline constexpr Elements all_products{Element::f16, Element::bf16, Element::f32,  Element::i8,
+                                       Element::u8,  Element::f64,  Element::e4m3, Element::e5m2};
+
 /// Describes Hopper. Each of its four tensor cores does 512 dense bf16 multiply-adds a clock, twice as many of 8 bits
 /// and half as many of tf32. Each quarter of a multiprocessor does 4 exponentials.
 inline constexpr TargetInfo sm_90a{
     .architecture = "sm_90a",
+    .capability = 90,
+    .only_there = true,
     .shared = 232448,
     .threads = 1024,
-    .lanes = 32,
+    .lanes = warp_lanes,
     .warps_per_group = isa::warps_per_group,
     .registers = 65536,
     .registers_per_thread = 255,
@@ -142,16 +278,82 @@ inline constexpr TargetInfo sm_90a{
     .multiprocessors = 144,
     .resident_threads = 2048,
     .resident_ctas = 32,
+    .abilities = ampere_abilities.and_also(Ability::stmatrix, Ability::suspended_wait, Ability::expect_tx, Ability::tma,
+                                           Ability::bulk_reductions, Ability::clusters, Ability::setmaxnreg,
+                                           Ability::elect, Ability::dependent_launch, Ability::wgmma,
+                                           Ability::f8_conversions, Ability::bf16_conversions, Ability::bf16_atomics,
+                                           Ability::vector_atomics, Ability::whole_f64_mma),
     .wgmma = isa::wgmma,
     .mma = isa::mma,
+    .mma_elements = all_products,
     .product_bytes_per_clock = 4096,
     .exponentials_per_clock = 16,
-    .tma = true,
     .costs = sm_90a_costs,
+    .tuning = {},
 };
 
+/// Gives the constants of targets whose products are all of mma.sync: their operands share the registers with larger
+/// sums. Checked with ptxas 13.0: attention of heads of 64 and 128 spills with parts of 128 registers.
+inline constexpr Tuning sm_80_tuning = [] {
+  Tuning tuning;
+  tuning.max_operand_registers = 64;
+  return tuning;
+}();
+
+/// Describes an A100: half of Hopper's products a clock, by mma.sync alone. Its text runs on every later GPU.
+inline constexpr TargetInfo sm_80{
+    .architecture = "sm_80",
+    .capability = 80,
+    .only_there = false,
+    .shared = 166912,
+    .threads = 1024,
+    .lanes = warp_lanes,
+    .warps_per_group = isa::warps_per_group,
+    .registers = 65536,
+    .registers_per_thread = 255,
+    .register_step = 8,
+    .multiprocessors = 108,
+    .resident_threads = 2048,
+    .resident_ctas = 32,
+    .abilities = ampere_abilities,
+    .wgmma = {},
+    .mma = isa::mma,
+    .mma_elements = ampere_products,
+    .product_bytes_per_clock = 2048,
+    .exponentials_per_clock = 16,
+    .costs = sm_80_costs,
+    .tuning = sm_80_tuning,
+};
+
+/// Describes GPUs such as A10, A40 and RTX 30: less shared memory, fewer threads, half of the products.
+inline constexpr TargetInfo sm_86 = [] {
+  TargetInfo target = sm_80;
+  target.architecture = "sm_86";
+  target.capability = 86;
+  target.shared = 101376;
+  target.multiprocessors = 84;
+  target.resident_threads = 1536;
+  target.resident_ctas = 16;
+  target.product_bytes_per_clock = 1024;
+  target.costs = sm_86_costs;
+  return target;
+}();
+
+/// Describes L4, L40 and RTX 40, which convert and multiply floats of 8 bits besides.
+inline constexpr TargetInfo sm_89 = [] {
+  TargetInfo target = sm_86;
+  target.architecture = "sm_89";
+  target.capability = 89;
+  target.multiprocessors = 142;
+  target.resident_ctas = 24;
+  target.abilities = ampere_abilities.and_also(Ability::f8_conversions);
+  target.mma_elements = all_products;
+  target.costs = sm_89_costs;
+  return target;
+}();
+
 /// Lists the architectures that kernels can be compiled for; the first is the default.
-inline constexpr std::array<TargetInfo const*, 1> gpu_targets = {&sm_90a};
+inline constexpr std::array<TargetInfo const*, 4> gpu_targets = {&sm_90a, &sm_80, &sm_86, &sm_89};
 
 /// Finds the description of that architecture, of the first one for an empty name; null: kernels cannot be compiled for
 /// it.
@@ -160,6 +362,21 @@ constexpr TargetInfo const* find_target(std::string_view architecture) {
   for (TargetInfo const* target : gpu_targets)
     if (target->architecture == architecture) return target;
   return nullptr;
+}
+
+/// Returns the target whose text serves a GPU best: its own one; else the one with the most shared memory that the GPU
+/// has for a CTA, of equal ones the newest. Null: no text runs there. `capability`: 90 for 9.0; `shared`: bytes that a
+/// CTA can have there.
+constexpr TargetInfo const* target_for(int capability, std::int64_t shared) {
+  TargetInfo const* best = nullptr;
+  for (TargetInfo const* target : gpu_targets) {
+    if (!target->runs_on(capability) || target->shared > shared) continue;
+    if (target->capability == capability) return target;
+    bool const better = best == nullptr || target->shared > best->shared ||
+                        (target->shared == best->shared && target->capability > best->capability);
+    if (better) best = target;
+  }
+  return best;
 }
 
 }  // namespace tegula

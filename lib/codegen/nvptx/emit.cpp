@@ -28,13 +28,17 @@ struct Compiled {
 };
 
 /// Returns the PTX version that a kernel needs: st.async and atomics of vectors came with PTX 8.1, mma of floats of 8
-/// bits with 8.4.
-int ptx_version_for(ir::Function const& kernel) {
+/// bits with 8.4. Conversions of these came with Hopper and PTX 7.8, and with PTX 8.1 to older GPUs.
+int ptx_version_for(ir::Function const& kernel, TargetInfo const& target) {
+  constexpr int first_to_convert_f8 = 90;  // compute capability
   int version = nvptx::min_ptx_version;
   auto const see = [&](ir::Op const& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
     if (op.is<ir::BuildTensorMapOp>() || op.is<ir::AcquireTensorMapOp>()) version = std::max(version, 83);
     if (op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().vector > 1) version = std::max(version, 81);
+    if (op.is<ir::CastOp>() && target.capability < first_to_convert_f8 &&
+        (is_f8(op.operand()->type().element()) || is_f8(op.result()->type().element())))
+      version = std::max(version, 81);
     if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = std::max(version, 84);
     if (op.is<ir::WgmmaOp>() && is_integer(op.lhs()->type().element()) &&
         op.lhs()->type().element() != op.rhs()->type().element())
@@ -54,7 +58,7 @@ Compiled compile(ir::Function const& kernel, CompileOptions const& options, bool
   TargetInfo const& target = target::gpu_target(options);
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
-  auto const machine = nvptx::make_target_machine(target, ptx_version_for(kernel));
+  auto const machine = nvptx::make_target_machine(target, ptx_version_for(kernel, target));
   nvptx::prepare_module(module, *machine);
   std::optional<LineTable> lines;
   if (options.lines) lines.emplace(module, kernel, LineTable::Kind::directives);
@@ -125,7 +129,7 @@ void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
   llvm::LLVMContext context;
   llvm::Module unused(module.kernel().name(), context);
   TargetInfo const& target = target::gpu_target(options);
-  auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel()));
+  auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel(), target));
   nvptx::prepare_module(unused, *machine);
   nvptx::Emitter(unused, module.kernel(), target).emit_kernel();
 }

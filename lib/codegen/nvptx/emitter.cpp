@@ -21,11 +21,13 @@
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "ir/core/builder.hpp"
+#include "ir/core/needed_ability.hpp"
 #include "ir/core/visit_op.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/shared_frame.hpp"
 #include "ir/text/text.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
@@ -134,7 +136,7 @@ llvm::Function& Emitter::emit_kernel() {
   std::vector<llvm::Type*> parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
   std::vector<ir::Op const*> const maps = tensor_maps_of(kernel_);
   KernelProperties properties{
-      .threads = warps * 32, .cluster = kernel_.cluster, .ctas = kernel_.ctas, .tensor_maps = {}};
+      .threads = warps * target.lanes, .cluster = kernel_.cluster, .ctas = kernel_.ctas, .tensor_maps = {}};
   for (std::size_t i = 0; i < maps.size(); ++i) {
     properties.tensor_maps.push_back(static_cast<unsigned>(parameters.size()));
     parameters.push_back(llvm::PointerType::get(b.getContext(), 0));
@@ -169,8 +171,8 @@ void Emitter::begin_body() {
   coordinates.begin(entry);
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->begin(*function_, source_));
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-  lane = b.CreateAnd(thread, i32(31), "lane");
-  warp = b.CreateLShr(thread, i32(5), "warp");
+  lane = b.CreateAnd(thread, i32(warp_lanes - 1), "lane");
+  warp = b.CreateLShr(thread, i32(warp_lane_bits), "warp");
   // Shuffles the warp index, so that ptxas knows that branches on it are taken by whole warps (else C7518, C7520).
   if (block_kernel_) warp = ptx::shuffle_idx(b, warp, i32(0));
 }
@@ -215,6 +217,7 @@ void Emitter::emit_block(ir::Block const& ops) {
 
 void Emitter::emit(ir::Op const& op) {
   current_ = &op;
+  if (std::string const why = ir::why_not_on(op, target); !why.empty()) refuse(op, why);
   llvm::DebugLoc const around = b.getCurrentDebugLocation();
   if (lines != nullptr) b.SetCurrentDebugLocation(lines->at(*function_, op.where()));
   ir::visit_op(op.kind(), [&](auto type) { lower_op<typename decltype(type)::type>(op, *this); });
@@ -324,7 +327,7 @@ void Emitter::in_elected_lane(std::function<void()> const& body) {
   elected = outer;
 }
 
-llvm::Value* Emitter::thread() { return elected ? i32(0) : b.CreateAdd(b.CreateShl(warp, i32(5)), lane); }
+llvm::Value* Emitter::thread() { return elected ? i32(0) : b.CreateAdd(b.CreateShl(warp, i32(warp_lane_bits)), lane); }
 
 void Emitter::barrier() {
   if (!whole_cta || elected)

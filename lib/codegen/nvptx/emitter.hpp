@@ -98,7 +98,7 @@ class Emitter {
   void in_elected_lane(std::function<void()> const& body);
   /// Return the number of this thread among the executing ones (i32), and the count of these.
   llvm::Value* thread();
-  [[nodiscard]] int threads() const { return elected ? 1 : warps * 32; }
+  [[nodiscard]] int threads() const { return elected ? 1 : warps * target.lanes; }
 
   /// Emits bar.sync over the CTA, which an exchange between warps needs; a UserError where a part of the CTA executes.
   void barrier();

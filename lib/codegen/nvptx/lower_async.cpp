@@ -176,13 +176,16 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   if (!parts.attributes.facts.unit_inner_stride)
     refuse(op, "cp_async copies chunks of adjacent elements, but the tensor's inner stride is not known to be 1");
 
+  bool const whole = parts.attributes.multiple_of % attributes.vector == 0;
   // Maps the number of a chunk to the place of its first element in the view: rows of chunks.
   Extents rows = type.shape();
   rows[rows.size() - 1] /= attributes.vector;
   layout::Layout const* const places = type.layout()->inverse();
   if (places == nullptr) refuse(op, "the shared layout " + type.layout()->text() + " has no inverse");
+  // The places of several chunks are not kept from one iteration of a loop to the next: these are many registers.
+  llvm::Value* const thread = chunks > e.threads() ? ptx::copied_here(b, e.thread()) : e.thread();
   for (std::int64_t done = 0; done < chunks; done += e.threads()) {
-    llvm::Value* const chunk = b.CreateAdd(e.thread(), e.i32(done));
+    llvm::Value* const chunk = b.CreateAdd(thread, e.i32(done), "", true, true);
     llvm::BasicBlock* rest = nullptr;
     if (done + e.threads() > chunks) {
       llvm::BasicBlock* const here = e.block("chunk");
@@ -190,7 +193,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
       b.CreateCondBr(b.CreateICmpULT(chunk, e.i32(chunks)), here, rest);
       b.SetInsertPoint(here);
     }
-    llvm::Value *left = chunk, *inside = nullptr, *index = e.i64(0), *place = nullptr;
+    llvm::Value *left = chunk, *inside = nullptr, *index = e.i64(0), *place = nullptr, *behind = nullptr;
     for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
       llvm::Value* at = nullptr;  // in the view, in elements
       if (axis >= lead) {
@@ -205,15 +208,20 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
       llvm::Value* const in = b.CreateICmpULT(coordinate, parts.extents[static_cast<std::size_t>(axis)]);
       inside = inside == nullptr ? in : b.CreateAnd(inside, in);
       bool const unit = axis + 1 == static_cast<int>(offsets.size());
+      if (unit) behind = b.CreateSub(parts.extents[static_cast<std::size_t>(axis)], coordinate);
       index = b.CreateAdd(index,
                           unit ? coordinate : b.CreateMul(coordinate, parts.strides[static_cast<std::size_t>(axis)]));
     }
     int const chunk_bytes = static_cast<int>(attributes.vector) * size;
     llvm::Value* const from = b.CreateAdd(parts.address, b.CreateMul(index, e.i64(size)));
     llvm::Value* const offset = place == nullptr ? e.i32(0) : b.CreateMul(place, e.i32(size));
-    // A chunk outside does not read memory and is filled with zeros.
-    ptx::cp_async(b, b.CreateAdd(e.scalar(view), offset), from, chunk_bytes,
-                  b.CreateSelect(inside, e.i32(chunk_bytes), e.i32(0)));
+    // What lies outside is not read, and filled with zeros. A chunk that begins inside may end outside.
+    llvm::Value* valid = e.i32(chunk_bytes);
+    if (!whole) {
+      llvm::Value* const some = b.CreateICmpULT(behind, e.i64(attributes.vector));
+      valid = b.CreateSelect(some, b.CreateTrunc(b.CreateMul(behind, e.i64(size)), b.getInt32Ty()), valid);
+    }
+    ptx::cp_async(b, b.CreateAdd(e.scalar(view), offset), from, chunk_bytes, b.CreateSelect(inside, valid, e.i32(0)));
     if (rest != nullptr) {
       b.CreateBr(rest);
       b.SetInsertPoint(rest);

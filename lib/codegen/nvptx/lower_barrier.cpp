@@ -36,7 +36,7 @@ void lower(ir::MbarrierInvalOp const&, ir::Op const& op, Emitter& e) {
 void lower(ir::MbarrierArriveOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const barrier = e.scalar(*op.in<ir::MbarrierArriveOp>("mbarrier"));
   if (op.all<ir::MbarrierArriveOp>("rank").empty())
-    ptx::mbarrier_arrive(e.b, barrier, attributes.count);
+    ptx::mbarrier_arrive(e.b, barrier, attributes.count, e.target.has(Ability::suspended_wait));
   else
     ptx::mbarrier_arrive_remote(e.b, ptx::mapa(e.b, barrier, word(e, *op.in<ir::MbarrierArriveOp>("rank"))),
                                 attributes.count, attributes.relaxed);
@@ -53,10 +53,14 @@ void lower(ir::MbarrierExpectOp const& attributes, ir::Op const& op, Emitter& e)
 void lower(ir::MbarrierWaitOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const parity = e.b.CreateAnd(word(e, *op.in<ir::MbarrierWaitOp>("parity")), e.i32(1));
   ptx::mbarrier_wait(e.b, e.scalar(*op.in<ir::MbarrierWaitOp>("mbarrier")), parity,
-                     attributes.scope == ir::MemoryScope::cluster ? ptx::Scope::cluster : ptx::Scope::cta);
+                     attributes.scope == ir::MemoryScope::cluster ? ptx::Scope::cluster : ptx::Scope::cta,
+                     e.target.has(Ability::suspended_wait));
 }
 
-void lower(ir::FenceMbarrierInitOp const&, ir::Op const&, Emitter& e) { ptx::fence_mbarrier_init(e.b); }
+// Without clusters and TMA all users are threads of the CTA, and the barrier that follows orders them.
+void lower(ir::FenceMbarrierInitOp const&, ir::Op const&, Emitter& e) {
+  if (e.target.has(Ability::clusters)) ptx::fence_mbarrier_init(e.b);
+}
 
 void lower(ir::FenceProxyAsyncOp const& attributes, ir::Op const&, Emitter& e) {
   switch (attributes.space) {

@@ -15,6 +15,7 @@
 #include "ir/memory/exchange.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
@@ -175,7 +176,7 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
   llvm::IRBuilder<>& b = e.b;
   auto const parity = [&](std::uint32_t lanes) -> llvm::Value* {
     llvm::Value* odd = nullptr;
-    for (int bit = 0; bit < 5; ++bit) {
+    for (int bit = 0; bit < warp_lane_bits; ++bit) {
       if ((lanes >> bit & 1) == 0) continue;
       llvm::Value* const one = b.CreateAnd(b.CreateLShr(e.lane, e.i32(bit)), e.i32(1));
       odd = odd == nullptr ? one : b.CreateXor(odd, one);

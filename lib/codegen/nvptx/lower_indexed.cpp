@@ -83,10 +83,11 @@ Registers where_true(Emitter& e, llvm::Value* condition, Registers const& otherw
 }
 
 /// Returns the type that PTX names for the native atomic that combines elements so; empty: there is none.
-std::string native_type(ir::AtomicCombine combine, Element element) {
+std::string native_type(ir::AtomicCombine combine, Element element, TargetInfo const& target) {
   std::string const width = std::to_string(bits(element));
   switch (combine) {
     case ir::AtomicCombine::add:
+      if (element == Element::bf16 && !target.has(Ability::bf16_atomics)) return "";
       if (element == Element::f16 || element == Element::bf16) return "noftz." + std::string(name(element));
       return (is_float(element) ? "f" : "u") + width;
     case ir::AtomicCombine::min:
@@ -143,7 +144,9 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicUpdateOp const& how, Elem
   llvm::Value* joined = value;
   if (how.combine != ir::AtomicCombine::exchange) {
     llvm::Value* const old = e.widen(e.from_bits(seen, element), element);
-    ir::Combine const operation = how.combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
+    ir::Combine const operation = how.combine == ir::AtomicCombine::add   ? ir::Combine::sum
+                                  : how.combine == ir::AtomicCombine::min ? ir::Combine::min
+                                                                          : ir::Combine::max;
     joined = e.narrow(e.combine(operation, element, old, e.widen(value, element)), element);
   }
   llvm::Value* const found =
@@ -156,7 +159,7 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicUpdateOp const& how, Elem
 
 llvm::Value* combine_at(Emitter& e, ir::AtomicUpdateOp const& how, Element element, llvm::Value* address,
                         llvm::Value* value) {
-  std::string const type = native_type(how.combine, element);
+  std::string const type = native_type(how.combine, element, e.target);
   if (type.empty()) return combine_by_exchange(e, how, element, address, value);
   bool const bitwise = type[0] == 'b' || bits(element) == 16;
   llvm::Value* const given = bitwise ? e.to_bits(value, element) : value;

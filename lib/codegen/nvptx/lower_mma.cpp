@@ -11,6 +11,7 @@
 #include "codegen/nvptx/pack_words.hpp"
 #include "ir/memory/source.hpp"
 #include "layout/fragment_layouts.hpp"
+#include "target/block_rules.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
 
@@ -133,8 +134,8 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   std::string why;
   layout::WarpGrid grid = layout::wgmma_grid(d.shape(), d.layout(), e.warps);
   if (grid.rows == 0) check_layout(op, e, "result", d, layout::wgmma_layout(d.shape(), e.warps, why), why);
-  int const groups = grid.rows / e.target.warps_per_group;                // along the rows
-  std::int64_t const blocks = d.shape()[0] / (isa::wgmma.rows * groups);  // of 64 rows per warpgroup
+  int const groups = grid.rows / e.target.warps_per_group;                   // along the rows
+  std::int64_t const blocks = d.shape()[0] / (target::wgmma_rows * groups);  // of 64 rows per warpgroup
 
   target::WgmmaColumns const all_columns = columns_operand(op, e, rhs.type(), grid.columns);
   target::WgmmaOperand const& columns = all_columns.operand;
@@ -255,7 +256,8 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
       for (std::int64_t column = 0; column < columns; ++column) {
         std::int64_t const at = row * columns + column;
         Registers const next = ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, a_count),
-                                             some(b_words, step * columns + column, b_count), some(result, at, 4));
+                                             some(b_words, step * columns + column, b_count), some(result, at, 4),
+                                             e.target.has(Ability::whole_f64_mma));
         std::copy(next.begin(), next.end(), result.begin() + static_cast<std::ptrdiff_t>(at * 4));
       }
   e.set(*op.result(), std::move(result));

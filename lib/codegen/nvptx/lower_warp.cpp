@@ -9,6 +9,7 @@
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/pack_words.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -23,15 +24,15 @@ void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) 
   std::string users;
   for (int i = 0; i < attributes.warps.size(); ++i) {
     std::int64_t const registers = attributes.registers[i] != 0 ? attributes.registers[i] : at_launch;
-    std::int64_t const threads = attributes.warps[i] * attributes.replicas[i] * 32;
+    std::int64_t const threads = attributes.warps[i] * attributes.replicas[i] * target.lanes;
     needed += registers * threads;
     users += fmt::format("{}{} x {}", i == 0 ? "" : ", ", threads, registers);
   }
-  std::int64_t const allowed = (at_launch + 7) / 8 * 8 * std::int64_t{32} * cta_warps;
+  std::int64_t const allowed = (at_launch + 7) / 8 * 8 * std::int64_t{target.lanes} * cta_warps;
   if (needed > allowed)
     refuse(op, fmt::format(
                    "registers: {} needed ({}), {} allowed, the number that {} threads start with; lower one of them",
-                   needed, users, allowed, cta_warps * 32));
+                   needed, users, allowed, cta_warps * target.lanes));
 }
 
 }  // namespace
@@ -80,11 +81,12 @@ void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
   if ((attributes.warp >= 0 || each_group) && e.warps > 1) {
     llvm::BasicBlock* const of_warp = e.block("elect");
     llvm::Value* const in_group =
-        each_group ? b.CreateAnd(ptx::copied_here(b, e.warp), isa::warps_per_group - 1) : e.warp;
+        each_group ? b.CreateAnd(ptx::copied_here(b, e.warp), target::warpgroup_warps - 1) : e.warp;
     b.CreateCondBr(b.CreateICmpEQ(in_group, e.i32(each_group ? 0 : attributes.warp)), of_warp, end);
     b.SetInsertPoint(of_warp);
   }
-  b.CreateCondBr(ptx::elect(b), chosen, end);
+  llvm::Value* const first = e.target.has(Ability::elect) ? ptx::elect(b) : b.CreateICmpEQ(e.lane, e.i32(0));
+  b.CreateCondBr(first, chosen, end);
   b.SetInsertPoint(chosen);
   e.in_elected_lane([&] { e.emit_block(op.block()); });
   b.CreateBr(end);

@@ -77,7 +77,7 @@ void prefetch_boxes(ir::Op const& wait, Emitter& e) {
   std::vector<ir::Op const*> const loads = loads_after(wait);
   for (std::size_t i = 0; i < loads.size(); ++i) {  // each by a warp of its own, as far as there are
     int const warp = static_cast<int>(i) % e.warps;
-    prefetch_box(*loads[i], e.b.CreateICmpEQ(e.thread(), e.i32(32 * warp)), e);
+    prefetch_box(*loads[i], e.b.CreateICmpEQ(e.thread(), e.i32(e.target.lanes * warp)), e);
   }
 }
 

@@ -38,7 +38,8 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
   if (!plan) refuse(op, why);
   layout::AccessMap const& map = plan->map;
   vectors_ = std::move(plan->vectors);
-  if (view.is_shared()) matrices_ = std::move(plan->matrices);
+  if (view.is_shared() && e.target.has(stores ? Ability::stmatrix : Ability::ldmatrix))
+    matrices_ = std::move(plan->matrices);
   auto const lane_bits = bits_of(map, layout::Dim::lane);
   if (!lane_bits) refuse(op, "lanes share the tile in a way that address arithmetic on bits does not reach");
   add_index(element_, e.lane, *lane_bits);

@@ -8,6 +8,7 @@
 #include "layout/element_offsets.hpp"
 #include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
+#include "target/block_rules.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -319,16 +320,15 @@ void apply(Rule& rule, FetchOp const& op) {
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;
   if (Type const& rows = rule.stated[0], &tensor = rule.operand("map"); tensor.is_tensor()) {
-    rule.require(rows.rank() == 2 && rows.element() == tensor.element(),
-                 "the result is " + to_string(rows) + ", not rows of " + to_string(tensor));
-    rule.require(op.share == 0, fmt::format("share is {}, but rows that threads copy are not shared", op.share));
-    bool const at_indices =
-        std::any_of(rule.operands.begin(), rule.operands.end(), [](Type const& operand) { return operand.is_tile(); });
-    if (!rule.failed && !at_indices) {
-      pieces_of_rows(rule, rows, "the result is " + to_string(rows), "map");
-      element_offsets(rule, "map");
-    } else if (!rule.failed)
-      row_indices(rule, rule.position("offsets"), {rows.shape()[0], 1});
+    bool const at_indices = std::any_of(rule.operands.begin() + rule.position("offsets"), rule.operands.end(),
+                                        [](Type const& operand) { return operand.is_tile(); });
+    bool const fits = at_indices ? rows.rank() == 2 : rows.rank() >= 1 && rows.rank() <= tensor.rank();
+    rule.require(fits && rows.element() == tensor.element(),
+                 fmt::format("the result is {}, not {} of {}", to_string(rows), at_indices ? "rows" : "a box",
+                             to_string(tensor)));
+    rule.require(op.share == 0, fmt::format("share is {}, but what threads copy is not shared", op.share));
+    if (!rule.failed && at_indices) row_indices(rule, rule.position("offsets"), {rows.shape()[0], 1});
+    if (!at_indices) element_offsets(rule, "map");
     rule.result(rows);
     return;
   }
@@ -511,7 +511,7 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
   for (int i = 0; !rule.failed && i < partitions; ++i) {
     std::int64_t const registers = op.registers[i];
     rule.require(
-        registers == 0 || (isa::setmaxnreg.has(registers) && op.warps[i] % 4 == 0),
+        registers == 0 || (target::is_register_count(registers) && op.warps[i] % 4 == 0),
         fmt::format("registers {} for groups of {} warps: a multiple of 8 from 24 to 256, for whole warpgroups",
                     registers, op.warps[i]));
   }

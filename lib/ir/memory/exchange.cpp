@@ -14,6 +14,7 @@
 #include "support/locks.hpp"
 #include "target/matrix_access.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -73,7 +74,7 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
   bool const digits = has_warp_digits(layout, axis);
   if (order == Order::any) {
     steps.push_back({Kind::tree, 0, 0, {}, false, 1, 1});
-    for (int bit = 0; bit < 5; ++bit)
+    for (int bit = 0; bit < warp_lane_bits; ++bit)
       if (((plan->lane_mask >> bit) & 1) != 0) steps.push_back({Kind::butterfly, 0, 1U << bit, {}, false, 1, 1});
     std::int64_t const warps = (std::int64_t{1} << std::popcount(plan->warp_mask)) * plan->warp_digits;
     if (warps > 1) steps.push_back({Kind::exchange, 0, 0, warp_bits(layout, axis), digits, warps, 1});

@@ -7,6 +7,7 @@
 #include "ir/infer/layout_rules.hpp"
 #include "ir/memory/accesses.hpp"
 #include "ir/text/text.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -87,7 +88,7 @@ std::string barrier_fits(Op const& op) {
                                                    : "the barrier of all threads cannot be reached inside "
                                                      "warp_specialize; use a named barrier with an id and threads";
   std::int64_t id = 0;
-  if (constant(*op.in("id"), id) && (id < 1 || id >= isa::named_barriers))
+  if (constant(*op.in("id"), id) && (id < 1 || id >= target::named_barriers))
     return fmt::format("id {}, but named barriers are 1 to 15 and 0 is the CTA's", id);
   return {};
 }

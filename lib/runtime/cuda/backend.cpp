@@ -52,12 +52,16 @@ std::string name(int device) {
   return text;
 }
 
-std::string architecture(int device) {
+int capability(int device) {
   CUdevice const handle = device_handle(device);
-  int const major = attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  int const minor = attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return 10 * attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::string architecture(int device) {
+  int const found = capability(device);
   // From 9.0 on, the instructions of one architecture alone (wgmma, TMA) are behind the suffix.
-  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+  return fmt::format("sm_{}{}", found, found >= 90 ? "a" : "");
 }
 
 DeviceLimits limits(int device) {

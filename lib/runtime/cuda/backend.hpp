@@ -23,6 +23,8 @@ void require_device(int device);
 
 std::string name(int device);
 std::string architecture(int device);
+/// Returns the compute capability: 90 for 9.0.
+int capability(int device);
 DeviceLimits limits(int device);
 
 void* allocate(int device, std::int64_t bytes);

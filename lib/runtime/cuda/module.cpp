@@ -16,6 +16,7 @@
 #include "support/options.hpp"
 #include "tegula/abi/profile_format.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::runtime::cuda {
 namespace {
@@ -163,7 +164,8 @@ Function load(CompiledKernel const& kernel, int device) {
     throw UserError(fmt::format("{} was compiled for the host ({}) and cannot be loaded on cuda:{}", kernel.name,
                                 kernel.architecture, device));
   std::string const architecture_here = architecture(device);
-  if (kernel.architecture != architecture_here)
+  TargetInfo const* const target = find_target(kernel.architecture);
+  if (target == nullptr || !target->runs_on(capability(device)))
     throw UserError(fmt::format("{} was compiled for {}, but cuda:{} is {}", kernel.name, kernel.architecture, device,
                                 architecture_here));
   ContextScope const scope(device);

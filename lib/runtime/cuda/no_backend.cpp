@@ -19,6 +19,7 @@ std::string unusable_reason() { return reason; }
 void require_device(int) { refuse(); }
 std::string name(int) { refuse(); }
 std::string architecture(int) { refuse(); }
+int capability(int) { refuse(); }
 DeviceLimits limits(int) { refuse(); }
 void* allocate(int, std::int64_t) { refuse(); }
 void release(int, void*) noexcept {}

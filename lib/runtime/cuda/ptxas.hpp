@@ -30,7 +30,7 @@ struct Assembly {
   std::string log;  ///< registers, spills and warnings (ptxas -v)
 };
 
-/// Assembles PTX for an architecture ("sm_90a"). Throws UserError with one line that names the remedies if ptxas is
+/// Assembles PTX for an architecture. Throws UserError with one line that names the remedies if ptxas is
 /// missing, InternalError with its log if it refuses the code.
 Assembly assemble(support::Options const& options, std::string_view ptx, std::string_view architecture,
                   std::string_view kernel);

@@ -4,6 +4,7 @@
 #include "ir/core/loop.hpp"
 #include "sim/block/meaning.hpp"
 #include "support/checked_integer.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -140,7 +141,7 @@ Progress perform(WarpProgram& warp, Op const& op, WarpSpecializeOp const& attrib
 
 Progress perform(WarpProgram& warp, Op const& op, ElectOp const& attributes) {
   bool const elects = attributes.warp == ElectOp::each_warp || attributes.warp == warp.index() ||
-                      (attributes.warp == ElectOp::each_warpgroup && warp.index() % isa::warps_per_group == 0);
+                      (attributes.warp == ElectOp::each_warpgroup && warp.index() % target::warpgroup_warps == 0);
   if (!elects) {
     forget_dying(warp, op);
     return Progress::done;

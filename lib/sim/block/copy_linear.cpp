@@ -9,6 +9,7 @@
 #include "sim/block/meaning.hpp"
 #include "sim/indices.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -166,12 +167,12 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
   int const lead = offsets.size() - view.shape.size();
   bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   bool const one_lane = warp.lanes() != machine::all_lanes;
-  std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * 32;
+  std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * warp_lanes;
   std::vector<Chunk> chunks;
   std::vector<LaneBytes> read, written;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
     if ((warp.lanes() >> lane & 1u) == 0) continue;
-    std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * 32 + lane;
+    std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * warp_lanes + lane;
     for (std::size_t chunk = thread; chunk * vector < region.addresses.size(); chunk += threads) {
       std::size_t const first = chunk * vector;
       Extents at = offsets;
@@ -182,22 +183,24 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       }
       Chunk next;
       next.from = locate(warp.agent(), op, tensor, at.begin());
-      at[at.size() - 1] += attributes.vector - 1;
-      if (next.from != nullptr && locate(warp.agent(), op, tensor, at.begin()) == nullptr)
-        engine.report(
-            machine::ReportKind::misuse,
-            fmt::format("a chunk of {} bytes crosses the tensor's border; chunks lie inside or outside as a whole",
-                        size),
-            warp.site());
+      std::size_t inside = 0;
+      for (std::size_t k = 0; k < vector; ++k, ++at[at.size() - 1])
+        inside += locate(warp.agent(), op, tensor, at.begin()) != nullptr ? 1 : 0;
+      if (next.from == nullptr && inside != 0)
+        engine.report(machine::ReportKind::misuse,
+                      fmt::format("a chunk of {} bytes begins outside the tensor and ends inside; offsets along the "
+                                  "last axis are multiples of a chunk",
+                                  size),
+                      warp.site());
       next.to = region.addresses[first];
-      next.valid = size;
+      next.valid = static_cast<std::uint32_t>(inside * static_cast<std::size_t>(view.element_bytes));
       check_chunk(warp, next, size, region.addresses[first + vector - 1],
                   static_cast<std::uint32_t>(view.element_bytes));
       chunks.push_back(next);
       written.push_back({next.to, next.to + size, lane});
       if (!recorded || next.from == nullptr) continue;
       std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
-      read.push_back({from, from + size, lane});
+      read.push_back({from, from + next.valid, lane});
     }
   }
   return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
@@ -290,10 +293,10 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
     }
     chunks.push_back(next);
   };
-  auto const threads = static_cast<std::size_t>(warp.group().warps) * 32;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+  auto const threads = static_cast<std::size_t>(warp.group().warps) * warp_lanes;
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
     if ((warp.lanes() >> lane & 1u) == 0) continue;
-    std::size_t const thread = static_cast<std::size_t>(warp.index()) * 32 + lane;
+    std::size_t const thread = static_cast<std::size_t>(warp.index()) * warp_lanes + lane;
     for (std::size_t n = thread; n < rows * pieces; n += threads) copy(n / pieces, n % pieces, lane);
     for (std::size_t row = thread; row < rows; row += threads) copy(row, pieces, lane);
   }

@@ -9,6 +9,7 @@
 #include "ir/memory/exchange.hpp"
 #include "ir/text/text.hpp"
 #include "sim/block/warp_program.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -42,7 +43,7 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
 std::uint32_t Engine::entry_registers() const {
   TargetInfo const& target = *options_.target;
   int const even = target.registers / (target.lanes * plan_.warps()) / target.register_step * target.register_step;
-  return static_cast<std::uint32_t>(std::min(even, isa::setmaxnreg.max));
+  return static_cast<std::uint32_t>(std::min(even, target::max_register_count));
 }
 
 machine::Time Engine::product_clocks(std::size_t rows, std::size_t columns, std::int64_t depth_bytes) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -24,7 +25,7 @@ Fragment const& Fragments::get(layout::Layout const& layout, int warp) {
   result.holder.assign(static_cast<std::size_t>(result.shape.product()), -1);
   std::vector<Extents> registers;
   for (int r = 0; r < result.registers; ++r) registers.push_back(layout.part(layout::Dim::reg, r));
-  for (int lane = 0; lane < 32; ++lane) {
+  for (int lane = 0; lane < warp_lanes; ++lane) {
     Extents const thread = layout.join(layout.part(layout::Dim::lane, lane), layout.part(layout::Dim::warp, warp));
     for (int r = 0; r < result.registers; ++r) {
       Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);

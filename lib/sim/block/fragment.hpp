@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "layout/layout.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -23,7 +24,7 @@ struct Fragment {
   std::vector<std::uint8_t> owner;        ///< 1: this thread and register writes the element
   std::vector<std::int32_t> holder;       ///< by row-major index: an element of the fragment that has it, or -1
 
-  [[nodiscard]] int count() const { return 32 * registers; }
+  [[nodiscard]] int count() const { return warp_lanes * registers; }
   [[nodiscard]] int lane_of(int element) const { return element / registers; }
   [[nodiscard]] std::int32_t const* at(int element) const {
     return coordinates.data() + static_cast<std::ptrdiff_t>(element) * rank;

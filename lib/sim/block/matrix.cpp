@@ -6,6 +6,7 @@
 
 #include "layout/shared_layouts.hpp"
 #include "ir/text/text.hpp"
+#include "target/block_rules.hpp"
 #include "target/wgmma_operand.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
@@ -117,7 +118,7 @@ void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& valu
   std::string why, first;
   std::optional<target::WgmmaOperand> operand;
   for (std::int64_t parts = 1; !operand && parts * 8 <= columns; ++parts) {
-    if (role == target::WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > isa::wgmma.max_columns))
+    if (role == target::WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > target::max_wgmma_instruction))
       continue;
     operand = target::wgmma_operand(type.shape(), *type.layout(), bytes(type.element()), role, why,
                                     role == target::WgmmaRole::b ? static_cast<int>(columns / parts) : 0);

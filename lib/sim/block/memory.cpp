@@ -11,6 +11,7 @@
 #include "sim/block/meaning.hpp"
 #include "sim/indices.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -54,7 +55,7 @@ std::vector<LaneBytes> shared_bytes_of(Fragment const& fragment, Region const& r
                                        machine::Lanes lanes) {
   std::vector<LaneBytes> bytes;
   std::vector<std::uint32_t> addresses;
-  for (int lane = 0; lane < 32; ++lane) {
+  for (int lane = 0; lane < warp_lanes; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
     addresses.clear();
     for (int i = lane * fragment.registers; i < (lane + 1) * fragment.registers; ++i) {

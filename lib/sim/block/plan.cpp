@@ -7,6 +7,7 @@
 #include "layout/layout.hpp"
 #include "ir/core/families.hpp"
 #include "ir/core/loop.hpp"
+#include "ir/core/needed_ability.hpp"
 #include "ir/memory/accesses.hpp"
 #include "ir/memory/shared_frame.hpp"
 #include "ir/text/text.hpp"
@@ -37,7 +38,7 @@ bool own_registers(Op const& op) {
 
 }  // namespace
 
-Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel) {
+Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel), target_(target) {
   auto const each_function = [&](auto const& visit) {
     if (kernel.parent() == nullptr) return visit(kernel);
     for (auto const& function : kernel.parent()->functions()) visit(*function);
@@ -48,8 +49,9 @@ Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel) {
     find_ends(function.body());
   });
   each_function([&](Function const& function) { find_tracked(function); });
-  if (warps_ > 32)
-    throw UserError(fmt::format("simulate: @{} has {} warps, a CTA has at most 32", kernel.name(), warps_));
+  if (warps_ * target.lanes > target.threads)
+    throw UserError(fmt::format("simulate: @{} has {} warps, a CTA has at most {}", kernel.name(), warps_,
+                                target.threads / target.lanes));
   for (auto& [op, plan] : ops_) {
     plan.cost = cost_of(*op, warps_, target);
     if (own_registers(*op)) continue;
@@ -76,6 +78,8 @@ std::uint32_t Plan::place(Block const& block, std::uint32_t line) {
 void Plan::check(Op const& op) const {
   if (!op.info().runs(on_warp_simulator))
     throw UserError("simulate: " + why_not_run(op.info(), on_warp_simulator), op.where());
+  if (std::string const why = why_not_on(op, target_); !why.empty())
+    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": " + why, op.where());
   bool const whole_warps = op.info().has(collective) || op.is<WarpSpecializeOp>();
   if (whole_warps && kernel_.warps == 0)
     throw UserError("simulate: @" + kernel_.name() + " does not state its warps; write warps = 4, for example",

@@ -78,6 +78,7 @@ class Plan {
   void name_buffer(ir::Type const& type, std::string const& name, std::uint32_t at, std::uint32_t size);
 
   ir::Function const& kernel_;
+  TargetInfo const& target_;
   std::unordered_map<ir::Op const*, OpPlan> ops_;
   std::unordered_map<ir::Op const*, int> order_;
   std::unordered_map<ir::Value const*, Last> last_;

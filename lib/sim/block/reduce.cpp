@@ -9,6 +9,7 @@
 #include "sim/scan.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -30,8 +31,8 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
     // Each byte needs one writer; any lane may write it.
     std::uint32_t const share = size / warps, mine = begin + share * static_cast<std::uint32_t>(warp.index());
     std::vector<machine::LaneBytes> bytes;
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      std::uint32_t const from = mine + share * lane / 32, to = mine + share * (lane + 1) / 32;
+    for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+      std::uint32_t const from = mine + share * lane / warp_lanes, to = mine + share * (lane + 1) / warp_lanes;
       if (from < to) bytes.push_back({from, to, lane});
     }
     if (!bytes.empty())

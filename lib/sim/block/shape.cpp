@@ -13,6 +13,7 @@
 #include "sim/block/meaning.hpp"
 #include "sim/memory_element.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::block {
 
@@ -201,9 +202,9 @@ Progress perform(WarpProgram& warp, Op const& op, ItemOp const&) {
 Progress perform(WarpProgram& warp, Op const& op, ShuffleOp const& attributes) {
   Value const operand = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);
-  std::int64_t const registers = operand.count() / 32;
+  std::int64_t const registers = operand.count() / warp_lanes;
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
-    for (std::int64_t lane = 0; lane < 32; ++lane)
+    for (std::int64_t lane = 0; lane < warp_lanes; ++lane)
       std::copy_n(operand.data<T>() + (lane ^ attributes.mask) * registers, registers,
                   result.data<T>() + lane * registers);
   });

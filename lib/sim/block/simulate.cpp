@@ -8,6 +8,7 @@
 #include "sim/block/engine.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -32,6 +33,7 @@ bool waits_for_a_grid(Block const& block) {
 
 EngineOptions engine_options(Function const& kernel, Options const& options) {
   EngineOptions result;
+  result.target = options.target != nullptr ? options.target : &target::default_target();
   result.values.precision = options.precision;
   result.values.grid = options.grid;
   result.values.print = options.print;

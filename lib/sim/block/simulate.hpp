@@ -18,8 +18,9 @@
 namespace tegula::sim::block {
 
 struct Options {
-  std::optional<Grid> grid;  ///< in place of the kernel's own
-  int cluster = 0;           ///< CTAs per cluster; 0: as the kernel says
+  TargetInfo const* target = nullptr;  ///< that the kernel was lowered for; null: target::default_target
+  std::optional<Grid> grid;            ///< in place of the kernel's own
+  int cluster = 0;                     ///< CTAs per cluster; 0: as the kernel says
   std::optional<bool>
       dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all

@@ -5,6 +5,8 @@
 #include <bit>
 
 #include "sim/machine/state.hpp"
+#include "target/block_rules.hpp"
+#include "tegula/support/warp.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::machine {
@@ -12,7 +14,7 @@ namespace {
 
 /// Counts the threads of a use of a barrier; 0 stands for all of the CTA.
 int expected_threads(CtaState const& cta, int threads) {
-  return threads == 0 ? static_cast<int>(cta.warps.size()) * 32 : threads;
+  return threads == 0 ? static_cast<int>(cta.warps.size()) * warp_lanes : threads;
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, ActionSite c
     add(ReportKind::barrier_misuse, std::move(sentence), std::move(earlier), side(w, lanes, text, site), fatal);
   };
   if (id < 0 || id > 15) return misuse(text + " does not exist: a CTA has 16, 0 to 15", {}, true);
-  if (threads % 32 != 0 || threads < 0) {
+  if (threads % warp_lanes != 0 || threads < 0) {
     return misuse(
         fmt::format("{} counts {} threads; only whole warps count, so it must be a multiple of 32", text, threads), {},
         true);
@@ -60,7 +62,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, ActionSite c
     if (other.warp == w.number) misuse(text + " is reached twice by one warp before it completed", other.site, true);
   }
   w.clocks.release(all_lanes, b.pending, slots);
-  b.arrived += 32;
+  b.arrived += warp_lanes;
   b.time = std::max(b.time, w.now);
   b.present.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
   if (b.arrived > b.expected) {
@@ -186,7 +188,7 @@ Turn Warp::set_max_registers(bool increase, std::uint32_t count, ActionSite site
   w.last_setmaxnreg = site;
   if (s.options.registers == 0) return turn(w);
   std::string sentence;
-  if (!isa::setmaxnreg.has(count)) {
+  if (!target::is_register_count(count)) {
     sentence = fmt::format("setmaxnreg {}: the count must be a multiple of 8 in 24..256", count);
   } else if (increase ? count < w.registers : count > w.registers) {
     sentence = fmt::format("setmaxnreg.{} {} while the warp holds {} registers per thread", increase ? "inc" : "dec",
@@ -199,7 +201,7 @@ Turn Warp::set_max_registers(bool increase, std::uint32_t count, ActionSite site
     return turn(w);
   }
   if (!increase) {
-    cta.free_registers += std::uint64_t{32} * (w.registers - count);
+    cta.free_registers += std::uint64_t{warp_lanes} * (w.registers - count);
     w.registers = count;
     return turn(w);
   }

@@ -1,5 +1,6 @@
 // Decides when a waiting warp may go on, and runs the effects of its wait.
 #include "sim/machine/state.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::machine {
 
@@ -18,7 +19,8 @@ bool State::can_resume(WarpState const& w) const {
     case Blocked::Kind::group:
       return groups_done(w, blocked);
     case Blocked::Kind::registers:
-      return ctas[static_cast<std::size_t>(w.cta)].free_registers >= std::uint64_t{32} * (blocked.amount - w.registers);
+      return ctas[static_cast<std::size_t>(w.cta)].free_registers >=
+             std::uint64_t{warp_lanes} * (blocked.amount - w.registers);
     case Blocked::Kind::condition:
       return blocked.condition(blocked.context, blocked.payload);
   }
@@ -46,7 +48,8 @@ void State::resume(WarpState& w) {
       break;
     case Blocked::Kind::registers:
       w.touched.write(object_of_pool + static_cast<std::uint64_t>(w.cta));
-      ctas[static_cast<std::size_t>(w.cta)].free_registers -= std::uint64_t{32} * (blocked.amount - w.registers);
+      ctas[static_cast<std::size_t>(w.cta)].free_registers -=
+          std::uint64_t{warp_lanes} * (blocked.amount - w.registers);
       w.registers = blocked.amount;
       break;
     case Blocked::Kind::condition:

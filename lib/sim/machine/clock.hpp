@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/machine/types.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::machine {
 
@@ -110,7 +111,7 @@ class WarpClocks {
 
   Slot slot_ = no_slot;
   std::uint32_t time_ = 0;
-  std::array<Slot, 32> lane_slots_{};
+  std::array<Slot, warp_lanes> lane_slots_{};
   std::vector<LaneClass> classes_;  // the first count_ are in use, the rest keep their storage
   std::size_t count_ = 0;
   Clock scratch_;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sim/machine/state.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::machine {
 
@@ -69,8 +70,8 @@ Stuck State::stuck(WarpState const& w) const {
       break;
     case Blocked::Kind::registers: {
       CtaState const& cta = ctas[static_cast<std::size_t>(w.cta)];
-      result.note +=
-          fmt::format(" for {} registers ({} are free)", 32 * (blocked.amount - w.registers), cta.free_registers);
+      result.note += fmt::format(" for {} registers ({} are free)", warp_lanes * (blocked.amount - w.registers),
+                                 cta.free_registers);
       result.weight = 3;
       result.why =
           "setmaxnreg.inc waits for registers that no warpgroup releases; every other warpgroup must execute its "

@@ -5,6 +5,7 @@
 
 #include "sim/machine/state.hpp"
 #include "support/string_buffer.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::sim::machine {
 namespace {
@@ -132,7 +133,7 @@ std::string State::missing_fence(AccessRecord const& earlier, AccessRecord const
 
 bool State::knows_some_lane(WarpState const& w, Lanes observing, int of, std::uint32_t time) const {
   WarpClocks const& clocks = warps[static_cast<std::size_t>(of)]->clocks;
-  for (int i = 0; i < 32; ++i)
+  for (int i = 0; i < warp_lanes; ++i)
     if (clocks.lane_slot(i) != no_slot && knows_slot(w, observing, clocks.lane_slot(i), time)) return true;
   return false;
 }

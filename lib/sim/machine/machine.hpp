@@ -21,14 +21,14 @@ namespace tegula::sim::machine {
 /// Describes a launch.
 struct Options {
   int ctas = 1;
-  int cluster = 1;                             // CTAs per cluster; ctas is a multiple of it
-  int resident = 0;                            // clusters that run at once, in order; 0: all. Others start as those end
-  std::uint32_t shared_bytes = sm_90a.shared;  // per CTA
-  std::uint32_t registers = 0;                 // per thread at entry; 0: setmaxnreg is not modelled
-  std::uint64_t max_steps = 20'000'000;        // schedule points before the run is called a livelock
-  std::uint32_t max_reports = 16;              // the run stops after so many
-  bool trace = false;                          // Outcome::trace says who did what at each step
-  CostModel const* costs = nullptr;            // of virtual time; null: each action takes one clock
+  int cluster = 1;   // CTAs per cluster; ctas is a multiple of it
+  int resident = 0;  // clusters that run at once, in order; 0: all. Others start as those end
+  std::uint32_t shared_bytes = gpu_targets.front()->shared;  // per CTA
+  std::uint32_t registers = 0;                               // per thread at entry; 0: setmaxnreg is not modelled
+  std::uint64_t max_steps = 20'000'000;                      // schedule points before the run is called a livelock
+  std::uint32_t max_reports = 16;                            // the run stops after so many
+  bool trace = false;                                        // Outcome::trace says who did what at each step
+  CostModel const* costs = nullptr;                          // of virtual time; null: each action takes one clock
 };
 
 /// Describes a global buffer before the kernel starts.

@@ -45,6 +45,8 @@ bool readable_in_parts(Value const& operand, bool left, std::int64_t step) {
   return offsets != nullptr && offsets->movable(part, ignored);
 }
 
+bool in_registers(Value const& operand) { return fetched_operand(operand).view == nullptr; }
+
 Value* part_of(ir::Builder& builder, Value const& operand, bool left, Value* from, std::int64_t step) {
   FetchedOperand const source = fetched_operand(operand);
   Type const& whole = source.view->type();

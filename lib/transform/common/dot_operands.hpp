@@ -16,6 +16,8 @@ ir::Type view_type(FetchedOperand const& source);
 
 /// Tells whether parts of so many elements of K of an operand can be read from where it lies in shared memory.
 bool readable_in_parts(ir::Value const& operand, bool left, std::int64_t step);
+/// Tells whether the warps hold an operand in registers: it was not copied. Each has parts of K of a left one there.
+bool in_registers(ir::Value const& operand);
 
 /// Reads columns [from, from + step) of a left operand, or such rows of a right one. Needs: readable_in_parts.
 ir::Value* part_of(ir::Builder& builder, ir::Value const& operand, bool left, ir::Value* from, std::int64_t step);

@@ -23,8 +23,6 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-constexpr std::int64_t max_operand_registers = 128;  ///< of a thread, beside its part of the result
-
 /// Explains why the tile that a product reads is not in shared memory.
 Finding path_of(Value const& tile) {
   Value const* at = &tile;
@@ -66,14 +64,15 @@ FetchedOperand Factor::fetched() const {
 bool Factor::is_loaded() const { return transform::is_loaded(*tile); }
 bool Factor::is_transpose() const { return is_transposed(*tile) != turned; }
 
-Finding why_not_wgmma(ProductForm product, StoredOperands const& stored) {
+Finding why_not_wgmma(ProductForm product, TargetInfo const& target, StoredOperands const& stored) {
   auto const [stored_right, stored_left] = stored;
   Factor const a = product.left(), b = product.right();
   std::int64_t const columns = b.shape()[1];
-  if (Finding why = why_not_tensor_cores(*product.dot); !why.empty()) return why;
+  if (Finding why = why_not_tensor_cores(*product.dot, target); !why.empty()) return why;
+  if (!target.has(Ability::wgmma)) return Finding(finding::no_wgmma, target.architecture);
   if (a.element() == Element::f64) return Finding(finding::no_f64);
   if (is_i8_or_u8(a.element()) && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
-  if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
+  if (a.shape()[0] % target.wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
   Finding why;
   FetchedOperand const left = a.fetched(), right = b.fetched();
   if (right.view == nullptr && stored_right == nullptr) return path_of(*b.tile);
@@ -99,14 +98,17 @@ bool loads_directly(Factor operand, Layout const* layout) {
 
 }  // namespace
 
-Finding why_not_tensor_cores(Op const& dot) {
+Finding why_not_tensor_cores(Op const& dot, TargetInfo const& target) {
+  Element const element = dot.lhs()->type().element();
+  if (!target.multiplies(element)) return Finding(finding::no_products, target.architecture, name(element));
   if (dot.lhs()->type().element() == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
     return Finding(finding::full_f32);
   return {};
 }
 
-StoredOperands stored_operands(ProductForm product) {
+StoredOperands stored_operands(ProductForm product, TargetInfo const& target) {
   StoredOperands stored;
+  if (!target.has(Ability::wgmma)) return stored;
   std::string ignored;
   Factor const left = product.left(), right = product.right();
   int const size = bytes(right.element());
@@ -116,7 +118,7 @@ StoredOperands stored_operands(ProductForm product) {
     auto const& in_rows = in_columns ? layout::swizzled_transposed_layout : layout::swizzled_layout;
     for (int const swizzle : {128, 64, 32, 16})
       if (Layout const* const layout = in_rows(right.shape(), size, swizzle, ignored);
-          stored.right == nullptr && layout != nullptr && fits_wgmma(product, {layout, nullptr}))
+          stored.right == nullptr && layout != nullptr && fits_wgmma(product, target, {layout, nullptr}))
         stored.right = layout;
   }
   bool const turned = left.is_transpose() && left.fetched().view == nullptr;
@@ -124,7 +126,7 @@ StoredOperands stored_operands(ProductForm product) {
   Extents const before = turned ? Extents{left.shape()[1], left.shape()[0]} : left.shape();
   for (int const swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = layout::swizzled_layout(before, bytes(left.element()), swizzle, ignored);
-        stored.left == nullptr && layout != nullptr && fits_wgmma(product, {stored.right, layout}))
+        stored.left == nullptr && layout != nullptr && fits_wgmma(product, target, {stored.right, layout}))
       stored.left = layout;
   return stored;
 }
@@ -160,13 +162,14 @@ std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands co
 namespace {
 
 /// Lists the arrangements that mma.sync has, those without copies first.
-std::vector<layout::WarpGrid> possible_grids(ProductForm product, int warps) {
+std::vector<layout::WarpGrid> possible_grids(ProductForm product, int warps, TargetInfo const& target) {
   Extents const shape = product.shape();
   Factor const left = product.left(), right = product.right();
   int const size = bytes(left.element());
   std::vector<layout::WarpGrid> grids;
   for (layout::WarpGrid const grid : layout::warp_grids(warps)) {
-    if (shape[0] % (isa::mma.rows * grid.rows) != 0 || shape[1] % (isa::mma.column_step * grid.columns) != 0) continue;
+    if (shape[0] % (target.mma.rows * grid.rows) != 0 || shape[1] % (target.mma.column_step * grid.columns) != 0)
+      continue;
     std::string ignored;
     if (layout::mma_a_layout(left.shape(), size, grid, ignored) != nullptr &&
         layout::mma_b_layout(right.shape(), size, grid, ignored) != nullptr)
@@ -187,10 +190,10 @@ bool is_direct(ProductForm product, layout::WarpGrid grid) {
 
 }  // namespace
 
-std::vector<DotGrid> mma_grids(ProductForm product, int warps) {
+std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target) {
   Extents const shape = product.shape();
   std::vector<DotGrid> grids;
-  for (layout::WarpGrid const grid : possible_grids(product, warps))
+  for (layout::WarpGrid const grid : possible_grids(product, warps, target))
     grids.push_back(
         {grid, grids.empty() || grid.copies == grids.front().grid.copies ? is_direct(product, grid) : false});
   auto const key = [&](DotGrid const& one) {
@@ -200,12 +203,12 @@ std::vector<DotGrid> mma_grids(ProductForm product, int warps) {
   return grids;
 }
 
-std::string why_not_mma(ProductForm product, int warps) {
+std::string why_not_mma(ProductForm product, int warps, TargetInfo const& target) {
   Factor const a = product.left();
-  if (Finding const why = why_not_tensor_cores(*product.dot); !why.empty()) return why.text();
-  std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
+  if (Finding const why = why_not_tensor_cores(*product.dot, target); !why.empty()) return why.text();
+  std::int64_t const depth = target.mma.depth_bytes / bytes(a.element());
   if (a.shape()[1] % depth != 0) return fmt::format("mma takes multiples of {} along K, not {}", depth, a.shape()[1]);
-  if (possible_grids(product, warps).empty())
+  if (possible_grids(product, warps, target).empty())
     return fmt::format("mma takes multiples of 16 rows and 8 columns from each of {} warps", warps);
   return {};
 }
@@ -213,15 +216,18 @@ std::string why_not_mma(ProductForm product, int warps) {
 std::int64_t depth_of_part(ProductForm product, layout::WarpGrid grid, TargetInfo const& target) {
   Factor const left = product.left(), right = product.right();
   Extents const a = left.shape(), b = right.shape();
-  std::int64_t const size = bytes(left.element()), word = 4, unit = isa::mma.depth_bytes / size;
+  std::int64_t const size = bytes(left.element()), word = 4, unit = target.mma.depth_bytes / size;
   std::int64_t const sums = product.shape().product() / (std::int64_t{grid.rows} * grid.columns * target.lanes);
-  std::int64_t const room =
-      std::min(max_operand_registers, registers_of_cta(grid.warps() + producer_warps, target) - sums);
+  int const copying = copies_apart(Choice::automatic, target) ? producer_warps : 0;
+  std::int64_t const room = std::min<std::int64_t>(target.tuning.max_operand_registers,
+                                                   registers_of_cta(grid.warps() + copying, target) - sums);
+  bool const held = in_registers(*left.tile);
   auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
-    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / target.lanes;
+    return ((held ? a[1] : depth) * (a[0] / grid.rows) + depth * (b[1] / grid.columns)) * size / word / target.lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
-    return readable_in_parts(*left.tile, !left.turned, depth) && readable_in_parts(*right.tile, right.turned, depth);
+    return (held || readable_in_parts(*left.tile, !left.turned, depth)) &&
+           readable_in_parts(*right.tile, right.turned, depth);
   };
   std::int64_t depth = a[1];
   for (std::int64_t parts = 2; registers(depth) > room && parts * unit <= a[1]; ++parts)

@@ -38,8 +38,10 @@ struct ProductForm {
 };
 
 /// Explains why tensor cores have no product of a dot's elements. Empty: they do.
-target::Finding why_not_tensor_cores(ir::Op const& dot);
-inline bool fits_tensor_cores(ir::Op const& dot) { return why_not_tensor_cores(dot).empty(); }
+target::Finding why_not_tensor_cores(ir::Op const& dot, TargetInfo const& target);
+inline bool fits_tensor_cores(ir::Op const& dot, TargetInfo const& target) {
+  return why_not_tensor_cores(dot, target).empty();
+}
 
 /// Says where a product of wgmma would read its operands once the warps have stored them to shared memory; null: it
 /// reads a copied tile in its place, or a left operand from registers.
@@ -49,12 +51,12 @@ struct StoredOperands {
 };
 /// Returns the swizzled layouts from which wgmma reads operands that are computed: a right one, and one whose transpose
 /// is the left one.
-StoredOperands stored_operands(ProductForm product);
+StoredOperands stored_operands(ProductForm product, TargetInfo const& target);
 
 /// Explains why no wgmma takes this product, for any number of warps. Empty: one does.
-target::Finding why_not_wgmma(ProductForm product, StoredOperands const& stored = {});
-inline bool fits_wgmma(ProductForm product, StoredOperands const& stored = {}) {
-  return why_not_wgmma(product, stored).empty();
+target::Finding why_not_wgmma(ProductForm product, TargetInfo const& target, StoredOperands const& stored = {});
+inline bool fits_wgmma(ProductForm product, TargetInfo const& target, StoredOperands const& stored = {}) {
+  return why_not_wgmma(product, target, stored).empty();
 }
 /// Lists the arrangements of so many warps whose wgmma takes it, those that divide rows first; `why`: what keeps it
 /// from all of them. `cta_warps`: with those that copy.
@@ -62,8 +64,10 @@ std::vector<layout::WarpGrid> wgmma_grids(ProductForm product, StoredOperands co
                                           TargetInfo const& target, target::Finding& why);
 
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
-std::string why_not_mma(ProductForm product, int warps);
-inline bool fits_mma(ProductForm product, int warps) { return why_not_mma(product, warps).empty(); }
+std::string why_not_mma(ProductForm product, int warps, TargetInfo const& target);
+inline bool fits_mma(ProductForm product, int warps, TargetInfo const& target) {
+  return why_not_mma(product, warps, target).empty();
+}
 
 /// Describes an arrangement of the warps over the rows and columns of a product of mma.sync.
 struct DotGrid {
@@ -72,7 +76,7 @@ struct DotGrid {
 };
 /// Lists the arrangements, those without copies first; of those with the fewest copies the ones that load their
 /// operands directly, and of these the ones whose parts are nearer to squares. `direct` is not asked of the others.
-std::vector<DotGrid> mma_grids(ProductForm product, int warps);
+std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target);
 
 /// Returns the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
 /// thread's registers, alone or beside the sums, and can be read in parts from where they were copied.

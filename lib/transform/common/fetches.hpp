@@ -27,15 +27,25 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
   return source;
 }
 
-/// Tells whether threads copy rows, instead of the TMA engine: those at indices, or the pieces that cover those of a
-/// box.
-inline bool fetches_rows(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
+/// Tells whether threads copy the tile, instead of the TMA engine: a box, rows at indices, or the pieces that cover the
+/// rows of a box.
+inline bool threads_copy(ir::Op const& fetch) { return fetch.in<ir::FetchOp>("map")->type().is_tensor(); }
 
-/// Tells whether threads copy the aligned pieces that cover the rows of a box.
-inline bool fetches_pieces(ir::Op const& fetch) {
+/// Tells whether threads copy rows at indices.
+inline bool fetches_rows(ir::Op const& fetch) {
   auto const offsets = fetch.all<ir::FetchOp>("offsets");
-  return fetches_rows(fetch) &&
-         std::none_of(offsets.begin(), offsets.end(), [](ir::Value const* offset) { return offset->type().is_tile(); });
+  return threads_copy(fetch) &&
+         std::any_of(offsets.begin(), offsets.end(), [](ir::Value const* at) { return at->type().is_tile(); });
+}
+
+/// Counts the bytes that a thread copies at once.
+inline constexpr std::int64_t chunk_bytes = 16;
+
+/// Tells whether threads copy the aligned pieces that cover the rows of a box: shifted loads read them.
+inline bool fetches_pieces(ir::Op const& fetch) {
+  auto const& uses = fetch.result()->uses();
+  return threads_copy(fetch) &&
+         std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.user->is<ir::ShiftedLoadOp>(); });
 }
 
 /// Tells whether a value only leads to indices of rows that threads copy, through pure ops.

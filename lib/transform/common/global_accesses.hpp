@@ -24,8 +24,9 @@ inline std::int64_t& vector_of(ir::Op& access) {
 }
 
 /// Tells whether the GPU has an atomic of several adjacent elements.
-inline bool has_vectors(ir::AtomicUpdateOp const& op, Element element) {
-  return op.combine == ir::AtomicCombine::add && is_float(element) && bits(element) <= 32;
+inline bool has_vectors(ir::AtomicUpdateOp const& op, Element element, TargetInfo const& target) {
+  return target.has(Ability::vector_atomics) && op.combine == ir::AtomicCombine::add && is_float(element) &&
+         bits(element) <= 32;
 }
 
 }  // namespace tegula::transform::global_accesses

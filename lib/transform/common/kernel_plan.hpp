@@ -77,7 +77,7 @@ KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, Compi
                    TargetInfo const& target);
 
 /// Returns the warps that suit the largest tile of a module without products, of which each of so many CTAs has a part.
-int warps_of_rows(ir::Module const& module, std::int64_t ctas = 1);
+int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64_t ctas = 1);
 
 /// Prints a plan: the warps, then path and arrangement of rows x columns, and copies, of each product in the order of
 /// the text, with what else is decided: `warps=8,wgmma=4x2+early,wgmma=8x1+late,mma=2x2x2+swapped,lanes`.

@@ -6,6 +6,7 @@
 #include "ir/core/builder.hpp"
 #include "ir/core/other_operand.hpp"
 #include "ir/core/walk.hpp"
+#include "target/block_rules.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {
@@ -32,7 +33,7 @@ NamedBarriers::NamedBarriers(ir::Function& function) {
 }
 
 std::optional<std::int64_t> NamedBarriers::take(std::int64_t count) {
-  for (std::int64_t first = 1; first + count <= isa::named_barriers; ++first) {
+  for (std::int64_t first = 1; first + count <= target::named_barriers; ++first) {
     auto const used = used_.lower_bound(first);
     if (used != used_.end() && *used < first + count) continue;
     for (std::int64_t name = first; name < first + count; ++name) used_.insert(name);
@@ -49,13 +50,13 @@ void NamedBarriers::mark_used(Op& op, ir::Value& name) {
   if (auto const first_of_group = ir::constant_beside_warpgroup(name)) {
     Partition const partition = partition_of(op);
     std::int64_t const warps = partition.specialize != nullptr ? partition.warps() : analysis::warps_of(*op.function());
-    for (std::int64_t group = 0; group < std::max<std::int64_t>(warps / isa::warps_per_group, 1); ++group)
+    for (std::int64_t group = 0; group < std::max<std::int64_t>(warps / target::warpgroup_warps, 1); ++group)
       used_.insert(*first_of_group + group);
     return;
   }
   Op const* const sum = name.defining_op();
   Partition const partition = partition_of(op);
-  std::int64_t first = 0, count = isa::named_barriers;
+  std::int64_t first = 0, count = target::named_barriers;
   if (partition.specialize != nullptr) {
     ir::Value const* const replica = partition.replica();
     if (&name == replica) count = partition.replicas();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/core/families.hpp"
 #include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/common/fetches.hpp"
@@ -16,30 +17,31 @@ using ir::Block;
 using ir::Op;
 using ir::OperandPlace;
 using ir::ProductPath;
+using ir::Value;
 using layout::WarpGrid;
 using target::Finding;
 
 namespace {
 
-bool takes_wgmma(ProductForm form) { return fits_wgmma(form, stored_operands(form)); }
+bool takes_wgmma(ProductForm form, TargetInfo const& gpu) { return fits_wgmma(form, gpu, stored_operands(form, gpu)); }
 /// Tells whether wgmma takes a product whose operands lie where it reads them: none is stored or turned for it.
 /// Warps that load its left operand load it as it is needed.
-bool takes_in_place(ProductForm form) {
+bool takes_in_place(ProductForm form, TargetInfo const& gpu) {
   Factor const left = form.left();
-  return fits_wgmma(form) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
+  return fits_wgmma(form, gpu) && (left.fetched().view != nullptr || !left.turned || left.is_loaded());
 }
 /// Tells whether wgmma takes a product whose operands are copied, or loaded and stored, by nothing but loads.
-bool takes_loaded(ProductForm form) {
+bool takes_loaded(ProductForm form, TargetInfo const& gpu) {
   auto const comes = [](Factor factor) { return factor.fetched().view != nullptr || factor.is_loaded(); };
-  return takes_wgmma(form) && comes(form.left()) && comes(form.right());
+  return takes_wgmma(form, gpu) && comes(form.left()) && comes(form.right());
 }
 /// Tells whether mma.sync takes a product, with some number of warps.
-bool takes_mma(ProductForm form) {
-  for (int warps = 1; warps <= max_warps; ++warps)
-    if (fits_mma(form, warps)) return true;
+bool takes_mma(ProductForm form, TargetInfo const& gpu) {
+  for (int warps = 1; warps <= gpu.tuning.max_warps; ++warps)
+    if (fits_mma(form, warps, gpu)) return true;
   return false;
 }
-std::int64_t blocks_of(ProductForm form) { return form.shape()[0] / isa::wgmma.rows; }
+std::int64_t blocks_of(ProductForm form, TargetInfo const& gpu) { return form.shape()[0] / gpu.wgmma.rows; }
 
 }  // namespace
 
@@ -51,7 +53,7 @@ PlannedProducts::PlannedProducts(ir::Function& of, std::vector<Op*> const& produ
       gpu(on),
       sums(accumulators(products)),
       ctas(ctas_of_rows(of, with, on)) {
-  room_ = static_cast<std::int64_t>(gpu.shared) - bytes_beside_rings(kernel);
+  room_ = static_cast<std::int64_t>(gpu.shared) - bytes_beside_rings(kernel, gpu);
   // Rings of pieces give up stages for the operands that are made of them.
   if (!dots.empty()) room_ -= gives_up_stages() ? bytes_of_two_stages(kernel) : min_bytes_of_rings(kernel);
   for (Op const* dot : dots) forms.emplace_back(*dot);
@@ -61,6 +63,7 @@ PlannedProducts::PlannedProducts(ir::Function& of, std::vector<Op*> const& produ
     choose_forms();
   find_stored();
   find_loops();
+  find_chains();
 }
 
 /// Tells whether rings have two stages where more do not fit beside the operands that the warps store.
@@ -78,18 +81,18 @@ void PlannedProducts::choose_forms() {
   for (ProductForm& form : forms) {
     ProductForm const swapped(*form.dot, true);
     bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
-    bool const takes_swapped = takes_in_place(swapped) || takes_loaded(swapped);
-    form.swapped = (takes_swapped && !takes_wgmma(form) && has_room) ||
-                   (takes_mma(swapped) && !takes_mma(form) && !takes_in_place(form));
+    bool const takes_swapped = takes_in_place(swapped, gpu) || takes_loaded(swapped, gpu);
+    form.swapped = (takes_swapped && !takes_wgmma(form, gpu) && has_room) ||
+                   (takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu));
   }
   for (std::size_t i = 0; i < forms.size(); ++i) {
     std::int64_t others = 0;
     for (std::size_t j = 0; j < forms.size(); ++j)
-      if (j != i && takes_wgmma(forms[j])) others = std::gcd(others, blocks_of(forms[j]));
+      if (j != i && takes_wgmma(forms[j], gpu)) others = std::gcd(others, blocks_of(forms[j], gpu));
     ProductForm const swapped(*forms[i].dot, !forms[i].swapped);
     // It limits the warpgroups of the others, or keeps itself from them.
-    bool const limits = others > 1 && (!takes_wgmma(forms[i]) || blocks_of(forms[i]) % others != 0);
-    if (limits && takes_wgmma(swapped) && blocks_of(swapped) % others == 0) forms[i] = swapped;
+    bool const limits = others > 1 && (!takes_wgmma(forms[i], gpu) || blocks_of(forms[i], gpu) % others != 0);
+    if (limits && takes_wgmma(swapped, gpu) && blocks_of(swapped, gpu) % others == 0) forms[i] = swapped;
   }
 }
 
@@ -101,12 +104,12 @@ void PlannedProducts::find_stored() {
     return true;
   };
   for (ProductForm const form : forms) {
-    StoredOperands operands = stored_operands(form);
+    StoredOperands operands = stored_operands(form, gpu);
     if (operands.right != nullptr && !has_room(form.right().tile->type())) operands = {};
     if (operands.left != nullptr && !has_room(form.left().tile->type())) operands.left = nullptr;
     stored.push_back(operands);
-    reasons.push_back(why_not_wgmma(form, operands));
-    if (reasons.back().empty()) blocks = std::gcd(blocks, blocks_of(form));
+    reasons.push_back(why_not_wgmma(form, gpu, operands));
+    if (reasons.back().empty()) blocks = std::gcd(blocks, blocks_of(form, gpu));
   }
 }
 
@@ -122,13 +125,32 @@ void PlannedProducts::find_loops() {
   for (LoopOfProducts& loop : loops) {
     bool const all_copied = std::all_of(loop.products.begin(), loop.products.end(),
                                         [&](std::size_t i) { return forms[i].right().fetched().view != nullptr; });
-    if (!all_copied) continue;
+    // A product of mma.sync is done when the next op runs: nothing runs beside it.
+    if (!all_copied || !gpu.has(Ability::wgmma)) continue;
     auto const late = products_that_can_be_late(*loop.block->parent_op());
     if (late.empty()) continue;
     LateStage const stage(*loop.block->parent_op(), late);
     if (!stage.possible()) continue;
     loop.late.insert(late.begin(), late.end());
     loop.crossing = stage.crossing();
+  }
+}
+
+void PlannedProducts::find_chains() {
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (forms[i].swapped) continue;
+    std::set<Value const*> reached;
+    std::vector<Value const*> left = {forms[i].left().tile};
+    while (!left.empty()) {
+      Value const& tile = *left.back();
+      left.pop_back();
+      Op const* const op = tile.defining_op();
+      if (op == nullptr || !reached.insert(&tile).second) continue;
+      auto const dot = std::find(dots.begin(), dots.end(), op);
+      auto const from = static_cast<std::size_t>(dot - dots.begin());
+      if (dot != dots.end() && !forms[from].swapped) chained_.insert({i, from});
+      if (op->is(ir::Family::elementwise)) left.insert(left.end(), op->operands().begin(), op->operands().end());
+    }
   }
 }
 
@@ -144,7 +166,7 @@ int PlannedProducts::count_by_lanes() const {
   int count = 0;
   for (std::size_t i = 0; i < dots.size(); ++i) {
     bool other = reasons[i].empty();
-    for (int warps = 1; warps <= max_warps && !other; ++warps) other = fits_mma(forms[i], warps);
+    for (int warps = 1; warps <= gpu.tuning.max_warps && !other; ++warps) other = fits_mma(forms[i], warps, gpu);
     if (!other) ++count;
   }
   return count;
@@ -158,8 +180,13 @@ bool PlannedProducts::has_company(std::size_t i) const {
 
 std::vector<DotGrid> const& PlannedProducts::grids_of(std::size_t i, int warps) const {
   auto const [at, first] = grids_.try_emplace({i, warps});
-  if (first) at->second = mma_grids(forms[i], warps);
-  return at->second;
+  if (!first) return at->second;
+  std::vector<DotGrid>& grids = at->second = mma_grids(forms[i], warps, gpu);
+  if (chained_.count(i) == 0 || grids.empty()) return grids;
+  std::stable_partition(grids.begin(), grids.end(), [copies = grids.front().grid.copies](DotGrid const& one) {
+    return one.grid.columns == 1 && one.grid.copies == copies;
+  });
+  return grids;
 }
 
 std::vector<ProductPlan> PlannedProducts::ways(std::size_t i, int warps) const {
@@ -186,7 +213,7 @@ std::vector<ProductPlan> PlannedProducts::ways(std::size_t i, int warps) const {
   }
   plan.left = place(form.left(), false);
   plan.right = place(form.right(), false);
-  if (fits_mma(form, warps))
+  if (fits_mma(form, warps, gpu))
     for (DotGrid const& one : grids_of(i, warps)) {
       ProductPlan& by_mma = result.emplace_back(plan);
       by_mma.path = ProductPath::mma;
@@ -230,7 +257,7 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
 
 std::int64_t max_accumulators(TargetInfo const& target) {
   std::int64_t max = 0;
-  for (int warps = target.warps_per_group; warps <= max_warps; warps += target.warps_per_group)
+  for (int warps = target.warps_per_group; warps <= target.tuning.max_warps; warps += target.warps_per_group)
     max = std::max(max, registers_for_sums(warps, target) * warps * target.lanes);
   return max;
 }

@@ -16,8 +16,6 @@
 
 namespace tegula::transform {
 
-inline constexpr int max_warps = 16;  ///< that compute
-
 /// Returns the warps of a CTA whose `consumers` compute.
 constexpr int cta_warps(int consumers) { return consumers + producer_warps; }
 
@@ -55,7 +53,8 @@ class PlannedProducts {
   [[nodiscard]] bool copies_in_loop() const;
   /// Counts the products that only lanes multiply, with any number of warps.
   [[nodiscard]] int count_by_lanes() const;
-  /// Returns the arrangements of so many warps by mma, asked once.
+  /// Returns the arrangements of so many warps by mma, asked once. Where a product's rows become the left operand of
+  /// another one, each warp keeps its own rows, if it can: it has them in registers then.
   [[nodiscard]] std::vector<DotGrid> const& grids_of(std::size_t i, int warps) const;
   /// Lists the ways to multiply a product with so many warps, the best one first. Lanes can always.
   [[nodiscard]] std::vector<ProductPlan> ways(std::size_t i, int warps) const;
@@ -67,8 +66,10 @@ class PlannedProducts {
   void choose_forms();
   void find_stored();
   void find_loops();
+  void find_chains();
 
-  std::int64_t room_ = 0;  ///< bytes of shared memory beside the rings
+  std::int64_t room_ = 0;          ///< bytes of shared memory beside the rings
+  std::set<std::size_t> chained_;  ///< products that hand rows to the left operand of another one, and these
   mutable std::map<std::pair<std::size_t, int>, std::vector<DotGrid>> grids_;
 };
 

@@ -16,9 +16,6 @@ using ir::ProductPath;
 using ir::ProductStart;
 using ir::Value;
 
-constexpr int address_registers = 24;  ///< of a thread, for addresses, counters and barriers
-constexpr int row_registers = 32;      ///< the same, with maxima, sums and scales of rows, in a loop with late products
-
 /// Tells whether products alone, also after a transposition, take a tile.
 bool only_products_take(Value const& tile) {
   return std::all_of(tile.uses().begin(), tile.uses().end(), [](ir::Use const& use) {
@@ -47,7 +44,7 @@ class Registers {
     } else {  // ahead of layouts the model does not see operands on their way: all that is alive, and a quarter
       int const alive =
           in_order_of(plan, [&](auto const& cost) { return analysis::register_pressure(products_.kernel, cost); });
-      plan.registers = alive * 5 / 4 + address_registers;
+      plan.registers = alive * 5 / 4 + target_.tuning.address_registers;
     }
   }
 
@@ -58,7 +55,8 @@ class Registers {
     std::int64_t all = crossing_registers(loop, plan);
     for (std::size_t const i : loop.products) all += registers_of(products_.dots[i]->result()->type(), plan);
     for (std::size_t const i : loop.products)
-      plan.products[i].late = loop.late.count(products_.dots[i]) != 0 && all + row_registers <= plan.allowed;
+      plan.products[i].late =
+          loop.late.count(products_.dots[i]) != 0 && all + target_.tuning.row_registers <= plan.allowed;
   }
 
  private:
@@ -199,7 +197,7 @@ void allow(PlannedProducts const& products, KernelPlan& plan) {
     return;
   }
   // Warps that copy come besides. They hand registers over where whole warpgroups compute.
-  bool const copies = products.copies_in_loop() && products.options.specialization != Choice::off;
+  bool const copies = products.copies_in_loop() && copies_apart(products.options.specialization, products.gpu);
   bool const groups = plan.warps % products.gpu.warps_per_group == 0;
   plan.allowed =
       static_cast<int>(registers_of_cta(plan.warps + (copies && !groups ? producer_warps : 0), products.gpu));

@@ -9,14 +9,13 @@
 #include "ir/core/walk.hpp"
 #include "ir/memory/source.hpp"
 #include "target/wgmma_operand.hpp"
+#include "tegula/support/warp.hpp"
 #include "transform/common/global_accesses.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
-
-constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 
 /// Collects numbers of warps for one kernel.
 class Candidates {
@@ -44,8 +43,9 @@ class Candidates {
   /// Adds the number that hides the latency of memory best, or that the options ask for, and the nearest ones; of two,
   /// the fewer.
   void add_warps_of_rows() {
-    int const wanted = products_.options.warps != 0 ? products_.options.warps
-                                                    : warps_of_rows(*products_.kernel.parent(), products_.ctas);
+    int const wanted = products_.options.warps != 0
+                           ? products_.options.warps
+                           : warps_of_rows(*products_.kernel.parent(), target_, products_.ctas);
     std::vector<int> numbers;
     for (int warps = 1; warps * target_.lanes <= target_.threads; warps *= 2) numbers.push_back(warps);
     auto const steps = [&](int warps) { return double(std::max(warps, wanted)) / std::min(warps, wanted); };
@@ -80,21 +80,22 @@ class Candidates {
                                                                    }) -
                                                   products_.dots.begin());
     int wanted = 1;
-    while (wanted < 8 && wanted * elements_per_warp < max) wanted *= 2;
+    while (wanted < 8 && wanted * target_.tuning.elements_per_warp < max) wanted *= 2;
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
       bool busy = false;
       for (std::size_t i = 0; i < products_.dots.size(); ++i) {
-        if (!fits_tensor_cores(*products_.dots[i])) continue;
-        if (!fits_mma(products_.forms[i], warps) || !products_.grids_of(i, warps).front().direct) return false;
+        if (!fits_tensor_cores(*products_.dots[i], target_)) continue;
+        if (!fits_mma(products_.forms[i], warps, target_) || !products_.grids_of(i, warps).front().direct) return false;
         busy = busy || products_.grids_of(i, warps).front().grid.copies == 1;
       }
       return busy;
     };
     if (fits(wanted)) add(wanted);
     // More than 8 where a thread would hold more than 64 elements.
-    int const many = static_cast<int>(std::clamp<std::int64_t>(max / (2 * elements_per_warp), wanted, max_warps));
+    int const many = static_cast<int>(
+        std::clamp<std::int64_t>(max / (2 * target_.tuning.elements_per_warp), wanted, target_.tuning.max_warps));
     std::vector<int> others;
-    for (int warps = max_warps; warps >= 1; --warps)
+    for (int warps = target_.tuning.max_warps; warps >= 1; --warps)
       if (fits(warps)) others.push_back(warps);
     auto const distance = [&](int warps) {
       return double(std::max(warps, many)) / std::min(warps, many) * reads_beside_square(largest, warps);
@@ -106,7 +107,7 @@ class Candidates {
 
   /// Returns the rows and columns that all warps read of a product's operands, to those of square parts.
   [[nodiscard]] double reads_beside_square(std::size_t product, int warps) const {
-    if (!fits_mma(products_.forms[product], warps)) return 1;
+    if (!fits_mma(products_.forms[product], warps, target_)) return 1;
     Extents const shape = products_.forms[product].shape();
     auto const rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
     layout::WarpGrid const grid = products_.grids_of(product, warps).front().grid;
@@ -159,7 +160,7 @@ std::int64_t smallest_box(ir::Module const& module) {
 
 }  // namespace
 
-int warps_of_rows(ir::Module const& module, std::int64_t ctas) {
+int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64_t ctas) {
   std::int64_t max = 1;
   int moved = 0;
   bool transposes = false;
@@ -172,17 +173,18 @@ int warps_of_rows(ir::Module const& module, std::int64_t ctas) {
     });
   max /= ctas;
   // 32 bytes per thread hide latency in small tiles: 8 elements, or 16 where none has more than 16 bits in memory. In
-  // larger ones a wide CTA costs more than 16 or 32 elements per thread. On an H200 rows of 8192 reach 0.95 of a copy
-  // with 8 warps, 0.79 with 16; bf16 rows of 4096 reach 0.99 with 4 warps, 0.95 with 8. Exchanges of transposed tiles
-  // take longer in fewer warps.
+  // larger ones a wide CTA costs more than 16 or 32 elements per thread. Exchanges of transposed tiles take longer in
+  // fewer warps.
   // Two warps or more, since a multiprocessor has few CTAs.
   bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
-  bool const long_rows = max >= 8192 || (narrow && !transposes && max >= 2048);
-  std::int64_t const per_thread = long_rows ? 32 : max >= 4096 || narrow ? 16 : 8;
-  constexpr std::int64_t lanes = 32;
-  std::int64_t const wanted = std::min(max / (lanes * per_thread), smallest_box(module) / lanes);
+  Tuning const& tuning = target.tuning;
+  bool const long_rows = max >= tuning.large_tile || (narrow && !transposes && max >= tuning.large_tile / 4);
+  std::int64_t const per_thread = long_rows                             ? tuning.large_elements
+                                  : max >= tuning.medium_tile || narrow ? tuning.medium_elements
+                                                                        : tuning.small_elements;
+  std::int64_t const wanted = std::min(max / (warp_lanes * per_thread), smallest_box(module) / warp_lanes);
   int warps = 1;
-  while (warps < wanted && warps < max_warps) warps *= 2;
+  while (warps < wanted && warps < tuning.max_warps) warps *= 2;
   return warps;
 }
 

@@ -91,8 +91,8 @@ std::int64_t places_of_stage(Type const& tile) {
 
 std::int64_t stage_bytes(Type const& tile) { return places_of_stage(tile) * tile.elements() * bytes(tile.element()); }
 
-std::int64_t bytes_beside_rings(ir::Function& function) {
-  std::int64_t total = shared_reserve;
+std::int64_t bytes_beside_rings(ir::Function& function, TargetInfo const& target) {
+  std::int64_t total = target.tuning.shared_reserve;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::BufferAllocOp>() && !op.result()->type().is_global()) total += ir::buffer_bytes(op.result()->type());
   });

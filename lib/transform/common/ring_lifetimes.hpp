@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "ir/core/op.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {
-
-/// Reserves bytes of shared memory beside tiles: mbarriers, gaps.
-inline constexpr std::int64_t shared_reserve = 2 * 1024;
 
 /// Marks where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own
 /// block.
@@ -37,8 +35,8 @@ inline std::int64_t min_stages(StageLifetime const& life) { return life.next_tur
 std::int64_t places_of_stage(ir::Type const& tile);
 /// Returns the bytes from one stage of a tile to the next.
 std::int64_t stage_bytes(ir::Type const& tile);
-/// Returns the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
-std::int64_t bytes_beside_rings(ir::Function& function);
+/// Returns the bytes of shared memory that rings leave: Tuning::shared_reserve, and buffers that stand in the text.
+std::int64_t bytes_beside_rings(ir::Function& function, TargetInfo const& target);
 /// Returns the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
 /// Returns the bytes of all fetches with two stages each at most: one is read while the next one is filled.

@@ -13,8 +13,6 @@ using ir::Value;
 
 namespace {
 
-constexpr std::int64_t elements_per_thread = 32;
-constexpr std::int64_t max_warps = 16;
 constexpr std::int64_t portable_cluster = 8;
 constexpr std::int64_t word_bytes = 4;
 
@@ -57,7 +55,7 @@ bool can_join(AxisDivision const& division) {
 /// Counts the CTAs that the options ask for, or that hold so many elements.
 std::int64_t wanted_ctas(std::int64_t elements, CompileOptions const& options, TargetInfo const& target) {
   if (options.split != 0) return options.split;
-  std::int64_t const held = elements_per_thread * max_warps * target.lanes;
+  std::int64_t const held = target.tuning.large_elements * target.tuning.max_warps * target.lanes;
   std::int64_t ctas = 1;
   while (ctas < portable_cluster && ctas * held < elements) ctas *= 2;
   return ctas;
@@ -65,7 +63,7 @@ std::int64_t wanted_ctas(std::int64_t elements, CompileOptions const& options, T
 
 /// Tells whether tiles may be divided: a look at the kernel before its axes are known.
 bool may_share(ir::Function& function, Value const* largest, CompileOptions const& options, TargetInfo const& target) {
-  return function.is_kernel() && function.cluster == 1 && largest != nullptr &&
+  return target.has(Ability::clusters) && function.is_kernel() && function.cluster == 1 && largest != nullptr &&
          wanted_ctas(largest->type().elements(), options, target) > 1 && is_straight(function);
 }
 

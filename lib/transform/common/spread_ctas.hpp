@@ -19,6 +19,7 @@ struct RowShares {
 /// Chooses the CTAs that share the largest tile of a kernel: as few as hold it with 32 elements a thread of 16 warps,
 /// and at most 8, or as many as CompileOptions::split states. The axis is the longest one that AxisDivision divides.
 /// Kernels stay whole
+/// - on targets without clusters,
 /// - without a grid,
 /// - with ops that do not run alike in all CTAs: products, loops, branches, copies,
 /// - with reductions along the axis whose elements have other than 4 bytes, or pairwise ones of parts that are no power

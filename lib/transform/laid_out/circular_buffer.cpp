@@ -33,7 +33,9 @@ bool read_by_tensor_cores(Value const& view) {
     return use.user->is<ir::WgmmaOp>() || (moved && read_by_tensor_cores(*use.user->result()));
   });
 }
-bool rows_for_tensor_cores(Op const* fetch) { return fetches_rows(*fetch) && read_by_tensor_cores(*fetch->result()); }
+bool threads_copy_for_tensor_cores(Op const* fetch) {
+  return threads_copy(*fetch) && read_by_tensor_cores(*fetch->result());
+}
 
 std::string base_name(Op const& fetch, char const* otherwise) {
   return fetch.result()->name().empty() ? otherwise : fetch.result()->name();
@@ -89,15 +91,17 @@ class Rings {
       initialise(inside, first);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
-    // Each thread arrives at mbarriers of pieces, perhaps before it meets any other.
-    if (takes_pieces()) builder.op(ir::BarrierOp{}, {}, {});
+    // Each thread arrives at mbarriers of boxes and pieces, perhaps before it meets any other.
+    if (threads_copy_boxes()) builder.op(ir::BarrierOp{}, {}, {});
     if (shares()) keep_cluster(builder);
   }
 
-  [[nodiscard]] bool takes_pieces() const {
+  [[nodiscard]] bool threads_copy_boxes() const {
     return std::any_of(groups_.begin(), groups_.end(), [](RingGroup const& group) {
-      return std::any_of(group.rings.begin(), group.rings.end(),
-                         [](Ring const& ring) { return fetches_pieces(*ring.sites.front().fetches.front()); });
+      return std::any_of(group.rings.begin(), group.rings.end(), [](Ring const& ring) {
+        Op const& fetch = *ring.sites.front().fetches.front();
+        return threads_copy(fetch) && !fetches_rows(fetch);
+      });
     });
   }
 
@@ -210,7 +214,7 @@ class Rings {
     reader.set_where(waits.where());
     reader.op(ir::MbarrierWaitOp{}, {full, at.turn}, {});
     // cp.async writes through the generic proxy, and its threads have gone on: whoever has waited fences.
-    if (std::any_of(site.fetches.begin(), site.fetches.end(), rows_for_tensor_cores)) {
+    if (std::any_of(site.fetches.begin(), site.fetches.end(), threads_copy_for_tensor_cores)) {
       ir::FenceProxyAsyncOp fence;
       fence.space = ir::FenceSpace::shared;
       reader.op(fence, {}, {});
@@ -250,13 +254,13 @@ class Rings {
     inside.op(ir::YieldOp{}, {}, {});
   }
 
-  /// Lets all threads copy rows; one of their lanes starts the copies of other tiles.
+  /// Lets all threads copy boxes and rows; one of their lanes starts the copies of other tiles.
   void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, RingSlot const& at, Value* full,
                        std::vector<Value*> const& stages) {
     std::vector<std::vector<Value*>> copies;  // operands
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (!fetches_rows(fetch) || fetches_pieces(fetch)) continue;
+      if (!fetches_rows(fetch)) continue;
       Type const& tile = fetch.result()->type();
       layout::Layout const& chunks = chunk_layout(tile);
       RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
@@ -287,11 +291,14 @@ class Rings {
     }
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (!fetches_pieces(fetch)) continue;
+      if (!threads_copy(fetch) || fetches_rows(fetch)) continue;
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i]};
       auto const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());
-      inside.op(ir::CpAsyncCoverOp{}, operands, {});
+      if (fetches_pieces(fetch))
+        inside.op(ir::CpAsyncCoverOp{}, operands, {});
+      else
+        inside.op(ir::make_op<ir::CpAsyncOp>(chunk_bytes / bytes(fetch.result()->type().element())), operands, {});
     }
     for (std::vector<Value*>& operands : copies) {
       Type const& tile = operands[1]->type();
@@ -307,8 +314,6 @@ class Rings {
     inside.op(ir::CpAsyncArriveOp{}, {full}, {});
     inside.op(ir::YieldOp{}, {}, {});
   }
-
-  static constexpr std::int64_t chunk_bytes = 16;
 
   /// Distributes the chunks of rows: lanes along a row first, so that they read adjacent memory. A thread's rows are
   /// adjacent, so that it loads their indices at once. At most one warpgroup copies, as producers are.
@@ -333,7 +338,7 @@ class Rings {
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.tile_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      if (fetches_rows(fetch)) continue;
+      if (threads_copy(fetch)) continue;
       std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};
       std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
       operands.insert(operands.end(), offsets.begin(), offsets.end());

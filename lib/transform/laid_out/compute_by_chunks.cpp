@@ -20,9 +20,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Registers of a thread from which on a loaded tile is worth more code.
-constexpr int worth_chunks = 16;
-
 /// Tells whether all loads of chunks give the elements that one load of the whole tile would.
 bool can_be_cut(Op const& load) {
   return load.is<ir::LoadOp>() && load.as<ir::LoadOp>().part.empty() && analysis::reads_constant_memory(load) &&
@@ -33,8 +30,10 @@ bool can_be_cut(Op const& load) {
 class Chunks {
  public:
   /// `parted`: the tile with an axis for the warpgroups that hold parts of its columns, whose chunks are used; null:
-  /// those of the tile itself. `room`: registers of a thread for a tile and the vectors spread over it; 0: not known.
-  Chunks(Value& tile, Op* parted, int room) : tile_(tile), parted_(parted), room_(room) {}
+  /// those of the tile itself. `worth_chunks`: registers of a thread from which on a loaded tile is worth more code.
+  /// `room`: those for a tile and the vectors spread over it; 0: not known.
+  Chunks(Value& tile, Op* parted, int worth_chunks, int room)
+      : tile_(tile), parted_(parted), worth_chunks_(worth_chunks), room_(room) {}
 
   bool run() {
     if (!find_extracts() || !find_ops()) return false;
@@ -109,7 +108,7 @@ class Chunks {
       if (after || !computes_for(users, op)) continue;
       users.insert(&op);
       ops_.push_back(&op);
-      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(op.result()->type()) >= worth_chunks);
+      worth = worth || (op.is<ir::LoadOp>() && ir::registers_of(op.result()->type()) >= worth_chunks_);
     }
     std::reverse(ops_.begin(), ops_.end());
     find_vectors();
@@ -187,7 +186,7 @@ class Chunks {
         if (!alone || !can_be_cut(*load) || operand->type().shape() != tile_.type().shape() ||
             operand->type().layout() != tile_.type().layout() ||
             (parted_ != nullptr && broadcast->operand()->type().shape()[0] != 1) ||
-            ir::registers_of(load->result()->type()) < worth_chunks)
+            ir::registers_of(load->result()->type()) < worth_chunks_)
           continue;
         vectors_.push_back({broadcast, expand, load});
       }
@@ -305,7 +304,7 @@ class Chunks {
   Value& tile_;
   Op* parted_;
   Value* of_group_ = nullptr;  ///< columns in front of those of this warp's group
-  int room_;
+  int worth_chunks_, room_;
   std::vector<Op*> extracts_;
   std::vector<Op*> ops_;  ///< in the order of the text
   std::vector<Vector> vectors_;
@@ -328,7 +327,8 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
       tiles.emplace_back(whole, parted);
   });
   bool changed = false;
-  for (auto const& [tile, parted] : tiles) changed = Chunks(*tile, parted, room).run() || changed;
+  for (auto const& [tile, parted] : tiles)
+    changed = Chunks(*tile, parted, context.target.tuning.tile_worth_chunks, room).run() || changed;
   return result_of(changed);
 }
 

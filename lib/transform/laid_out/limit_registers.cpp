@@ -17,14 +17,8 @@ namespace {
 
 using ir::Op;
 
-/// Registers with which 32 warps share a multiprocessor. More warps take turns where fewer would do.
-constexpr int usual_registers = 64;
-/// Kernels with more ops on tiles are limited by arithmetic, whose temporaries take registers, too.
-constexpr int max_tile_ops = 64;
 /// The model may foretell a fourth too much.
 constexpr int excess_numerator = 4, excess_denominator = 5;
-/// Rows are on their way while others are computed: two CTAs hide the exchanges of each other.
-constexpr int max_ctas_with_loops = 2;
 
 /// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
 /// integers, take many steps.
@@ -80,7 +74,7 @@ std::int64_t bytes_of_rings(ir::Function& function) {
 }
 
 /// Tells whether tiles, and values within chains, are all that takes registers.
-bool has_known_registers(ir::Function& function) {
+bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   std::set<Op const*> const chains = ops_of_chains(function);
   bool known = true;
   int tile_ops = 0;
@@ -91,23 +85,24 @@ bool has_known_registers(ir::Function& function) {
             (analysis::streams(op) || hands_over(op) || is_plain_access(op) || op.is<ir::ForOp>() ||
              op.is(ir::Family::launch) || op.info().has(ir::terminator) || op.is<ir::ReduceOp>());
   });
-  return known && tile_ops <= max_tile_ops;
+  return known && tile_ops <= tuning.max_tile_ops;
 }
 
 }  // namespace
 
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function)) return PassResult::unchanged;
+  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function, context.target.tuning))
+    return PassResult::unchanged;
   TargetInfo const& target = context.target;
   std::int64_t const rings = bytes_of_rings(function);
   if (2 * rings > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
   if (has_loops(function) && rings == 0) return PassResult::unchanged;  // arithmetic over what the loop loads
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
-  int const registers = std::max((needed + step - 1) / step * step, usual_registers);
+  int const registers = std::max((needed + step - 1) / step * step, target.tuning.usual_registers);
   int const threads = function.warps * target.lanes;
   int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
-  if (has_loops(function)) ctas = std::min(ctas, max_ctas_with_loops);
+  if (has_loops(function)) ctas = std::min(ctas, target.tuning.max_ctas_with_loops);
   // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
   if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
   if (ctas <= 1)

@@ -25,9 +25,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Elements per element of the factor from which on a test is cheaper than a multiplication.
-constexpr std::int64_t worth_a_test = 32;
-
 Op* only_user(Value const& value) { return value.uses().size() == 1 ? value.uses()[0].user : nullptr; }
 
 /// True if the loop whose body holds the op carries the value.
@@ -303,7 +300,8 @@ class Factors {
  public:
   /// Multiplies by such factors only when their maximum has grown, alone or on the way to a sum. Unless arithmetic is
   /// `exact`, the first iteration, which has the zeros that loops begin with, does not multiply either.
-  void test(std::vector<Op*> const& products, bool exact) {
+  /// `worth_a_test`: elements per element of the factor from which on a test is cheaper.
+  void test(std::vector<Op*> const& products, bool exact, std::int64_t worth_a_test) {
     for (Op* product : products)
       for (Value const* side : {product->lhs(), product->rhs()}) {
         Op const* const wide = side->defined_by<ir::BroadcastOp>();
@@ -429,7 +427,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   for (Op* maximum : maxima)
     if (!exact) changed = scales.move_masks(*maximum) || changed;
   for (Op* maximum : maxima) changed = Maximum(*maximum, scales, exact).rewrite() || changed;
-  if (changed) Factors().test(products, exact);
+  if (changed) Factors().test(products, exact, context.target.tuning.rescale_worth_a_test);
   return result_of(changed);
 }
 

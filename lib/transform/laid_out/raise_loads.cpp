@@ -16,11 +16,6 @@ namespace {
 using ir::Block;
 using ir::Op;
 
-/// Registers of tiles that leave 28 warps, of 72 registers a thread, to a multiprocessor.
-constexpr int max_pressure = 72 - analysis::other_registers;
-/// Kernels with more loads hold more tiles than that.
-constexpr std::size_t max_loads = 16;
-
 using Run = std::vector<Op*>;
 
 bool can_move(Op const& op) { return op.block_count() == 0 && analysis::is_movable(op); }
@@ -84,7 +79,7 @@ std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
 }
 
 /// Raises the run's first load that can be; tells whether there was one.
-bool raise_one(ir::Function& function, Run const& run) {
+bool raise_one(ir::Function& function, Run const& run, int max_pressure) {
   // The place of the next load: of the first one before arithmetic of tiles, of others after the load before.
   std::size_t next = 0;
   while (next < run.size() && !computes_tile(*run[next])) ++next;
@@ -106,8 +101,10 @@ bool raise_one(ir::Function& function, Run const& run) {
 
 }  // namespace
 
-PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext&) {
-  std::size_t loads = 0;
+PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext& context) {
+  Tuning const& tuning = context.target.tuning;
+  int const max_pressure = tuning.max_early_registers - analysis::other_registers;
+  int loads = 0;
   bool products = false;
   std::vector<Block*> blocks{&function.body()};
   ir::walk(function, [&](Op& op) {
@@ -115,11 +112,11 @@ PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext&) {
     products = products || ir::is_tensor_core_product(op);
     for (int b = 0; b < op.block_count(); ++b) blocks.push_back(&op.block(b));
   });
-  if (products || loads == 0 || loads > max_loads) return PassResult::unchanged;
+  if (products || loads == 0 || loads > tuning.max_early_loads) return PassResult::unchanged;
   bool changed = false;
   for (Block* block : blocks)
     for (std::size_t r = 0; r < runs_of(*block).size(); ++r)
-      while (raise_one(function, runs_of(*block)[r])) changed = true;
+      while (raise_one(function, runs_of(*block)[r], max_pressure)) changed = true;
   return result_of(changed);
 }
 

@@ -32,7 +32,7 @@ class Depths {
   /// then a second stage for the next iteration of an outer loop.
   bool choose() {
     std::vector<Ring*> inner, outer;
-    std::int64_t total = bytes_beside_rings(function_), scratch = 0;
+    std::int64_t total = bytes_beside_rings(function_, context_.target), scratch = 0;
     ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
     total += scratch;
     for (RingGroup& group : groups_)
@@ -40,7 +40,7 @@ class Depths {
         for (Op const* fetch : ring.sites.front().fetches) {
           Type const& type = fetch->result()->type();
           ring.stage_bytes += transform::stage_bytes(type);
-          if (!fetches_rows(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
+          if (!threads_copy(*fetch)) ring.tile_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
         ring.share = shared_by(ring);
@@ -61,7 +61,7 @@ class Depths {
           ring->stages = depth;
         }
     };
-    deepen(inner, max_stages_chosen);
+    deepen(inner, context_.target.tuning.max_stages);
     deepen(outer, 2);
     return true;
   }
@@ -148,7 +148,7 @@ class Depths {
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
   /// known.
   std::int64_t enough_stages(Ring const& ring) {
-    std::int64_t const asked = ring.requested_stages();
+    std::int64_t const asked = ring.requested_stages(context_.target.tuning.max_stages);
     Op const* const loop = ir::loop_around(ring.sites.front().block());
     if (loop == nullptr || ring.sites.size() > 1 || ir::loop_around(*loop->parent()) != nullptr) return asked;
     auto const known = ir::trip_count(*loop);

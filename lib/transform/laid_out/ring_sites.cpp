@@ -16,7 +16,7 @@ namespace {
 using ir::Block;
 using ir::Op;
 
-bool of_rows(Op const* fetch) { return fetches_rows(*fetch); }
+bool copied_by_threads(Op const* fetch) { return threads_copy(*fetch); }
 
 /// Groups fetches whose tiles live alike.
 class Finder {
@@ -50,7 +50,7 @@ class Finder {
       if (first || number == 0)
         lines.emplace_back().sites.push_back({{fetch}, life});
       else if (Op const& other = *lines[known->second].sites.front().fetches.front();
-               other.result()->type() != fetch->result()->type() || fetches_rows(other) != fetches_rows(*fetch))
+               other.result()->type() != fetch->result()->type() || threads_copy(other) != threads_copy(*fetch))
         return refuse(*fetch, fmt::format("fetches of ring {} differ in type", number));
       else
         lines[known->second].sites.push_back({{fetch}, life});
@@ -110,17 +110,17 @@ class Finder {
 
 }  // namespace
 
-bool FillSite::by_threads() const { return std::any_of(fetches.begin(), fetches.end(), of_rows); }
-bool FillSite::by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), of_rows); }
+bool FillSite::by_threads() const { return std::any_of(fetches.begin(), fetches.end(), copied_by_threads); }
+bool FillSite::by_engine() const { return !std::all_of(fetches.begin(), fetches.end(), copied_by_threads); }
 
 bool Ring::repeats() const { return sites.size() > 1 || ir::loop_around(sites.front().block()) != nullptr; }
 
-std::int64_t Ring::requested_stages() const {
+std::int64_t Ring::requested_stages(std::int64_t max_chosen) const {
   std::int64_t max = repeats() ? 0 : 1;
   for (FillSite const& site : sites)
     if (Op const* const loop = ir::loop_around(site.block()))
       max = std::max(max, std::min(transform::requested_stages(*loop) * sites_beside(site),
-                                   std::max(transform::requested_stages(*loop), max_stages_chosen)));
+                                   std::max(transform::requested_stages(*loop), max_chosen)));
   return max;
 }
 

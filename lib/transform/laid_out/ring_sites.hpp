@@ -12,9 +12,6 @@
 
 namespace tegula::transform {
 
-/// Stages of a ring whose loops leave the number open.
-inline constexpr std::int64_t max_stages_chosen = 4;
-
 /// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
 /// ring.
 struct FillSite {
@@ -23,7 +20,7 @@ struct FillSite {
   ir::Value* use = nullptr;      ///< which use of the ring this is
   ir::Value* use_end = nullptr;  ///< after the loop whose body holds the site: the use that would come next
   [[nodiscard]] ir::Block& block() const { return *fetches.front()->parent(); }
-  /// Tells whether all threads fill the stage, since they copy rows of it.
+  /// Tells whether all threads fill the stage, since they copy boxes or rows of it.
   [[nodiscard]] bool by_threads() const;
   /// Tells whether one lane starts copies of the TMA engine.
   [[nodiscard]] bool by_engine() const;
@@ -43,7 +40,8 @@ struct Ring {
   /// Tells whether a stage is filled more than once.
   [[nodiscard]] bool repeats() const;
   /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
-  [[nodiscard]] std::int64_t requested_stages() const;
+  /// `max_chosen`: stages of a loop that several sites share.
+  [[nodiscard]] std::int64_t requested_stages(std::int64_t max_chosen) const;
   /// Counts the sites of a site's block: so many uses an iteration.
   [[nodiscard]] std::int64_t sites_beside(FillSite const& site) const;
   /// Counts the stages that earlier sites of the block still hold when this one is filled.

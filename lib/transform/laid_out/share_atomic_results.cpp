@@ -24,7 +24,7 @@ bool is_replicated(Layout const& layout) {
 
 /// Replaces the scalars that an atomic takes by tiles of one element, and returns the atomic of these.
 Op& of_one_element(Op& op, int warps) {
-  Layout const* const layout = Layout::blocked({1}, {1}, {32}, {warps}, {0}, 1);
+  Layout const* const layout = Layout::blocked({1}, {1}, {warp_lanes}, {warps}, {0}, 1);
   ir::Builder builder = ir::Builder::before(op);
   builder.set_where(op.where());
   Type const tile = Type::tile(op.result()->type().element(), {1}, layout);

@@ -16,8 +16,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t worth_a_test = 16;  ///< quotients per divisor
-
 /// Tells whether this pass left a quotient where the test failed.
 bool stands_behind_test(Op const& quotient) {
   Op const* const branch = quotient.parent_op();
@@ -25,7 +23,7 @@ bool stands_behind_test(Op const& quotient) {
          branch->block_count() == 2 && quotient.parent() == &branch->block(1);
 }
 
-bool rewrite(Op& quotient) {
+bool rewrite(Op& quotient, std::int64_t worth_a_test) {
   Op const* const wide = quotient.rhs()->defined_by<ir::BroadcastOp>();
   Type const type = quotient.result()->type();
   if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 ||
@@ -67,7 +65,7 @@ PassResult share_reciprocals(ir::Function& function, AnalysisCache&, PassContext
     if (op.is<ir::DivOp>()) quotients.push_back(&op);
   });
   bool changed = false;
-  for (Op* quotient : quotients) changed = rewrite(*quotient) || changed;
+  for (Op* quotient : quotients) changed = rewrite(*quotient, context.target.tuning.quotients_worth_a_test) || changed;
   return result_of(changed);
 }
 

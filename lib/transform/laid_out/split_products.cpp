@@ -495,6 +495,12 @@ class Split {
 PassResult split_products(ir::Function& function, AnalysisCache&, PassContext& context) {
   int const ctas = context.options.split;
   if (!function.is_kernel() || ctas < 2 || function.cluster != 1) return PassResult::unchanged;
+  if (!context.target.has(Ability::clusters)) {
+    context.diagnostics.remark(fmt::format("split-products: @{} is not split: {} has no clusters", function.name(),
+                                           context.target.architecture),
+                               function.where);
+    return PassResult::unchanged;
+  }
   Split split(function, ctas);
   if (std::string const error = split.find(); !error.empty()) {
     context.diagnostics.remark("split-products: @" + function.name() + " is not split: " + error, function.where);

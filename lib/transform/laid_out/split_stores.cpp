@@ -16,6 +16,8 @@
 #include "layout/fragment_layouts.hpp"
 #include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
+#include "target/block_rules.hpp"
+#include "tegula/support/warp.hpp"
 #include "target/box_rows.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -31,10 +33,9 @@ using ir::Type;
 using ir::Value;
 using layout::Layout;
 
-constexpr std::int64_t rows_per_warpgroup = isa::wgmma.rows, rows_per_warp = rows_per_warpgroup / isa::warps_per_group;
-constexpr std::int64_t max_buffers = 2;
-constexpr std::int64_t pattern_rows = 8;         ///< of a swizzle
-constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
+constexpr std::int64_t rows_per_warpgroup = target::wgmma_rows,
+                       rows_per_warp = rows_per_warpgroup / target::warpgroup_warps;
+constexpr std::int64_t pattern_rows = 8;  ///< of a swizzle
 
 /// Describes what goes to memory: a store, or an atomic update of a box.
 struct Send {
@@ -83,8 +84,8 @@ struct Cut {
   int swizzle = 128;
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
-  std::int64_t max = max_buffers;
-  bool apart = false;  ///< turns write to places of their own, or add to them
+  std::int64_t max = 2;      ///< buffers
+  bool apart = false;        ///< turns write to places of their own, or add to them
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
   [[nodiscard]] bool parts_columns() const { return grid.columns > 1; }
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), max); }
@@ -100,8 +101,11 @@ struct Cut {
 class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
-      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
-    std::int64_t const beside = target.shared - bytes_beside_rings(function);
+      : function_(function),
+        tuning_(target.tuning),
+        facts_(analyses.axis_facts()),
+        accesses_(function, function.warps) {
+    std::int64_t const beside = target.shared - bytes_beside_rings(function, target);
     room_ = beside - min_bytes_of_rings(function);
     if (room_ <= 0) room_ = beside - bytes_of_single_stages(function);  // stages are taken away anyhow
   }
@@ -117,7 +121,7 @@ class Split {
       if (std::optional<Send> send = send_of(op)) add(plan, std::move(*send));
     });
     if (plan.empty()) return false;
-    auto const names = NamedBarriers(function_).take(function_.warps / isa::warps_per_group);
+    auto const names = NamedBarriers(function_).take(function_.warps / target::warpgroup_warps);
     if (!names) return false;
     for (Planned& planned : plan) rewrite(planned, *names);
     ir::Builder end = ir::Builder::before(function_.body().back());
@@ -194,8 +198,9 @@ class Split {
     if (!can_be_sent(send)) return;
     // A warpgroup's stores through the TMA engine can wait for each other, those of different ones cannot.
     auto const turns = between_turns(send);
-    if (turns > (function_.warps == isa::warps_per_group ? analysis::Level::group : analysis::Level::warpgroup)) return;
-    if (std::optional<Cut> const wide = cut_of(send.type(), !turns, max_staging))
+    if (turns > (function_.warps == target::warpgroup_warps ? analysis::Level::group : analysis::Level::warpgroup))
+      return;
+    if (std::optional<Cut> const wide = cut_of(send.type(), !turns, tuning_.max_staging))
       for (Staging& earlier : stagings_)
         if (earlier.cut.shares_buffers(*wide)) {
           ++earlier.sends;
@@ -221,7 +226,7 @@ class Split {
     for (int const swizzle : {128, 64, 32, 0}) {
       cut.swizzle = swizzle;
       if (!(cut.transposed ? cut_columns(cut) : cut_rows(cut))) continue;
-      if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room)) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(tuning_.max_staging, room)) continue;
       if (cut.bytes(size) > room) cut.max = 1;
       if (cut.bytes(size) > room) return std::nullopt;
       auto const laid_out = [&](Extents const& shape) {
@@ -293,7 +298,8 @@ class Split {
     std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(cut.element);
     if (cut.swizzle == 0 || rows_per_warpgroup * size % cut.swizzle != 0) return false;
     std::int64_t rows = tile[0];
-    while (rows % (2 * pattern_rows) == 0 && max_buffers * rows * columns * size > max_staging) rows /= 2;
+    while (rows % (2 * pattern_rows) == 0 && tuning_.max_staging_buffers * rows * columns * size > tuning_.max_staging)
+      rows /= 2;
     if (rows % pattern_rows != 0) return false;
     cut.chunk = {rows, columns};
     cut.own = {rows, rows_per_warpgroup};
@@ -307,7 +313,7 @@ class Split {
 
   /// Meets the threads of this warpgroup.
   static void meet(ir::Builder& builder, Value* name) {
-    builder.op(ir::make_op<ir::BarrierOp>(std::int64_t{32} * isa::warps_per_group), {name}, {});
+    builder.op(ir::make_op<ir::BarrierOp>(std::int64_t{warp_lanes} * target::warpgroup_warps), {name}, {});
   }
 
   void rewrite(Planned& planned, std::int64_t first_name) {
@@ -466,6 +472,7 @@ class Split {
   }
 
   ir::Function& function_;
+  Tuning const& tuning_;
   analysis::AxisFacts const& facts_;
   analysis::SharedAccesses accesses_;
   std::deque<Staging> stagings_;
@@ -475,8 +482,11 @@ class Split {
 }  // namespace
 
 PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
-  if (!function.is_kernel() || function.warps % 4 != 0 || function.warps == 0) return PassResult::unchanged;
-  return result_of(Split(function, analyses, context.target).run());
+  TargetInfo const& target = context.target;
+  if (!function.is_kernel() || function.warps % target.warps_per_group != 0 || function.warps == 0 ||
+      !target.has(Ability::tma))
+    return PassResult::unchanged;
+  return result_of(Split(function, analyses, target).run());
 }
 
 }  // namespace tegula::transform

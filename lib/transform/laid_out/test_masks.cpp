@@ -17,9 +17,6 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Registers of a thread from which on a test is cheaper than a mask.
-constexpr int worth_a_test = 16;
-
 /// True if it is in a loop other than the one over a persistent kernel's tiles.
 bool in_loop_of_tile(Op const& op) {
   Op const* at = op.parent_op();
@@ -53,7 +50,7 @@ struct Mask {
   analysis::ComparedSum sum;
 };
 
-std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
+std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums, int worth_a_test) {
   if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
       in_loop_of_tile(select) || is_tested(select))
     return std::nullopt;
@@ -86,12 +83,12 @@ void test_first(Mask const& mask) {
 
 }  // namespace
 
-PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
   analysis::CoordinateSums sums({nullptr, [](Value const&) { return true; }}, analyses.axis_facts());
   std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::SelectOp>()) return;
-    if (auto mask = mask_of(op, sums)) masks.push_back(std::move(*mask));
+    if (auto mask = mask_of(op, sums, context.target.tuning.mask_worth_a_test)) masks.push_back(std::move(*mask));
   });
   for (Mask const& mask : masks) test_first(mask);
   return result_of(!masks.empty());

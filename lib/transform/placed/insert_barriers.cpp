@@ -10,6 +10,7 @@
 #include "tegula/abi/budget.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/named_barriers.hpp"
+#include "tegula/support/warp.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -59,7 +60,7 @@ Op* insert(Hazard const& hazard, Names& names, PassContext& context) {
     return nullptr;
   }
   ir::BarrierOp barrier;
-  barrier.threads = 32 * partition.warps() * (all ? partition.replicas() : 1);
+  barrier.threads = warp_lanes * partition.warps() * (all ? partition.replicas() : 1);
   return &builder.op(barrier, {id}, {});
 }
 

@@ -53,7 +53,8 @@ std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   }
   analysis::Machine const machine = analysis::machine_of({&target});
   bool const worth =
-      exponentials > 0 && products > 0 && products / machine.product_bytes < 1.5 * exponentials / machine.functions;
+      exponentials > 0 && products > 0 &&
+      products / machine.product_bytes < target.tuning.turns_worth_exponentials * exponentials / machine.functions;
   if (!worth || found.last == nullptr) return std::nullopt;
   return found;
 }

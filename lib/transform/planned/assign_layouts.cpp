@@ -35,7 +35,6 @@ using layout::Layout;
 using namespace global_accesses;
 
 constexpr int access_bytes = 16;  // the widest access of one thread
-constexpr int lanes_per_warp = 32;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
@@ -91,11 +90,11 @@ struct Square {
 
 class Assignment {
  public:
-  /// `shared`: bytes of shared memory of a CTA.
-  Assignment(ir::Function& function, analysis::AxisFacts const& facts, std::int64_t shared)
+  Assignment(ir::Function& function, analysis::AxisFacts const& facts, TargetInfo const& target)
       : function_(function),
         facts_(facts),
-        room_(shared - bytes_beside_rings(function) - bytes_of_single_stages(function)) {}
+        target_(target),
+        room_(target.shared - bytes_beside_rings(function, target) - bytes_of_single_stages(function)) {}
 
   bool run() {
     note_widest_accesses();
@@ -274,8 +273,8 @@ class Assignment {
 
   /// Weighs an access by the bytes of an element and by how often it takes place. Bytes that are the same for all CTAs
   /// come from L2.
-  static double traffic(Op const& access) {
-    constexpr double of_loop = 8, of_cache = 1. / 16;
+  [[nodiscard]] double traffic(Op const& access) const {
+    auto const [of_loop, of_cache] = std::pair(target_.tuning.loop_weight, target_.tuning.cache_weight);
     double result = bytes(accessed_tile(access)->type().element());
     for (Op const* around = access.parent_op(); around != nullptr; around = around->parent_op())
       if (ir::is_loop(*around)) result *= of_loop;
@@ -288,7 +287,7 @@ class Assignment {
     ir::Type const& tile = accessed_tile(op)->type();
     TensorFacts const facts = ir::parameter_of(tensor).facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
-    if (op.is<ir::AtomicUpdateOp>() && !has_vectors(op.as<ir::AtomicUpdateOp>(), tile.element())) return 1;
+    if (op.is<ir::AtomicUpdateOp>() && !has_vectors(op.as<ir::AtomicUpdateOp>(), tile.element(), target_)) return 1;
     if (at_indices(op))
       return std::min<std::int64_t>(access_bytes / bytes(tile.element()), analysis::index_run(op, facts_));
     Extents const& part = op.is<ir::LoadOp>() ? op.as<ir::LoadOp>().part : op.as<ir::StoreOp>().part;
@@ -360,7 +359,7 @@ class Assignment {
     Extents lanes = per_thread, warps_along = per_thread;
     std::int64_t width = words ? least : accesses.empty() ? 4 : wide_access(accesses);
     width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
-    std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (lanes_per_warp * warps), 1);
+    std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (target_.lanes * warps), 1);
     std::int64_t side = 1;
     if (square.axis >= 0) {  // a side of two is enough for words, and worth more than the width of an access
       side = std::min(square.side, power_of_two_part(type.shape()[square.axis]));
@@ -375,7 +374,7 @@ class Assignment {
       return std::max<std::int64_t>(
           power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
     };
-    std::int64_t left = lanes_per_warp;
+    std::int64_t left = target_.lanes;
     for (std::int64_t axis : order) {
       std::int64_t const here = std::min(room(static_cast<int>(axis)), left);
       lanes[static_cast<int>(axis)] = here;
@@ -415,7 +414,7 @@ class Assignment {
     Layout const* const whole = blocked(group);
     ir::Type const& type = group.values[0]->type();
     Extents const box = boxes_.of(*group.values[0]);
-    if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
+    if (box == type.shape() || box.product() < std::int64_t{target_.lanes} * function_.warps) return whole;
     // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
     int run = type.rank() - 1;
     while (group.accesses.empty() && run > 0 && box[run] == 1) --run;
@@ -650,6 +649,7 @@ class Assignment {
 
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
+  TargetInfo const& target_;
   std::int64_t room_;  ///< bytes that one stage of each ring leaves
   std::map<Value*, int> numbers_;
   std::vector<int> parent_;
@@ -668,13 +668,13 @@ PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassConte
   int warps = 0;
   for (auto const& function : module.functions())
     if (function->is_kernel()) warps = std::max(warps, function->warps);
-  if (warps == 0) warps = context.options.warps != 0 ? context.options.warps : warps_of_rows(module);
+  if (warps == 0) warps = context.options.warps != 0 ? context.options.warps : warps_of_rows(module, context.target);
   for (ir::Function* function : analysis::callees_first(module)) {
     if (function->warps == 0) {
       function->warps = warps;
       changed = true;
     }
-    changed = Assignment(*function, analyses.axis_facts(), context.target.shared).run() || changed;
+    changed = Assignment(*function, analyses.axis_facts(), context.target).run() || changed;
   }
   return result_of(changed);
 }

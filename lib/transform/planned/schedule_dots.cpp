@@ -12,6 +12,7 @@
 #include "ir/core/walk.hpp"
 #include "ir/values/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
+#include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/common/carried.hpp"
@@ -41,9 +42,6 @@ Op* store_of(Value const& view) {
   return nullptr;
 }
 
-/// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
-constexpr int registers_beside = 56;
-
 constexpr std::int64_t word_bytes = 4;
 
 /// Tells whether all operands of a loop's only product are loaded by the warps, or shifted beside copied ones: the next
@@ -63,8 +61,8 @@ bool loads_beside(Op const& dot, TargetInfo const& target) {
     shifts = shifts || shifted;
     registers += loaded.type().elements() * (shifted ? bytes(loaded.type().element()) : word_bytes) / word_bytes;
   }
-  if ((copies && !shifts) ||
-      registers / (std::int64_t{warps} * target.lanes) + registers_beside > target.registers_at_start(warps))
+  if ((copies && !shifts) || registers / (std::int64_t{warps} * target.lanes) + target.tuning.registers_beside_product >
+                                 target.registers_at_start(warps))
     return false;
   for (Op const& op : *dot.parent())
     if (op.block_count() > 0 || (op.is<ir::DotOp>() && &op != &dot)) return false;
@@ -160,11 +158,11 @@ class Schedule {
  private:
   /// Stores the operands that the plan says to where wgmma reads them: right ones, and left ones that are transposed,
   /// since other warps have computed their rows.
-  static void store_operands(Op& dot) {
+  void store_operands(Op& dot) const {
     auto const& plan = dot.as<ir::DotOp>();
     bool const right = plan.right == ir::OperandPlace::stored, left = plan.left == ir::OperandPlace::stored;
     if (!right && !left) return;
-    StoredOperands const stored = stored_operands(dot);
+    StoredOperands const stored = stored_operands(dot, context_.target);
     if (right)
       dot.set_operand(dot.position("rhs"), stored_operand(dot, dot.rhs(), stored.right, widest_swizzle_alignment));
     if (!left) return;
@@ -192,22 +190,24 @@ class Schedule {
 
   [[nodiscard]] std::string why_not_by_mma(Op const& dot, layout::WarpGrid grid) const {
     std::int64_t const step = dot.as<ir::DotOp>().step;
-    std::string why = why_not_mma(dot, function_.warps);
+    std::string why = why_not_mma(dot, function_.warps, context_.target);
     if (why.empty()) (void)layout::mma_layout(dot.result()->type().shape(), grid, why);
     if (!why.empty() || step == 0) return why;
-    std::int64_t const depth = isa::mma.depth_bytes / bytes(dot.lhs()->type().element());
+    std::int64_t const depth = context_.target.mma.depth_bytes / bytes(dot.lhs()->type().element());
     bool const readable = dot.lhs()->type().shape()[1] % step == 0 && step % depth == 0 &&
-                          readable_in_parts(*dot.lhs(), true, step) && readable_in_parts(*dot.rhs(), false, step);
+                          (in_registers(*dot.lhs()) || readable_in_parts(*dot.lhs(), true, step)) &&
+                          readable_in_parts(*dot.rhs(), false, step);
     return readable ? "" : fmt::format("K is not read {} elements at a time", step);
   }
 
   [[nodiscard]] std::string why_not_by_wgmma(Op const& dot, layout::WarpGrid grid) const {
     auto const& plan = dot.as<ir::DotOp>();
     StoredOperands stored;
-    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored) stored = stored_operands(dot);
+    if (plan.right == ir::OperandPlace::stored || plan.left == ir::OperandPlace::stored)
+      stored = stored_operands(dot, context_.target);
     if (plan.right != ir::OperandPlace::stored) stored.right = nullptr;
     if (plan.left != ir::OperandPlace::stored) stored.left = nullptr;
-    target::Finding why = why_not_wgmma(dot, stored);
+    target::Finding why = why_not_wgmma(dot, context_.target, stored);
     if (!why.empty()) return why.text();
     int const cta_warps = function_.warps + producer_warps;
     auto const grids = wgmma_grids(dot, stored, function_.warps, cta_warps, context_.target, why);
@@ -537,6 +537,15 @@ class Schedule {
     return first;
   }
 
+  /// Returns columns [from, from + step) of a left operand: of `held`, which threads hold; null: of the copied tile.
+  static Value* part_of_left(ir::Builder& builder, Op& dot, Value* held, std::int64_t from, std::int64_t step) {
+    if (held == nullptr) return part_of(builder, *dot.lhs(), true, builder.index(from), step);
+    Extents const shape = {held->type().shape()[0], step};
+    Layout const* const layout = layout::part_of(*held->type().layout(), shape, {0, from});
+    return builder.value(ir::make_op<ir::ExtractOp>(Extents{0, from}), {held},
+                         Type::tile(held->type().element(), shape, layout));
+  }
+
   /// Makes a product of registers, done when the next op runs; in parts along K where the operands would fill the
   /// registers.
   static void warp_by_warp(Op& dot) {
@@ -546,16 +555,20 @@ class Schedule {
     std::string why;
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
+    Type const& left = dot.lhs()->type();
+    int const size = bytes(left.element());
+    auto const in_layout = [&](Value* tile, Layout const* layout) {
+      return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
+    };
     Value* sum = nullptr;
-    std::int64_t const depth = dot.lhs()->type().shape()[1], step = plan.step == 0 ? depth : plan.step;
+    std::int64_t const depth = left.shape()[1], step = plan.step == 0 ? depth : plan.step;
+    bool const whole = step == depth;
+    Value* const held = whole || !in_registers(*dot.lhs())
+                            ? nullptr
+                            : in_layout(dot.lhs(), layout::mma_a_layout(left.shape(), size, grid, why));
     for (std::int64_t from = 0; from < depth; from += step) {
-      bool const whole = step == depth;
-      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, builder.index(from), step);
+      Value* const a = whole ? dot.lhs() : part_of_left(builder, dot, held, from, step);
       Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, builder.index(from), step);
-      auto const in_layout = [&](Value* tile, Layout const* layout) {
-        return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
-      };
-      int const size = bytes(a->type().element());
       Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why));
       Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
       if (sum == nullptr)
@@ -567,8 +580,8 @@ class Schedule {
 
   /// Returns the reason that neither wgmma nor mma takes a product, as data.
   [[nodiscard]] std::string why_lanes(Op const& dot) const {
-    target::Finding const elements = why_not_tensor_cores(dot);
-    return elements.empty() ? why_not_mma(dot, function_.warps) : elements.data();
+    target::Finding const elements = why_not_tensor_cores(dot, context_.target);
+    return elements.empty() ? why_not_mma(dot, function_.warps, context_.target) : elements.data();
   }
 
   struct PendingLoop {

@@ -42,7 +42,7 @@ std::vector<OwnFetch> fetches_of(DotChain const& chain, char const* operand) {
     found.push_back(own_fetch(*dot, *dot->in(operand)));
     Op const* const fetch = found.back().fetch;
     if (fetch == nullptr || fetch->as<ir::FetchOp>().ring != 0 ||
-        fetches_rows(*fetch) != fetches_rows(*found.front().fetch) ||
+        threads_copy(*fetch) != threads_copy(*found.front().fetch) ||
         fetch->result()->type() != found.front().fetch->result()->type())
       return {};
   }

@@ -307,10 +307,17 @@ Value* short_sigmoid(Op& op) {
 /// Expands functions for GPUs.
 class DeviceMath {
  public:
-  explicit DeviceMath(bool exact) : exact_(exact) {}
+  DeviceMath(bool exact, TargetInfo const& target) : exact_(exact), target_(target) {}
 
   /// Tells whether the op changed.
   bool expand(Op& op) const {
+    if (lacks_conversion(op)) {
+      transform::Emitter emitter(op);
+      Value* const converted = narrow_cast(emitter, op);
+      if (converted == nullptr) return false;
+      replace(op, converted);
+      return true;
+    }
     if (!is_function(op)) return false;
     Element const element = op.operands().front()->type().element();
     if (is_narrow_float(element)) {
@@ -328,6 +335,15 @@ class DeviceMath {
   }
 
  private:
+  /// Tells whether the target has no instruction for a conversion.
+  [[nodiscard]] bool lacks_conversion(Op const& op) const {
+    if (!op.is<CastOp>()) return false;
+    Element const from = op.operand()->type().element(), to = op.result()->type().element();
+    if (is_f8(from) || is_f8(to)) return !target_.has(Ability::f8_conversions);
+    bool const from_wide = from == Element::f64 || (is_integer(from) && !is_narrow_integer(from));
+    return to == Element::bf16 && from_wide && !target_.has(Ability::bf16_conversions);
+  }
+
   /// Computes a function of a narrow float in f32, of which 16 bits are kept.
   void widen(Op& op) const {
     Emitter emitter(op);
@@ -357,12 +373,13 @@ class DeviceMath {
   }
 
   bool exact_;
+  TargetInfo const& target_;
 };
 
 }  // namespace
 
 PassResult expand_device_math(Function& function, AnalysisCache&, PassContext& context) {
-  DeviceMath const math(context.options.exact);
+  DeviceMath const math(context.options.exact, context.target);
   bool changed = false;
   walk(function, [&](Op& op) { changed = math.expand(op) || changed; });
   return result_of(changed);

@@ -19,9 +19,6 @@ using analysis::Liveness;
 using ir::BufferKind;
 using ir::SharedUser;
 
-/// Up to this many bytes of a CTA leave room for as many CTAs as an SM can have.
-constexpr std::int64_t small_total = 8192;
-
 bool overlap(SharedUser const& a, std::int64_t at_a, SharedUser const& b, std::int64_t at_b) {
   return at_a >= 0 && at_b >= 0 && at_a < at_b + b.bytes && at_b < at_a + a.bytes;
 }
@@ -34,7 +31,7 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
   auto const together = [&](std::size_t a, std::size_t b) { return live.together(a, b); };
   std::vector<std::int64_t> offsets = pack(items, together, live.max_live_bytes());
   std::int64_t const packed = packed_bytes(items, offsets);
-  std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), target.shared);
+  std::int64_t const cap = std::min(std::max(packed + packed / 16, target.tuning.small_shared), target.shared);
 
   // Exchanges rotate through the remaining memory, as long as they run one after the other.
   std::int64_t next = 0;

@@ -98,8 +98,8 @@ void raise_offsets(ir::Function& function, Op& first) {
 
 }  // namespace
 
-PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&) {
-  if (!function.is_kernel()) return PassResult::unchanged;
+PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel() || !context.target.has(Ability::dependent_launch)) return PassResult::unchanged;
   bool const vectors = !has_products_or_copies(function);
   if (vectors && !multiplies_vectors(function)) return PassResult::unchanged;
   Op* first = nullptr;

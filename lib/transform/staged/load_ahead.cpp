@@ -18,9 +18,6 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Registers of addresses, predicates and temporaries of a thread that loads tiles element by element.
-constexpr int registers_beside = 40;
-
 /// Returns the ops of the body that compute the operands of a load, in order. Nothing: they need more than the counter
 /// and values from outside, or only the latter.
 std::optional<std::vector<Op*>> places(Op const& load, ir::Loop const& loop) {
@@ -138,7 +135,8 @@ PassResult load_ahead(ir::Function& function, AnalysisCache&, PassContext& conte
   bool changed = false;
   for (Op* loop : loops) {
     Thread const thread = thread_of(*loop, function, context.target);
-    int const free = thread.registers - analysis::register_pressure(*thread.block) - registers_beside;
+    int const free =
+        thread.registers - analysis::register_pressure(*thread.block) - context.target.tuning.registers_beside_loads;
     changed = run_loop(*loop, free) || changed;
   }
   return result_of(changed);

@@ -61,7 +61,15 @@ std::int64_t fills_of_ring(std::int64_t ring, Block const& block) {
   return count;
 }
 
-bool let_run_ahead(Op& loop, CompileOptions const& options) {
+/// Returns the form of the iterations that fill nothing. Products of wgmma are waited for after an epilogue. Those of
+/// mma.sync are done when the next op runs: an epilogue is a second copy of the body, which takes registers.
+Tail form_of_tail(PassContext const& context) {
+  Choice const epilogue = context.options.epilogue;
+  bool const apart = epilogue == Choice::on || (epilogue == Choice::automatic && context.target.has(Ability::wgmma));
+  return apart ? Tail::epilogue : Tail::predicated;
+}
+
+bool let_run_ahead(Op& loop, Tail tail) {
   std::vector<Op*> fills_here;
   std::int64_t distance = 0;
   for (Op& op : loop.block()) {
@@ -84,7 +92,7 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   LoopPipeline pipeline(loop, std::move(order));
   if (!pipeline.error().empty()) return false;
   for (Op* fill : fills_here) unmark(*fill);  // no pass moves them again
-  pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
+  pipeline.rewrite(tail);
   return true;
 }
 
@@ -196,7 +204,7 @@ PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& contex
   if (specialised) return PassResult::unchanged;
   auto const empties = empty_barriers(function);
   bool changed = !empties.empty();
-  for (Op* op : loops) changed = let_run_ahead(*op, context.options) || changed;
+  for (Op* op : loops) changed = let_run_ahead(*op, form_of_tail(context)) || changed;
   let_barriers_release(function, empties);
   if (changed) leave_products_open(function);
   return result_of(changed);

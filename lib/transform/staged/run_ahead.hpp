@@ -27,7 +27,7 @@ namespace tegula::transform {
 /// Barriers of the CTA order the fill after the readers of the stage's previous contents. So no stage is released
 /// through an empty mbarrier, and these are erased, unless readers stand in an inner loop, which may have no
 /// iterations. If the epilogue releases nothing, loop-carried products are waited for after it, not in it. With the
-/// option `epilogue = off` the main loop runs to %hi with its fill under a test.
+/// option `epilogue = off`, and on targets without wgmma, the main loop runs to %hi with its fill under a test.
 ///
 /// Rings of one stage keep their order. So do loops whose fills need anything else than the index, carried values to
 /// which each iteration adds a constant, and values from outside. Needs: no-fetches; the attributes `ring`, `stages`

@@ -64,9 +64,6 @@ bool reads_any_of(Op const& op, Ops const& makers) {
   return false;
 }
 
-/// Registers that consumers need beside their values.
-constexpr int spare_registers = 24;
-
 class Specialization {
  public:
   Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
@@ -115,7 +112,7 @@ class Specialization {
  private:
   /// Gives the producer so many registers if the consumers can spare them. Threads that copy rows take fewer, too.
   void give_registers(Op& split, std::int64_t asked) const {
-    int const needed = analysis::register_pressure(split.block(1)) + spare_registers;
+    int const needed = analysis::register_pressure(split.block(1)) + context_.target.tuning.spare_registers;
     bool const rows = copies_rows(split.block(0));
     for (; asked > 0; asked -= context_.target.register_step) {
       Extents const registers = registers_of_roles(function_.warps, context_.target, asked);
@@ -330,7 +327,8 @@ class Specialization {
 }  // namespace
 
 PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || context.options.specialization == Choice::off) return PassResult::unchanged;
+  if (!function.is_kernel() || !copies_apart(context.options.specialization, context.target))
+    return PassResult::unchanged;
   return result_of(Specialization(function, context).run());
 }
 

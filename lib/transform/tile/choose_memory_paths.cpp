@@ -62,14 +62,15 @@ bool feeds(Value const& value, Wanted const& wanted) {
 bool feeds_product(Value const& value) {
   return feeds(value, [](Op const&) { return true; });
 }
-bool feeds_tensor_cores(Value const& value) {
-  return feeds(value, [](Op const& dot) { return fits_tensor_cores(dot); });
+bool feeds_tensor_cores(Value const& value, TargetInfo const& target) {
+  return feeds(value, [&](Op const& dot) { return fits_tensor_cores(dot, target); });
 }
 
 /// Tells whether warpgroups can multiply operands of these extents and elements, in one form or the other.
-bool fits_warpgroups(Op const& dot) {
+bool fits_warpgroups(Op const& dot, TargetInfo const& target) {
   Extents const& result = dot.result()->type().shape();
-  return fits_tensor_cores(dot) && (result[0] % isa::wgmma.rows == 0 || result[1] % isa::wgmma.rows == 0);
+  return target.has(Ability::wgmma) && fits_tensor_cores(dot, target) &&
+         (result[0] % target.wgmma.rows == 0 || result[1] % target.wgmma.rows == 0);
 }
 
 /// Tells whether a box of a copied tile can be read where it lies.
@@ -88,15 +89,12 @@ bool is_repeated(Op const& op) {
   return false;
 }
 
-/// Bytes of a tile that is copied into a ring though neither a product nor stages<n> ask for it.
-constexpr std::int64_t max_bytes_beside_products = 16 << 10;
-
 /// Tells whether a load stands in a loop with stages, or beside products in a loop and is small.
-bool in_staged_loop(Op const& load) {
+bool in_staged_loop(Op const& load, Tuning const& tuning) {
   Op const* const loop = ir::loop_around(*load.parent());
   if (loop == nullptr || loop->as<ir::ForOp>().stages > 0) return loop != nullptr;
   ir::Type const& tile = load.result()->type();
-  if (tile.elements() * bytes(tile.element()) > max_bytes_beside_products) return false;
+  if (tile.elements() * bytes(tile.element()) > tuning.max_bytes_beside_products) return false;
   for (Op const& inner : loop->block())
     if (inner.is<ir::DotOp>()) return true;
   return false;
@@ -105,6 +103,7 @@ bool in_staged_loop(Op const& load) {
 /// Tells whether the columns of a product are those of this tile, and one warpgroup does not hold 64 rows of its sums:
 /// warpgroups divide the columns.
 bool parts_columns(Value const& tile, TargetInfo const& target) {
+  if (!target.has(Ability::wgmma)) return false;
   std::int64_t const lanes = target.threads_per_group();
   std::int64_t const held = registers_for_sums(target.warps_per_group, target) * lanes / target.wgmma.rows;
   return tile.type().rank() == 2 && tile.type().shape()[1] > held &&
@@ -113,17 +112,21 @@ bool parts_columns(Value const& tile, TargetInfo const& target) {
 }
 
 /// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
-/// half of them are whole blocks of the swizzle.
+/// half of them are whole blocks of the swizzle. Warps read parts of K for mma.sync, which are whole blocks, too:
+/// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks.
 Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo const& target, Finding& why) {
   int const size = bytes(tile.element());
-  if (!feeds_tensor_cores(value) || tile.rank() < 2) return layout::dense_layout(tile.shape());
+  if (!feeds_tensor_cores(value, target) || tile.rank() < 2) return layout::dense_layout(tile.shape());
   std::string ignored;
   if (parts_columns(value, target))
     for (int const swizzle : {128, 64, 32})
       if (tile.shape()[1] * size % (2 * swizzle) == 0)
         if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+  int const widest = target.has(Ability::wgmma) ? 128 : 64;
   for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+    if (Layout const* const layout =
+            swizzle <= widest ? layout::swizzled_layout(tile.shape(), size, swizzle, ignored) : nullptr)
+      return layout;
   why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
   return nullptr;
 }
@@ -137,9 +140,9 @@ class Paths {
     bool changed = false;
     for (Op* gather : collect([](Op const& op) { return op.is<ir::GatherOp>() && feeds_product(*op.result()); }))
       changed = fetch_rows(*gather) || changed;
-    for (Op* load : collect([](Op const& op) {
+    for (Op* load : collect([&](Op const& op) {
            return op.is<ir::LoadOp>() && op.result()->type().is_tile() &&
-                  (feeds_product(*op.result()) || (in_staged_loop(op) && !leads_to_rows(*op.result())));
+                  (feeds_product(*op.result()) || (in_staged_loop(op, target_.tuning) && !leads_to_rows(*op.result())));
          }))
       changed = decide(*load) || changed;
     return changed;
@@ -192,7 +195,7 @@ class Paths {
     int const size = bytes(tile.element());
     if (load.as<ir::LoadOp>().pad.bits != 0 || tile.rank() != 2 || size > 4 ||
         ir::loop_around(*load.parent()) == nullptr || tile.shape()[1] * size % piece_bytes != 0 || !covers_rows(load) ||
-        !feeds(*load.result(), fits_warpgroups))
+        !feeds(*load.result(), [&](Op const& dot) { return fits_warpgroups(dot, target_); }))
       return false;
     Extents rows = tile.shape();
     rows[1] += piece_bytes / size;
@@ -229,6 +232,7 @@ class Paths {
   bool fetch(Op& load, Op* rows) {
     ir::Type const& tile = (rows == nullptr ? load : *rows).result()->type();
     Finding why;
+    if (!target_.has(Ability::tma)) return rows == nullptr && fetch_by_threads(load);
     Layout const* const layout = layout_of(*load.result(), tile, target_, why);
     target::TmaPlan plan;
     if (layout != nullptr) {
@@ -239,14 +243,7 @@ class Paths {
         return false;
       if (Finding const error = broken_rule(load); !error.empty()) why = error;
     }
-    if (!why.empty()) {
-      if (rows != nullptr) return false;
-      Symbol& reason = load.as<ir::LoadOp>().by_pointer;
-      std::string const data = why.data();
-      bool const known = reason.view() == data;
-      reason = Symbol(data);
-      return !known;
-    }
+    if (!why.empty()) return rows == nullptr && note_reason(load, why);
     ir::Builder builder = ir::Builder::before(load);
     builder.set_where(load.where());
     ir::FetchOp fetch;
@@ -254,19 +251,61 @@ class Paths {
     std::vector<Value*> operands = {rows == nullptr ? map_of(load, plan) : map_of_all_rows(load, plan)};
     std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
     operands.insert(operands.end(), offsets.begin(), offsets.end());
-    Value* const fetched =
-        builder.op(fetch, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
-    fetched->set_name(load.result()->name());
-    Op& whole = rows == nullptr ? load : *rows;
-    if (load.as<ir::LoadOp>().pad.bits == 0) view_boxes(whole, *fetched);
-    Value* const copied = builder.value(ir::BufferLoadOp{}, {fetched}, tile);
-    if (rows != nullptr) {
-      ir::replace(*rows, copied);
-      load.erase();
-      return true;
-    }
-    ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
+    replace_by_copy(builder, load, rows == nullptr ? load : *rows, operands, fetch, *layout);
     return true;
+  }
+
+  /// Makes a copy of a load by threads, on a target whose memory engine copies no boxes. Its chunks are aligned where
+  /// the engine's copies would be.
+  bool fetch_by_threads(Op& load) {
+    ir::Type const& tile = load.result()->type();
+    int const size = bytes(tile.element());
+    Finding why = broken_rule(load);
+    Layout const* layout = nullptr;
+    if (!target_.has(Ability::cp_async) || !target_.has(Ability::mbarrier))
+      why = Finding(finding::no_tma, target_.architecture);
+    else if (tile.rank() == 0 || tile.shape().back() * size % chunk_bytes != 0)
+      why =
+          Finding(finding::row, layout::shape_text(tile.shape()), tile.rank() == 0 ? size : tile.shape().back() * size);
+    else if (why.empty())
+      layout = layout_of(*load.result(), tile, target_, why);
+    if (why.empty() && (layout == nullptr || layout->inverse() == nullptr))
+      why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
+    if (!why.empty()) return note_reason(load, why);
+    ir::Builder builder = ir::Builder::before(load);
+    builder.set_where(load.where());
+    std::vector<Value*> operands = {load.in<ir::LoadOp>("tensor")};
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    operands.insert(operands.end(), offsets.begin(), offsets.end());
+    replace_by_copy(builder, load, load, operands, ir::FetchOp{}, *layout);
+    return true;
+  }
+
+  /// Replaces a load, or the rows that a reshape makes of it, by a copy. The caller erases the load of rows.
+  void replace_by_copy(ir::Builder& builder, Op& load, Op& whole, std::vector<Value*> const& operands,
+                       ir::FetchOp const& fetch, Layout const& layout) {
+    ir::Type const tile = whole.result()->type();
+    Value* const fetched =
+        builder.op(fetch, operands, {ir::Type::shared(tile.element(), tile.shape(), &layout)}).result();
+    fetched->set_name(load.result()->name());
+    bool const zeros = load.as<ir::LoadOp>().pad.bits == 0;
+    if (zeros) view_boxes(whole, *fetched);
+    Value* const copied = builder.value(ir::BufferLoadOp{}, {fetched}, tile);
+    if (&whole != &load) {
+      ir::replace(whole, copied);
+      load.erase();
+      return;
+    }
+    ir::replace(load, zeros ? copied : padded(builder, load, copied));
+  }
+
+  /// Says at a load why it is not copied. Tells whether that is new.
+  static bool note_reason(Op& load, Finding const& why) {
+    Symbol& reason = load.as<ir::LoadOp>().by_pointer;
+    std::string const data = why.data();
+    bool const known = reason.view() == data;
+    reason = Symbol(data);
+    return !known;
   }
 
   /// Lets products read boxes of a copied tile where they lie.

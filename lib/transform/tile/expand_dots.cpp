@@ -40,16 +40,37 @@ void expand(Op& dot) {
   ir::replace(dot, sum);
 }
 
+/// Tells whether a product is one of floats of 8 bits that the target does not multiply.
+bool lacks_product(Op const& dot, TargetInfo const& target) {
+  Element const left = dot.lhs()->type().element(), right = dot.rhs()->type().element();
+  return (is_f8(left) && !target.multiplies(left)) || (is_f8(right) && !target.multiplies(right));
+}
+
+/// Multiplies floats of 8 bits as f16, which holds each of them.
+void multiply_as_f16(Op& dot) {
+  ir::Builder builder = ir::Builder::before(dot);
+  builder.set_where(dot.where());
+  auto const wide = [&](Value* operand) {
+    return builder.value(ir::CastOp{}, {operand}, operand->type().with_element(Element::f16));
+  };
+  std::vector<Value*> const operands = {wide(dot.lhs()), wide(dot.rhs()), dot.in<ir::DotOp>("accumulator")};
+  ir::Type const type = dot.result()->type();
+  ir::replace(dot, builder.create(dot.kind(), dot.attributes(), operands, {&type, 1}).result());
+}
+
 }  // namespace
 
-PassResult expand_dots(ir::Function& function, AnalysisCache&, PassContext&) {
-  std::vector<Op*> dots;
+PassResult expand_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+  std::vector<Op*> threefold, of_bytes;
   ir::walk(function, [&](Op& op) {
-    if (auto const* const dot = op.dyn<ir::DotOp>(); dot != nullptr && dot->precision == ir::DotPrecision::tf32x3)
-      dots.push_back(&op);
+    auto const* const dot = op.dyn<ir::DotOp>();
+    if (dot == nullptr) return;
+    if (dot->precision == ir::DotPrecision::tf32x3) threefold.push_back(&op);
+    if (lacks_product(op, context.target)) of_bytes.push_back(&op);
   });
-  for (Op* dot : dots) expand(*dot);
-  return result_of(!dots.empty());
+  for (Op* dot : threefold) expand(*dot);
+  for (Op* dot : of_bytes) multiply_as_f16(*dot);
+  return result_of(!threefold.empty() || !of_bytes.empty());
 }
 
 }  // namespace tegula::transform

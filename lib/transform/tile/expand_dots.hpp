@@ -18,6 +18,9 @@ namespace tegula::transform {
 ///           %d1 = dot %a, %b_low, %d0 {precision = tf32} : tile<64x64xf32>
 ///           %d = dot %a, %b, %d1 {precision = tf32} : tile<64x64xf32>
 ///
+/// On a target whose tensor cores do not multiply floats of 8 bits, these are multiplied as f16, which holds each of
+/// them: `%d = dot (cast %a), (cast %b), %acc` with casts to f16.
+///
 /// Leaves: no promise.
 ///
 /// Order: free after relax-arithmetic, which does not change products of tiles.

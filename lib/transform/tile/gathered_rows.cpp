@@ -9,6 +9,7 @@
 #include "ir/core/families.hpp"
 #include "ir/core/loop.hpp"
 #include "ir/memory/accesses.hpp"
+#include "transform/common/fetches.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-constexpr std::int64_t chunk_bytes = 16;
 
 /// Follows the index of rows, a tile that is equal in all columns, to tiles of one column.
 class Rows {

@@ -44,7 +44,8 @@ bool is_zero_behind_part(Value const& tile) {
 
 class Padding {
  public:
-  explicit Padding(ir::Function& function) : function_(function), classes_(function) {}
+  Padding(ir::Function& function, TargetInfo const& target)
+      : function_(function), target_(target), classes_(function) {}
 
   bool run() {
     for (int i = 0; i < classes_.count(); ++i)
@@ -111,14 +112,14 @@ class Padding {
     });
     for (Op* dot : dots) {
       auto const [rows, depth, columns] = axes_of(*dot);
-      if (!fits_tensor_cores(*dot) || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
-      depth->ask(rounded_up(depth->extent, isa::mma.depth_bytes / bytes(dot->lhs()->type().element())));
+      if (!fits_tensor_cores(*dot, target_) || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
+      depth->ask(rounded_up(depth->extent, target_.mma.depth_bytes / bytes(dot->lhs()->type().element())));
       // Operands may be exchanged: one extent is a multiple of rows, the other of columns.
-      std::int64_t const m = rounded_up(rows->extent, isa::mma.column_step),
-                         n = rounded_up(columns->extent, isa::mma.column_step);
-      bool const whole = m % isa::mma.rows == 0 || n % isa::mma.rows == 0;
-      rows->ask(whole || n < m ? m : rounded_up(m, isa::mma.rows));
-      columns->ask(whole || n >= m ? n : rounded_up(n, isa::mma.rows));
+      std::int64_t const m = rounded_up(rows->extent, target_.mma.column_step),
+                         n = rounded_up(columns->extent, target_.mma.column_step);
+      bool const whole = m % target_.mma.rows == 0 || n % target_.mma.rows == 0;
+      rows->ask(whole || n < m ? m : rounded_up(m, target_.mma.rows));
+      columns->ask(whole || n >= m ? n : rounded_up(n, target_.mma.rows));
     }
   }
   /// Asks for the larger extent on both sides of a resize, which then goes: anything stands behind the part.
@@ -233,14 +234,15 @@ class Padding {
   }
 
   ir::Function& function_;
+  TargetInfo const& target_;
   AxisClasses classes_;
   std::vector<Grown> grown_;  ///< by class
 };
 
 }  // namespace
 
-PassResult pad_tiles(ir::Function& function, AnalysisCache&, PassContext&) {
-  return result_of(Padding(function).run());
+PassResult pad_tiles(ir::Function& function, AnalysisCache&, PassContext& context) {
+  return result_of(Padding(function, context.target).run());
 }
 
 }  // namespace tegula::transform

@@ -26,13 +26,6 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Rows of tiles in a group where nothing tells a better number.
-constexpr std::int64_t usual_rows = 8;
-/// CTAs of a kernel without loops that share a multiprocessor: one computes where the other's threads meet.
-constexpr std::int64_t row_ctas = 2;
-/// Rows on their way to each of them.
-constexpr std::int64_t row_stages = 4;
-
 /// Finds the loops around products. How often they run is the work of a tile.
 std::vector<ir::Loop> product_loops(ir::Function& function) {
   std::vector<ir::Loop> loops;
@@ -90,7 +83,8 @@ bool work_from_memory(std::vector<ir::Loop> const& loops) {
 /// Returns the rows of tiles in a group. CTAs at work in r rows of tiles fetch r times the bytes that belong to a row,
 /// and as many times those of a column as there are columns beside each other. The sum is smallest where both are
 /// equal.
-std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
+std::int64_t rows_per_group(ir::Function& function, TargetInfo const& target) {
+  std::int64_t const ctas = target.costs.multiprocessors;
   double of_row = 0, of_column = 0;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::LoadOp>() || !op.result()->type().is_tile() || ir::loop_around(*op.parent()) == nullptr) return;
@@ -101,7 +95,7 @@ std::int64_t rows_per_group(ir::Function& function, std::int64_t ctas) {
     if (axes.count(1) != 0 && axes.count(0) == 0) of_row += size;
     if (axes.count(0) != 0 && axes.count(1) == 0) of_column += size;
   });
-  if (of_row == 0 || of_column == 0) return usual_rows;
+  if (of_row == 0 || of_column == 0) return target.tuning.usual_rows;
   return std::max<std::int64_t>(std::llround(std::sqrt(static_cast<double>(ctas) * of_column / of_row)), 1);
 }
 
@@ -166,8 +160,9 @@ void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
 struct PersistencePlan {
   std::int64_t per_multiprocessor = 1;
   std::int64_t stages = 0;  ///< of the loop over tiles
-  std::int64_t rows = usual_rows;
-  std::int64_t share = 1;  ///< CTAs of a cluster, whose tiles stand one above the other
+  std::int64_t rows = 1;
+  std::int64_t usual_rows = 1;  ///< of a group where nothing tells a better number
+  std::int64_t share = 1;       ///< CTAs of a cluster, whose tiles stand one above the other
 };
 
 /// Explains why the CTAs of a cluster cannot share fetches; empty: they can. They must run the same iterations, and one
@@ -377,8 +372,8 @@ class Persistence {
   /// work goes down from 1 - x of a pair's to x, for x = (C - L) / (2 C - L). Then CTAs with two of them, the second
   /// ones dealt back from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than
   /// CTAs all tiles are dealt.
-  static TileDeal deal_tiles(ir::Builder& b, UnevenAxis const& uneven, std::vector<Value*> const& extents,
-                             Value* ctas) {
+  [[nodiscard]] TileDeal deal_tiles(ir::Builder& b, UnevenAxis const& uneven, std::vector<Value*> const& extents,
+                                    Value* ctas) const {
     Value *const one = b.index(1), *const two = b.index(2), *const zero = b.index(0);
     Value *const extent = extents[uneven.axis], *places = one;
     for (std::size_t i = 0; i < extents.size(); ++i)
@@ -411,7 +406,7 @@ class Persistence {
     return {end,
             narrow(b, ctas),
             narrow(b, extent),
-            narrow(b, mul(b, {half, b.index(usual_rows)})),
+            narrow(b, mul(b, {half, b.index(plan_.usual_rows)})),
             narrow(b, first),
             narrow(b, select(b, {enough, last, places})),
             narrow(b, mul(b, {half, first})),
@@ -419,13 +414,13 @@ class Persistence {
   }
 
   /// Goes on inside a loop over what a CTA computes in one turn: a pair of tiles, one, or none.
-  static std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, UnevenAxis const& uneven,
-                                           std::vector<Value*> const& extents, TileDeal const& t) {
+  [[nodiscard]] std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, UnevenAxis const& uneven,
+                                                  std::vector<Value*> const& extents, TileDeal const& t) const {
     Value* const at = narrow(b, turn);
     Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
     auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
     // Counts within the first places.
-    Value* const count = number(b, usual_rows);
+    Value* const count = number(b, plan_.usual_rows);
     auto const [group, within] = divided(b, at, t.group);
     Value* const begin = mul(b, {group, count});
     Value* const there = b.same(ir::MinOp{}, {sub(b, {t.first_places, begin}), count});
@@ -570,7 +565,9 @@ bool is_persistent(ir::Function& function, CompileOptions const& options) {
 std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext& context) {
   int const share = context.options.share;
   if (share == 0 || share == 1 || context.options.split > 1 || function.cluster != 1) return 1;
-  std::string const error = why_not_share_fetches(function, grid, uneven_axis(function).has_value());
+  std::string const error = context.target.has(Ability::clusters)
+                                ? why_not_share_fetches(function, grid, uneven_axis(function).has_value())
+                                : std::string(context.target.architecture) + " has no clusters";
   if (error.empty()) return share;
   context.diagnostics.remark("persistent-grid: the CTAs of @" + function.name() + " do not share fetches: " + error,
                              grid.where());
@@ -596,10 +593,11 @@ PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& 
   if (grid == nullptr) return PassResult::unchanged;
   PersistencePlan plan;
   if (!holds_a_loop(function.body())) {
-    plan.per_multiprocessor = row_ctas;
-    plan.stages = context.options.stages != 0 ? context.options.stages : row_stages;
+    plan.per_multiprocessor = context.target.tuning.row_ctas;
+    plan.stages = context.options.stages != 0 ? context.options.stages : context.target.tuning.row_stages;
   }
-  plan.rows = rows_per_group(function, context.target.costs.multiprocessors);
+  plan.usual_rows = context.target.tuning.usual_rows;
+  plan.rows = rows_per_group(function, context.target);
   plan.share = shared_fetches(function, *grid, context);
   plan.rows = std::max<std::int64_t>(plan.rows / plan.share, 1);
   Persistence(function, *grid, plan).run();

@@ -78,9 +78,9 @@ struct FreeTensorMapOp : OpDefaults<Family::synchronisation, on_warps> {
 /// with `%rows : tile<128x1xi32>`. Row r of the result begins at element (rows[r], k). Along each axis but the last one
 /// stands such a tile or a scalar. Threads copy these rows (cp_async_gather).
 ///
-/// From a tensor and scalars alone it takes the aligned pieces of 16 bytes that cover the rows of a box: `%a = fetch
-/// %tensor, %o0, %o1 : shared<128x72xbf16, ...>` for a box of 128 x 64. Threads copy them (cp_async_cover), and
-/// shifted_load reads the box.
+/// From a tensor and scalars alone it takes a box whose rows threads copy by chunks of 16 bytes (cp_async). Where
+/// shifted_load reads it, it takes the aligned pieces of 16 bytes that cover the rows of a box: `%a = fetch %tensor,
+/// %o0, %o1 : shared<128x72xbf16, ...>` for a box of 128 x 64. Threads copy them then by cp_async_cover.
 struct FetchOp : OpDefaults<Family::memory, nowhere> {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr std::string_view replaced_by = "circular-buffer";

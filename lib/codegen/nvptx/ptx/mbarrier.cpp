@@ -27,7 +27,11 @@ void mbarrier_inval(Builder& b, llvm::Value* barrier) {
   arrival(b, "mbarrier.inval.shared::cta.b64", barrier, nullptr, false);
 }
 
-void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count) {
+void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count, bool at_once) {
+  if (!at_once) {
+    for (std::int64_t i = 0; i < count; ++i) arrival(b, "mbarrier.arrive.shared::cta.b64", barrier, nullptr);
+    return;
+  }
   arrival(b, "mbarrier.arrive.shared::cta.b64", barrier, count_operand(b, count));
 }
 
@@ -65,7 +69,7 @@ void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vec
   assembly.call(text + ", [" + assembly.in(barrier) + "];", AsmEffect::convergent);
 }
 
-void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope) {
+void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope, bool suspends) {
   llvm::LLVMContext& context = b.getContext();
   llvm::Function* const function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* const wait = llvm::BasicBlock::Create(context, "wait", function);
@@ -73,8 +77,9 @@ void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope 
   b.CreateBr(wait);
   b.SetInsertPoint(wait);
   Assembly assembly(b);
-  std::string text = std::string("mbarrier.try_wait.parity") + (scope == Scope::cluster ? ".acquire.cluster" : "") +
-                     ".shared::cta.b64 " + assembly.out(b.getInt1Ty());
+  std::string text = std::string(suspends ? "mbarrier.try_wait.parity" : "mbarrier.test_wait.parity") +
+                     (scope == Scope::cluster ? ".acquire.cluster" : "") + ".shared::cta.b64 " +
+                     assembly.out(b.getInt1Ty());
   text += ", [" + assembly.in(barrier) + "], ";
   llvm::Value* const passed = assembly.call(text + assembly.number(parity) + ";", AsmEffect::convergent)[0];
   b.CreateCondBr(passed, done, wait);

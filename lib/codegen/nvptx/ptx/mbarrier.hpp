@@ -14,8 +14,8 @@ enum class Scope : std::uint8_t { cta, cluster };
 void mbarrier_init(Builder& b, llvm::Value* barrier, std::int64_t count);
 void mbarrier_inval(Builder& b, llvm::Value* barrier);
 
-/// Arrives `count` times in each executing thread.
-void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count = 1);
+/// Arrives `count` times in each executing thread. `at_once`: one instruction does (sm_90), else one for each time.
+void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count = 1, bool at_once = true);
 /// Expects `bytes` (i32) more in this phase, then arrives once.
 void mbarrier_arrive_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
 /// Expects `bytes` more and does not arrive.
@@ -31,9 +31,10 @@ void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count 
 void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
                  llvm::Value* barrier, llvm::Value* predicate);
 
-/// Waits for the phase of this parity (i32, 0 or 1): a loop of two blocks around try_wait, which may return early. The
-/// builder goes on after the loop.
-void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope = Scope::cta);
+/// Waits for the phase of this parity (i32, 0 or 1): a loop of two blocks around try_wait, which may return early, or
+/// around test_wait, which does not suspend. The builder goes on after the loop.
+void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope = Scope::cta,
+                   bool suspends = true);
 
 /// Arrives when this thread's earlier cp.async are done; `counted` when the barrier's count includes this arrival.
 void cp_async_mbarrier_arrive(Builder& b, llvm::Value* barrier, bool counted);

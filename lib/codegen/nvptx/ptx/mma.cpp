@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "target/block_rules.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 namespace {
@@ -19,7 +19,8 @@ bool is_16_bit(Element element) { return bits(element) == 16; }
 
 /// Explains why the form does not exist, or returns nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string error(WgmmaForm const& form, bool a_in_registers) {
-  if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
+  if (form.n < target::wgmma_column_step || form.n > target::max_wgmma_instruction ||
+      form.n % target::wgmma_column_step != 0)
     return "n is a multiple of 8 up to 256";
   if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
   if (!multiply_together(form.a, form.b) || form.a == Element::f64) return "these two elements do not go together";
@@ -50,9 +51,31 @@ int wgmma_depth(Element element) { return 32 / bytes(element); }
 
 MmaRegisters mma_registers(Element element) { return element == Element::f64 ? MmaRegisters{2, 1} : MmaRegisters{}; }
 
+namespace {
+
+/// Multiplies 16 rows of f64 by two instructions of 8 rows. A lane holds its part of the upper rows in the first
+/// register of the left operand and in the first two sums.
+Values mma_of_8_rows(Builder& b, Values const& left, Values const& right, Values const& sums) {
+  Values result;
+  for (std::size_t half = 0; half < 2; ++half) {
+    Assembly assembly(b);
+    std::vector<std::string> d_names;
+    for (std::size_t i = 0; i < 2; ++i) d_names.push_back(assembly.inout(sums[2 * half + i]));
+    std::string const a = assembly.in(left[half]), b_name = assembly.in(right[0]);
+    Values const own = assembly.call("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 " + braces(d_names) + ", {" + a +
+                                         "}, {" + b_name + "}, " + braces(d_names) + ";",
+                                     AsmEffect::together);
+    result.insert(result.end(), own.begin(), own.end());
+  }
+  return result;
+}
+
+}  // namespace
+
 Values mma_sync(Builder& b, Element a_element, Element b_element, Values const& a, Values const& b_registers,
-                Values const& c) {
+                Values const& c, bool whole_f64) {
   auto const [a_count, b_count] = mma_registers(a_element);
+  if (a_element == Element::f64 && !whole_f64) return mma_of_8_rows(b, a, b_registers, c);
   if (a.size() != static_cast<std::size_t>(a_count) || b_registers.size() != static_cast<std::size_t>(b_count) ||
       c.size() != 4)
     throw InternalError("nvptx: wrong counts of registers for mma.sync");

@@ -22,8 +22,9 @@ struct MmaRegisters {
 
 /// Computes D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements, k4 of f64. C and D
 /// have four registers (f32, i32 or f64). 8-bit floats need PTX 8.4.
+/// `whole_f64`: one instruction takes 16 rows of f64 (sm_90), else two do.
 Values mma_sync(Builder& b, Element a_element, Element b_element, Values const& a, Values const& b_registers,
-                Values const& c);
+                Values const& c, bool whole_f64);
 
 /// Describes one wgmma instruction: 64 x n, K is 32 bytes.
 struct WgmmaForm {
