@@ -3,6 +3,9 @@
 // addresses, coordinates, counts and parities, not races (the simulator does).
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "codegen/block_machine.hpp"
 
 namespace tegula::test {
@@ -40,15 +43,8 @@ class AsyncMachine : public BlockMachine {
     if (op == "bar" && (at.operands.size() == 2 || has(1, "warp"))) return named_barrier(at, active);
     if (op == "mbarrier") return mbarrier(at, active);
     if (op == "atom") return atomic(at, active);
-    if (op == "cp" && has(2, "bulk")) {
-      if (has(3, "commit_group") || has(3, "wait_group") || has(3, "prefetch")) return true;
-      for (int t : active) has(3, "tensor") ? tensor_copy(at, t) : linear_copy(at, t);
-      return true;
-    }
-    int const group =
-        op == "wgmma"                                                                                          ? 128
-        : op == "shfl" || op == "vote" || op == "elect" || op == "ldmatrix" || op == "stmatrix" || op == "mma" ? 32
-                                                                                                               : 0;
+    if (op == "cp" && has(2, "bulk")) return bulk_copy(at, active);
+    int const group = threads_together(op);
     if (group == 0) return BlockMachine::together(at, active);
     std::vector<int> const whole = gathered(active, group);
     if (whole.empty()) return true;
@@ -58,6 +54,20 @@ class AsyncMachine : public BlockMachine {
   }
 
  private:
+  /// Returns how many threads execute an instruction together; 0: each alone.
+  static int threads_together(std::string const& op) {
+    if (op == "wgmma") return 128;
+    constexpr std::array of_warps{"shfl", "vote", "elect", "ldmatrix", "stmatrix", "mma"};
+    return std::find(of_warps.begin(), of_warps.end(), op) != of_warps.end() ? 32 : 0;
+  }
+
+  bool bulk_copy(Instruction const& at, std::vector<int> const& active) {
+    std::string const& what = at.words[3];
+    if (what == "commit_group" || what == "wait_group" || what == "prefetch") return true;
+    for (int t : active) what == "tensor" ? tensor_copy(at, t) : linear_copy(at, t);
+    return true;
+  }
+
   /// Selects the threads whose groups are complete here. The others wait at the instruction for the rest of their
   /// group, as diverged lanes do where a branch ends.
   std::vector<int> gathered(std::vector<int> const& active, int size) {

@@ -122,7 +122,7 @@ class BlockMachine : public PtxMachine {
     if (!together || !summed) refuse(at);
   }
 
-  /// Gives (row, k) of A and (k, column) of B for a lane's register and the element in it; D for a register.
+  /// Returns (row, k) of A and (k, column) of B for a lane's register and the element in it; D for a register.
   struct Place {
     int row, column;
   };
@@ -196,13 +196,41 @@ class BlockMachine : public PtxMachine {
     return element(access(true, address, size_of(type, at), false, 0, t, at), 0, type);
   }
 
+  /// Reads the left factor of wgmma, 64 rows, out of the registers of a warpgroup.
+  std::vector<double> left_in_registers(Instruction const& at, int group, std::string const& type) {
+    int const size = size_of(type, at), depth = 32 / size;
+    std::vector<double> a(static_cast<Index>(64 * depth));
+    for (int t = 0; t < 128; ++t)
+      for (int r = 0; r < 4; ++r)
+        for (int i = 0; i < 4 / size; ++i) {
+          Place const p = of_a(t % 32, r, i, size);
+          a[static_cast<Index>((16 * (t / 32) + p.row) * depth + p.column)] =
+              element(get(group + t, at.operands[1].parts[static_cast<Index>(r)]), i, type);
+        }
+    return a;
+  }
+
+  /// Reads it out of shared memory, by the descriptor that all threads of the warpgroup name.
+  std::vector<double> left_in_shared(Instruction const& at, int group, std::string const& type, bool m_major) {
+    int const size = size_of(type, at), depth = 32 / size;
+    std::uint64_t const descriptor = get(group, at.operands[1]);
+    for (int t = 1; t < 128; ++t)
+      if (get(group + t, at.operands[1]) != descriptor) fail("threads name different descriptors", &at);
+    std::vector<double> a(static_cast<Index>(64 * depth));
+    for (int m = 0; m < 64; ++m)
+      for (int k = 0; k < depth; ++k)
+        a[static_cast<Index>(m * depth + k)] =
+            shared_element(operand_address(descriptor, m_major, m, k, size), type, group, at);
+    return a;
+  }
+
   void wgmma(Instruction const& at, std::vector<int> const& active) {
     std::string const& shape = at.words[4];  // m64n128k16
     int const n = std::stoi(shape.substr(shape.find('n') + 1));
     if (at.words.size() != 8 || shape.substr(0, 4) != "m64n") refuse(at);
     std::string const &result = at.words[5], &left = at.words[6], &right = at.words[7];
     check_product(at, result, left, right, shape.substr(shape.find('k')));
-    int const size = size_of(left, at), depth = 32 / size, packed = 4 / size;
+    int const size = size_of(left, at), depth = 32 / size;
     bool const registers = at.operands[1].kind == Operand::Kind::vector;
     Index const tail = at.operands.size();
     if (result != "s32" && (at.operands[4].value != 1 || at.operands[5].value != 1)) refuse(at);  // factors of a and b
@@ -210,24 +238,9 @@ class BlockMachine : public PtxMachine {
     bool const a_major = transposes && !registers && at.operands[tail - 2].value != 0;
     bool const b_major = transposes && at.operands[tail - 1].value != 0;
     for (int group : warps_of(at, active, 128)) {
-      std::vector<double> a(static_cast<Index>(64 * depth)), b(static_cast<Index>(depth * n));
-      if (registers) {
-        for (int t = 0; t < 128; ++t)
-          for (int r = 0; r < 4; ++r)
-            for (int i = 0; i < packed; ++i) {
-              Place const p = of_a(t % 32, r, i, size);
-              a[static_cast<Index>((16 * (t / 32) + p.row) * depth + p.column)] =
-                  element(get(group + t, at.operands[1].parts[static_cast<Index>(r)]), i, left);
-            }
-      } else {
-        std::uint64_t const descriptor = get(group, at.operands[1]);
-        for (int t = 1; t < 128; ++t)
-          if (get(group + t, at.operands[1]) != descriptor) fail("threads name different descriptors", &at);
-        for (int m = 0; m < 64; ++m)
-          for (int k = 0; k < depth; ++k)
-            a[static_cast<Index>(m * depth + k)] =
-                shared_element(operand_address(descriptor, a_major, m, k, size), left, group, at);
-      }
+      std::vector<double> b(static_cast<Index>(depth * n));
+      std::vector<double> const a =
+          registers ? left_in_registers(at, group, left) : left_in_shared(at, group, left, a_major);
       std::uint64_t const descriptor = get(group, at.operands[2]);
       for (int k = 0; k < depth; ++k)
         for (int c = 0; c < n; ++c)

@@ -103,54 +103,75 @@ class PtxArithmetic : public PtxText {
     std::string const& type = at.words.back();
     int const bits = bits_of(type);
     bool const is_signed = type[0] == 's';
-    auto const u = [&](std::size_t i) { return cut(in[i], bits); };
-    auto const s = [&](std::size_t i) { return sign(in[i], bits); };
-    if (op == "mul" || op == "mad") {
-      std::vector<std::string> const part = modifiers(at);
-      if (part.size() != 1 || (op == "mad" && part[0] == "hi")) refuse(at);
-      std::uint64_t const more = op == "mad" ? in[2] : 0;
-      if (part[0] == "lo") return cut(u(0) * u(1) + more, bits);
-      if (part[0] == "wide" && bits < 64) return cut(wide(in[0], in[1], bits, is_signed) + more, 2 * bits);
-      if (part[0] == "hi") return high(in[0], in[1], bits, is_signed);
-      refuse(at);
-    }
-    if (op == "shf") {
-      allow_only(at, {"l", "r", "wrap", "clamp"});
-      std::uint64_t const both = cut(in[0], 32) | cut(in[1], 32) << 32, amount = cut(in[2], 32);
-      std::uint64_t const by = has(at, "wrap") ? amount & 31 : std::min<std::uint64_t>(amount, 32);
-      return has(at, "l") ? cut(both << by >> 32, 32) : cut(both >> by, 32);
-    }
-    if ((op == "min" || op == "max") && type == "s32" && modifiers(at) == std::vector<std::string>{"relu"}) {
-      std::int64_t const found = op == "min" ? std::min(s(0), s(1)) : std::max(s(0), s(1));
-      return static_cast<std::uint64_t>(std::max<std::int64_t>(found, 0));
-    }
+    if (op == "mul" || op == "mad") return product(at, in);
+    if (op == "shf") return funnel_shift(at, in);
+    if (op == "min" || op == "max") return extreme_integer(at, in);
     if (!modifiers(at).empty()) refuse(at);
-    if (op == "mov") return u(0);
-    if (op == "popc") return static_cast<std::uint64_t>(std::popcount(u(0)));
-    if (op == "add") return cut(u(0) + u(1), bits);
-    if (op == "sub") return cut(u(0) - u(1), bits);
-    if (op == "neg") return cut(~u(0) + 1, bits);
-    if (op == "abs") return s(0) < 0 ? cut(~u(0) + 1, bits) : u(0);
-    if (op == "min")
-      return is_signed ? cut(static_cast<std::uint64_t>(std::min(s(0), s(1))), bits) : std::min(u(0), u(1));
-    if (op == "max")
-      return is_signed ? cut(static_cast<std::uint64_t>(std::max(s(0), s(1))), bits) : std::max(u(0), u(1));
-    if (op == "and") return u(0) & u(1);
-    if (op == "or") return u(0) | u(1);
-    if (op == "xor") return u(0) ^ u(1);
-    if (op == "not") return cut(~u(0), bits);
-    if (op == "shl") return cut(in[1], 32) >= static_cast<std::uint64_t>(bits) ? 0 : cut(u(0) << cut(in[1], 32), bits);
-    if (op == "shr") {
-      auto const width = static_cast<std::uint64_t>(bits);
-      std::uint64_t const by = std::min(cut(in[1], 32), width);
-      if (is_signed) return cut(static_cast<std::uint64_t>(s(0) >> std::min(by, width - 1)), bits);
-      return by == width ? 0 : u(0) >> by;
-    }
+    if (op == "shl" || op == "shr") return shift(op == "shl", in, bits, is_signed);
     if (op == "div" || op == "rem") return divide(op == "div", in[0], in[1], bits, is_signed, at);
     if (op == "bfe") return extracted(in, bits, is_signed);
     if (op == "prmt") return permute(in[0], in[1], in[2]);
     if (op == "lop3") return any_of_three(in);
+    return word_op(at, in);
+  }
+
+  /// Computes an op whose result's bits do not depend on the sign of its type.
+  std::uint64_t word_op(Instruction const& at, Values const& in) const {
+    std::string const& op = at.words[0];
+    int const bits = bits_of(at.words.back());
+    std::uint64_t const a = cut(in[0], bits), b = in.size() > 1 ? cut(in[1], bits) : 0;
+    if (op == "mov") return a;
+    if (op == "popc") return static_cast<std::uint64_t>(std::popcount(a));
+    if (op == "add") return cut(a + b, bits);
+    if (op == "sub") return cut(a - b, bits);
+    if (op == "neg") return cut(~a + 1, bits);
+    if (op == "abs") return sign(a, bits) < 0 ? cut(~a + 1, bits) : a;
+    if (op == "and") return a & b;
+    if (op == "or") return a | b;
+    if (op == "xor") return a ^ b;
+    if (op == "not") return cut(~a, bits);
     refuse(at);
+  }
+
+  std::uint64_t product(Instruction const& at, Values const& in) const {
+    bool const adds = at.words[0] == "mad", is_signed = at.words.back()[0] == 's';
+    int const bits = bits_of(at.words.back());
+    std::vector<std::string> const part = modifiers(at);
+    if (part.size() != 1 || (adds && part[0] == "hi")) refuse(at);
+    std::uint64_t const more = adds ? in[2] : 0;
+    if (part[0] == "lo") return cut(cut(in[0], bits) * cut(in[1], bits) + more, bits);
+    if (part[0] == "wide" && bits < 64) return cut(wide(in[0], in[1], bits, is_signed) + more, 2 * bits);
+    if (part[0] == "hi") return high(in[0], in[1], bits, is_signed);
+    refuse(at);
+  }
+
+  std::uint64_t funnel_shift(Instruction const& at, Values const& in) const {
+    allow_only(at, {"l", "r", "wrap", "clamp"});
+    std::uint64_t const both = cut(in[0], 32) | cut(in[1], 32) << 32, amount = cut(in[2], 32);
+    std::uint64_t const by = has(at, "wrap") ? amount & 31 : std::min<std::uint64_t>(amount, 32);
+    return has(at, "l") ? cut(both << by >> 32, 32) : cut(both >> by, 32);
+  }
+
+  /// Returns the min or max, or with "relu" that and 0.
+  std::uint64_t extreme_integer(Instruction const& at, Values const& in) const {
+    std::string const& type = at.words.back();
+    bool const least = at.words[0] == "min";
+    int const bits = bits_of(type);
+    std::uint64_t const a = cut(in[0], bits), b = cut(in[1], bits);
+    std::int64_t const c = sign(a, bits), d = sign(b, bits), found = least ? std::min(c, d) : std::max(c, d);
+    if (type == "s32" && modifiers(at) == std::vector<std::string>{"relu"})
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(found, 0));
+    if (!modifiers(at).empty()) refuse(at);
+    if (type[0] == 's') return cut(static_cast<std::uint64_t>(found), bits);
+    return least ? std::min(a, b) : std::max(a, b);
+  }
+
+  static std::uint64_t shift(bool left, Values const& in, int bits, bool is_signed) {
+    auto const width = static_cast<std::uint64_t>(bits);
+    std::uint64_t const value = cut(in[0], bits), by = std::min(cut(in[1], 32), width);
+    if (!left && is_signed) return cut(static_cast<std::uint64_t>(sign(value, bits) >> std::min(by, width - 1)), bits);
+    if (by == width) return 0;
+    return left ? cut(value << by, bits) : value >> by;
   }
 
   /// Looks each bit up in a table of 8 bits, by the bits of three words.
@@ -252,6 +273,19 @@ class PtxArithmetic : public PtxText {
              : op == "neg" ? cut(in[0] ^ (std::uint64_t{1} << (bits - 1)), bits)
                            : cut(in[0], bits - 1);
     }
+    check_modifiers(at);
+    bool const flush = has(at, "ftz");
+    auto const operand = [&](std::size_t i) {
+      double const value = i < in.size() ? number(in[i], type) : 0;
+      return flush ? flushed(value) : value;
+    };
+    auto const result = [&](double value) { return encode(flush ? flushed(value) : value, type); };
+    return result(in_double(at, operand(0), operand(1), operand(2)));
+  }
+
+  /// Refuses modifiers that the op does not have.
+  void check_modifiers(Instruction const& at) const {
+    std::string const& op = at.words[0];
     bool const arithmetic = op == "add" || op == "sub" || op == "mul" || op == "fma",
                quotient = op == "div" || op == "rcp" || op == "sqrt",
                power = op == "rsqrt" || op == "ex2" || op == "lg2";
@@ -261,39 +295,36 @@ class PtxArithmetic : public PtxText {
       allow_only(at, {"rn", "approx", "full", "ftz"});
     else
       allow_only(at, {});
-    bool const flush = has(at, "ftz");
-    if ((flush || power) && type != "f32") refuse(at);
-    auto const operand = [&](std::size_t i) {
-      double const value = i < in.size() ? number(in[i], type) : 0;
-      return flush ? flushed(value) : value;
-    };
-    auto const result = [&](double value) { return encode(flush ? flushed(value) : value, type); };
-    double const a = operand(0), b = operand(1), c = operand(2);
-    if (op == "add") return result(a + b);
-    if (op == "sub") return result(a - b);
-    if (op == "mul") return result(a * b);
-    if (op == "div") return result(a / b);
-    if (op == "rcp") return result(1 / a);
-    if (op == "sqrt") return result(std::sqrt(a));
-    if (op == "rsqrt") return result(1 / std::sqrt(a));
+    if ((has(at, "ftz") || power) && at.words.back() != "f32") refuse(at);
+  }
+
+  /// Computes in double, but fma of f32 as one operation of f32: double would round it twice.
+  double in_double(Instruction const& at, double a, double b, double c) const {
+    std::string const &op = at.words[0], &type = at.words.back();
+    if (op == "add") return a + b;
+    if (op == "sub") return a - b;
+    if (op == "mul") return a * b;
+    if (op == "div") return a / b;
+    if (op == "rcp") return 1 / a;
+    if (op == "sqrt") return std::sqrt(a);
+    if (op == "rsqrt") return 1 / std::sqrt(a);
     if (op == "fma" && type == "f32")
-      return result(static_cast<double>(std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c))));
-    if (op == "fma" && type == "f64") return result(std::fma(a, b, c));
-    if (op == "min" || op == "max") return result(extreme(op == "max", a, b));
-    if (op == "ex2") return result(std::exp2(a));
-    if (op == "lg2") return result(std::log2(a));
+      return static_cast<double>(std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
+    if (op == "fma" && type == "f64") return std::fma(a, b, c);
+    if (op == "min" || op == "max") return extreme(op == "max", a, b);
+    if (op == "ex2") return std::exp2(a);
+    if (op == "lg2") return std::log2(a);
     refuse(at);
   }
 
-  std::uint64_t convert(Instruction const& at, Values const& in) const {
-    if (at.words.size() < 3) refuse(at);
+  /// Converts to two numbers in one register. The first operand is the upper half.
+  std::uint64_t convert_pair(Instruction const& at, Values const& in) const {
     std::string const &to = at.words[at.words.size() - 2], &from = at.words.back();
     std::vector<std::string> const words = modifiers(at, 2);
     auto const is_form = [&](std::size_t operands, std::vector<std::string> const& wanted) {
       return in.size() == operands && words == wanted;
     };
-    std::string const mode = words.size() == 1 ? words[0] : words.empty() ? "" : "several";
-    if (to == "e4m3x2" || to == "e5m2x2") {  // the first operand is the upper half
+    if (to == "e4m3x2" || to == "e5m2x2") {
       if (from != "f32" || !is_form(2, {"rn", "satfinite"})) refuse(at);
       auto const narrow = [&](std::uint64_t bits) -> std::uint64_t {
         double const value = number(bits, from);
@@ -306,11 +337,17 @@ class PtxArithmetic : public PtxText {
       std::string const part = from.substr(0, 4);
       return encode(number(in[0] >> 8 & 255, part), "f16") << 16 | encode(number(in[0] & 255, part), "f16");
     }
-    if (to == "f16x2" || to == "bf16x2") {
-      if (from != "f32" || !is_form(2, {"rn"})) refuse(at);
-      std::string const half = to.substr(0, to.size() - 2);
-      return encode(number(in[0], from), half) << 16 | encode(number(in[1], from), half);
-    }
+    if ((to != "f16x2" && to != "bf16x2") || from != "f32" || !is_form(2, {"rn"})) refuse(at);
+    std::string const half = to.substr(0, to.size() - 2);
+    return encode(number(in[0], from), half) << 16 | encode(number(in[1], from), half);
+  }
+
+  std::uint64_t convert(Instruction const& at, Values const& in) const {
+    if (at.words.size() < 3) refuse(at);
+    std::string const &to = at.words[at.words.size() - 2], &from = at.words.back();
+    std::vector<std::string> const words = modifiers(at, 2);
+    std::string const mode = words.size() == 1 ? words[0] : words.empty() ? "" : "several";
+    if (to.ends_with("x2")) return convert_pair(at, in);
     if (in.size() != 1) refuse(at);
     if (to == "tf32" && from == "f32" && mode == "rna") {  // ties go away from zero
       std::uint64_t const bits = cut(in[0], 32);

@@ -147,27 +147,26 @@ class PtxMachine : protected PtxArithmetic {
       touch.reader = touch.reader == -1 || touch.reader == thread ? thread : -2;
   }
 
+  /// Tells whether the kernel may write the region of global memory that an access touches.
+  bool writable_region(std::uint64_t address, int bytes, bool write, Instruction const& at) {
+    auto const region = std::find_if(regions_.begin(), regions_.end(), [&](Region const& r) {
+      return address >= r.begin && address + static_cast<std::uint64_t>(bytes) <= r.end;
+    });
+    if (region == regions_.end()) fail("outside global memory", &at);
+    if (write && !region->writable) fail("write to read-only memory", &at);
+    bool const read_only_path = has(at, "nc");
+    if (read_only_path && region->writable) fail("ld.global.nc of memory that the kernel writes", &at);
+    if (read_only_path && overlaps_grid_before_)
+      fail("ld.global.nc of memory that the grid before may write while this kernel runs", &at);
+    return region->writable;
+  }
+
   std::uint64_t access(bool shared, std::uint64_t address, int bytes, bool write, std::uint64_t value, int thread,
                        Instruction const& at) {
     if (address % static_cast<std::uint64_t>(bytes) != 0) fail("misaligned access", &at);
-    std::uint8_t* memory = nullptr;
-    bool constant = false;
-    if (shared) {
-      if (address + static_cast<std::uint64_t>(bytes) > shared_.size()) fail("outside shared memory", &at);
-      memory = shared_.data() + address;
-    } else {
-      auto const region = std::find_if(regions_.begin(), regions_.end(), [&](Region const& r) {
-        return address >= r.begin && address + static_cast<std::uint64_t>(bytes) <= r.end;
-      });
-      if (region == regions_.end()) fail("outside global memory", &at);
-      if (write && !region->writable) fail("write to read-only memory", &at);
-      constant = !region->writable;
-      bool const read_only_path = std::find(at.words.begin(), at.words.end(), "nc") != at.words.end();
-      if (read_only_path && !constant) fail("ld.global.nc of memory that the kernel writes", &at);
-      if (read_only_path && overlaps_grid_before_)
-        fail("ld.global.nc of memory that the grid before may write while this kernel runs", &at);
-      memory = reinterpret_cast<std::uint8_t*>(address);
-    }
+    bool const constant = !shared && !writable_region(address, bytes, write, at);
+    if (shared && address + static_cast<std::uint64_t>(bytes) > shared_.size()) fail("outside shared memory", &at);
+    std::uint8_t* const memory = shared ? shared_.data() + address : reinterpret_cast<std::uint8_t*>(address);
     for (int i = 0; i < bytes && !constant; ++i)
       touch((shared ? std::uint64_t{1} << 63 : 0) + address + static_cast<std::uint64_t>(i), thread, write, at);
     for (int i = 0; i < bytes && shared; ++i) {
@@ -179,6 +178,39 @@ class PtxMachine : protected PtxArithmetic {
     std::uint64_t result = 0;
     std::memcpy(&result, memory, static_cast<std::size_t>(bytes));
     return result;
+  }
+
+  /// Reads a parameter of the kernel.
+  void load_parameter(Instruction const& at, Thread& thread) {
+    int const bytes = bits_of(at.words.back()) / 8;
+    Operand const& place = at.operands[1];
+    Operand const& data = at.operands[0];
+    if (at.words[0] != "ld" || data.kind == Operand::Kind::vector || place.offset < 0 || place.offset + bytes > 8)
+      refuse(at);
+    std::uint64_t const slot = (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
+    std::uint64_t const value = cut(slot >> (8 * place.offset), 8 * bytes);
+    thread.registers[static_cast<std::size_t>(data.value)] =
+        at.words.back()[0] == 's' ? static_cast<std::uint64_t>(sign(value, 8 * bytes)) : value;
+  }
+
+  /// Writes an argument of a call, or reads an argument or result that was passed.
+  void pass(Instruction const& at, Thread& thread, int t) {
+    bool const load = at.words[0] == "ld";
+    int const bytes = bits_of(at.words.back()) / 8;
+    Operand const& place = at.operands[load ? 1 : 0];
+    Operand const& data = at.operands[load ? 0 : 1];
+    auto& bytes_of = thread.passed[place.parts[0].symbol];
+    std::size_t const count = data.kind == Operand::Kind::vector ? data.parts.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      Operand const& part = data.kind == Operand::Kind::vector ? data.parts[i] : data;
+      std::int64_t const byte = place.offset + static_cast<std::int64_t>(i) * bytes;
+      if (!load)
+        bytes_of[byte] = cut(read(thread, part, t), bytes * 8);
+      else if (auto const found = bytes_of.find(byte); found != bytes_of.end())
+        thread.registers[static_cast<std::size_t>(part.value)] = found->second;
+      else
+        fail("an argument or result that was not passed", &at);
+    }
   }
 
   void load_store(Instruction const& at, std::vector<int> const& active) {
@@ -194,26 +226,8 @@ class PtxMachine : protected PtxArithmetic {
     std::size_t const count = data.kind == Operand::Kind::vector ? data.parts.size() : 1;
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
-      if (in_parameters && !place.parts[0].symbol.empty()) {
-        auto& bytes_of = thread.passed[place.parts[0].symbol];
-        for (std::size_t i = 0; i < count; ++i) {
-          Operand const& part = data.kind == Operand::Kind::vector ? data.parts[i] : data;
-          std::int64_t const byte = place.offset + static_cast<std::int64_t>(i) * bytes;
-          if (!load)
-            bytes_of[byte] = cut(read(thread, part, t), bytes * 8);
-          else if (auto const found = bytes_of.find(byte); found != bytes_of.end())
-            thread.registers[static_cast<std::size_t>(part.value)] = found->second;
-          else
-            fail("an argument or result that was not passed", &at);
-        }
-        continue;
-      }
       if (in_parameters) {
-        if (!load || data.kind == Operand::Kind::vector || place.offset < 0 || place.offset + bytes > 8) refuse(at);
-        std::uint64_t const slot = (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
-        std::uint64_t const value = cut(slot >> (8 * place.offset), 8 * bytes);
-        thread.registers[static_cast<std::size_t>(data.value)] =
-            type[0] == 's' ? static_cast<std::uint64_t>(sign(value, 8 * bytes)) : value;
+        place.parts[0].symbol.empty() ? load_parameter(at, thread) : pass(at, thread, t);
         continue;
       }
       std::uint64_t const base = read(thread, place.parts[0], t) + static_cast<std::uint64_t>(place.offset);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <map>
@@ -60,47 +61,73 @@ class PtxText {
   Operand operand(std::string text) {
     text = trimmed(text);
     if (starts_with(text, "_|")) text = text.substr(2);  // elect: the leader's number is not wanted
+    switch (text.front()) {
+      case '{':
+        return vector_of(text);
+      case '[':
+        return memory_at(text.substr(1, text.size() - 2));
+      case '%':
+      case '_':
+        return register_of(text);
+      default:
+        return constant_or_symbol(text);
+    }
+  }
+
+  Operand vector_of(std::string const& text) {
     Operand result;
-    if (text.front() == '{') {
-      result.kind = Operand::Kind::vector;
-      std::string part;
-      for (char c : text.substr(1)) {
-        if (c == ',' || c == '}') {
-          result.parts.push_back(operand(part));
-          part.clear();
-        } else {
-          part += c;
-        }
-      }
-    } else if (text.front() == '[') {
-      result.kind = Operand::Kind::memory;
-      text = text.substr(1, text.size() - 2);
-      std::size_t const comma = text.find(',');  // a tensor map and its coordinates
-      if (comma != std::string::npos) {
-        result.parts = {operand(text.substr(0, comma)), operand(text.substr(comma + 1))};
-        return result;
-      }
-      std::size_t const plus = text.find('+', 1);
-      if (plus != std::string::npos) {
-        result.offset = std::stoll(text.substr(plus + 1));
-        text = text.substr(0, plus);
-      }
-      result.parts.push_back(operand(text));
-    } else if (text.front() == '%' || text == "_") {
-      static std::map<std::string, std::uint64_t> const specials = {
-          {"%tid.x", 0}, {"%ctaid.x", 1}, {"%ctaid.y", 2}, {"%ctaid.z", 3}};
-      if (auto const special = specials.find(text); special != specials.end()) {
-        result.kind = Operand::Kind::special;
-        result.value = special->second;
-      } else if (text != "_" &&
-                 (text.find_first_of(".|") != std::string::npos || text == "%laneid" || text == "%warpid" ||
-                  text == "%smid" || text == "%clock" || text == "%clock64" || text == "%globaltimer" ||
-                  text.find("lanemask") != std::string::npos || text.find("cluster") != std::string::npos)) {
-        fail("an operand that the machine does not know: " + text);
+    result.kind = Operand::Kind::vector;
+    std::string part;
+    for (char c : text.substr(1)) {
+      if (c == ',' || c == '}') {
+        result.parts.push_back(operand(part));
+        part.clear();
       } else {
-        result.value = static_cast<std::uint64_t>(register_number(text));
+        part += c;
       }
-    } else if (starts_with(text, "0f") || starts_with(text, "0d")) {
+    }
+    return result;
+  }
+
+  /// Reads the text between brackets: an address and an offset, or a tensor map and its coordinates.
+  Operand memory_at(std::string text) {
+    Operand result;
+    result.kind = Operand::Kind::memory;
+    if (std::size_t const comma = text.find(','); comma != std::string::npos) {
+      result.parts = {operand(text.substr(0, comma)), operand(text.substr(comma + 1))};
+      return result;
+    }
+    if (std::size_t const plus = text.find('+', 1); plus != std::string::npos) {
+      result.offset = std::stoll(text.substr(plus + 1));
+      text = text.substr(0, plus);
+    }
+    result.parts.push_back(operand(text));
+    return result;
+  }
+
+  Operand register_of(std::string const& text) {
+    static std::map<std::string, std::uint64_t> const specials = {
+        {"%tid.x", 0}, {"%ctaid.x", 1}, {"%ctaid.y", 2}, {"%ctaid.z", 3}};
+    Operand result;
+    if (auto const special = specials.find(text); special != specials.end()) {
+      result.kind = Operand::Kind::special;
+      result.value = special->second;
+    } else if (text != "_" && is_unknown_special(text)) {
+      fail("an operand that the machine does not know: " + text);
+    } else {
+      result.value = static_cast<std::uint64_t>(register_number(text));
+    }
+    return result;
+  }
+  static bool is_unknown_special(std::string const& text) {
+    constexpr std::array names{"%laneid", "%warpid", "%smid", "%clock", "%clock64", "%globaltimer"};
+    return text.find_first_of(".|") != std::string::npos || text.find("lanemask") != std::string::npos ||
+           text.find("cluster") != std::string::npos || std::find(names.begin(), names.end(), text) != names.end();
+  }
+
+  Operand constant_or_symbol(std::string const& text) {
+    Operand result;
+    if (starts_with(text, "0f") || starts_with(text, "0d")) {
       result.kind = Operand::Kind::immediate;
       result.value = std::stoull(text.substr(2), nullptr, 16);
     } else if (std::isdigit(static_cast<unsigned char>(text.front())) || text.front() == '-') {
@@ -220,42 +247,46 @@ class PtxText {
         }
       if (line.empty()) continue;
       if (!inside) {
-        if (starts_with(line, ".global") && line.find("= {") != std::string::npos) table(line);
-        if (line.find(".entry ") != std::string::npos || line.find(".func ") != std::string::npos) head(line);
-        if (starts_with(line, ".param")) {
-          if (is_entry_)
-            parameter_numbers_.emplace(parameter_name(line), static_cast<int>(parameter_numbers_.size()));
-          else
-            open_->parameters.push_back(function_ + parameter_name(line));
-        }
+        declaration(line);
         inside = line == "{";
-        if (inside) (is_entry_ ? entry_ : open_->begin) = code_.size();
-        continue;
-      }
-      if (line == "{" || line == "}") {  // around a call, or the function's end
+      } else if (line == "{" || line == "}") {  // around a call, or the function's end
         depth += line == "{" ? 1 : -1;
         inside = depth >= 0;
         depth = std::max(depth, 0);
-        continue;
+      } else {
+        statement(line);
       }
-      if (starts_with(line, "call")) {
-        call(line);
-        continue;
-      }
-      // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp
-      // unused.
-      if (starts_with(line, "{ .reg")) {
-        line = trimmed(line.substr(line.find(';') + 1, line.rfind('}') - line.find(';') - 1));
-        line.replace(line.find("tmp"), 3, "_");
-      }
-      if (line.front() == '.') continue;  // .reg, .loc
-      if (line.back() == ':') {
-        labels_[operand(line.substr(0, line.size() - 1)).value] = code_.size();
-        continue;
-      }
-      instruction(line);
     }
     if (code_.empty()) fail("no code");
+  }
+
+  /// Reads a line outside of functions; "{" begins the code of the one that is declared.
+  void declaration(std::string const& line) {
+    if (starts_with(line, ".global") && line.find("= {") != std::string::npos) table(line);
+    if (line.find(".entry ") != std::string::npos || line.find(".func ") != std::string::npos) head(line);
+    if (starts_with(line, ".param")) {
+      if (is_entry_)
+        parameter_numbers_.emplace(parameter_name(line), static_cast<int>(parameter_numbers_.size()));
+      else
+        open_->parameters.push_back(function_ + parameter_name(line));
+    }
+    if (line == "{") (is_entry_ ? entry_ : open_->begin) = code_.size();
+  }
+
+  /// Reads a line of a function: a call, a declaration, a label or an instruction.
+  void statement(std::string line) {
+    if (starts_with(line, "call")) return call(line);
+    // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp
+    // unused.
+    if (starts_with(line, "{ .reg")) {
+      line = trimmed(line.substr(line.find(';') + 1, line.rfind('}') - line.find(';') - 1));
+      line.replace(line.find("tmp"), 3, "_");
+    }
+    if (line.front() == '.') return;  // .reg, .loc
+    if (line.back() == ':')
+      labels_[operand(line.substr(0, line.size() - 1)).value] = code_.size();
+    else
+      instruction(line);
   }
 
   void instruction(std::string line) {

@@ -269,45 +269,58 @@ class Judge {
 
 }  // namespace
 
+namespace {
+
+/// Returns a constant of these bits, of which the element takes as many as it has.
+ir::Constant constant_of(Element element, std::uint64_t raw) {
+  if (element == Element::boolean) return {element, raw & 1};
+  if (is_integer(element)) return ir::make_constant(element, static_cast<std::int64_t>(raw));
+  int const width = tegula::bits(element);
+  return {element, width == 64 ? raw : raw & ((std::uint64_t{1} << width) - 1)};
+}
+
+/// Sets an element to a NaN, an infinity, -0 or the least number of either sign, as `choice` and `negative` say.
+void set_special(HostTensor& tensor, RandomParameter const& parameter, std::int64_t i, std::uint64_t choice,
+                 bool negative) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  Element const element = parameter.element;
+  bool const summed = !parameter.any;  // and so exact in any order, or absorbing all else
+  switch (choice % 8) {
+    case 0:
+    case 1:
+      tensor.set_number(i, nan);
+      break;
+    case 2:
+    case 3:  // elements of 8 bits take their greatest number for it
+      if (!summed || !is_f8(element)) tensor.set_number(i, negative ? -inf : inf);
+      break;
+    case 4:
+    case 5:
+      tensor.set_number(i, -0.0);
+      break;
+    default:
+      if (!summed) tensor.set(i, {element, std::uint64_t{negative} << (tegula::bits(element) - 1) | 1});
+  }
+}
+
+}  // namespace
+
 void fill(HostTensor& tensor, RandomParameter const& parameter, std::size_t place) {
   Element const element = parameter.element;
   auto const numbers = static_cast<std::uint64_t>(2 * parameter.bound + 1);
   double const unit = std::exp2(static_cast<double>(parameter.exponent));
-  bool const summed = !parameter.any;  // and so exact in any order, or absorbing all else
-  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
     std::uint64_t const bits = mixed(i, place, 0) >> 13;
     tensor.set_number(i, static_cast<double>(static_cast<std::int64_t>(bits % numbers) - parameter.bound) * unit);
     if (parameter.any && (bits & 1) == 0) {
       std::uint64_t const raw = mixed(i, place, 1) << 32 | (mixed(i, place, 2) & 0xFFFFFFFF);
-      ir::Constant const drawn =
-          element == Element::boolean ? ir::Constant{element, raw & 1}
-          : is_integer(element)       ? ir::make_constant(element, static_cast<std::int64_t>(raw))
-                                      : ir::Constant{element, tegula::bits(element) == 64
-                                                                  ? raw
-                                                                  : raw & ((std::uint64_t{1} << tegula::bits(element)) - 1)};
+      ir::Constant const drawn = constant_of(element, raw);
       if (!is_float(element) || std::isfinite(ir::to_double(drawn))) tensor.set(i, drawn);
     }
     std::uint64_t const special = mixed(i, place, 3);
-    if (!is_float(element) || parameter.specials == 0 || special % static_cast<std::uint64_t>(parameter.specials) != 0)
-      continue;
-    bool const negative = mixed(i, place, 5) % 2 != 0;
-    switch (mixed(i, place, 4) % 8) {
-      case 0:
-      case 1:
-        tensor.set_number(i, nan);
-        break;
-      case 2:
-      case 3:  // elements of 8 bits take their greatest number for it
-        if (!summed || !is_f8(element)) tensor.set_number(i, negative ? -inf : inf);
-        break;
-      case 4:
-      case 5:
-        tensor.set_number(i, -0.0);
-        break;
-      default:  // the least of either sign
-        if (!summed) tensor.set(i, {element, std::uint64_t{negative} << (tegula::bits(element) - 1) | 1});
-    }
+    bool const is_special =
+        is_float(element) && parameter.specials != 0 && special % static_cast<std::uint64_t>(parameter.specials) == 0;
+    if (is_special) set_special(tensor, parameter, i, mixed(i, place, 4), mixed(i, place, 5) % 2 != 0);
   }
 }
 

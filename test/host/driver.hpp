@@ -224,6 +224,19 @@ inline void run_on_host(ir::Module const& module, HostArguments const& arguments
   run_compiled(compile_for(module, arguments, options), arguments, options);
 }
 
+/// Names what is wrong in an array that a kernel wrote; empty: nothing. `tolerance` is relative to the largest finite
+/// magnitude of `expected`; 0: equal bits.
+inline std::string difference_of(Array const& found, Array const& expected, double tolerance) {
+  if (!found.untouched_outside()) return "bytes that belong to no element are written";
+  double largest = 1e-30;
+  for (std::int64_t k = 0; k < found.count(); ++k)
+    if (std::isfinite(expected.value(k))) largest = std::max(largest, std::abs(expected.value(k)));
+  samples::Comparison all(tolerance);
+  for (std::int64_t k = 0; k < found.count(); ++k)
+    if (found.get(k) != expected.get(k)) all.add(k, found.value(k), expected.value(k), largest, found.unwritten(k));
+  return all.wrong() == 0 ? std::string() : all.str();
+}
+
 /// Runs the module on the host in every variant (three CPUs, with and without facts) and compares each written array
 /// with the simulator, which rounds products as the CPU does. Bits are equal, or within `tolerance` relative to the
 /// largest magnitude of the array. Names the first difference; empty: none.
@@ -254,19 +267,10 @@ inline std::string difference_from_simulator(ir::Module const& module, HostArgum
       run_on_host(module, arguments, options);
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i].array == nullptr) continue;
-        std::string const where =
-            fmt::format("cpu {}{}, argument {}: ", *architecture == '\0' ? "of this machine" : architecture,
-                        facts ? ", facts" : ", no facts", i);
-        Array const& found = *arguments[i].array;
-        if (!found.untouched_outside()) return where + "bytes that belong to no element are written";
-        double largest = 1e-30;
-        for (std::int64_t k = 0; k < found.count(); ++k)
-          if (std::isfinite(expected[i].value(k))) largest = std::max(largest, std::abs(expected[i].value(k)));
-        samples::Comparison all(tolerance);
-        for (std::int64_t k = 0; k < found.count(); ++k)
-          if (found.get(k) != expected[i].get(k))
-            all.add(k, found.value(k), expected[i].value(k), largest, found.unwritten(k));
-        if (all.wrong() != 0) return where + all.str();
+        std::string const difference = difference_of(*arguments[i].array, expected[i], tolerance);
+        if (!difference.empty())
+          return fmt::format("cpu {}{}, argument {}: {}", *architecture == '\0' ? "of this machine" : architecture,
+                             facts ? ", facts" : ", no facts", i, difference);
       }
     }
   }

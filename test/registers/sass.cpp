@@ -38,15 +38,29 @@ int highest_in(std::string const& text) {
   return highest;
 }
 
-}  // namespace
-
-std::vector<RoleCode> roles_of(std::string const& text) {
-  std::vector<Instruction> code;
+/// Holds the instructions of a kernel, and the places of its labels.
+struct Code {
+  std::vector<Instruction> instructions;
   std::map<std::string, std::size_t> labels;
+};
+
+/// Tells whether an instruction leaves for another place in all lanes: its guard and operands name no predicate.
+bool always_leaves(std::string const& text) {
+  std::string const guard = text.starts_with('@') ? text.substr(0, text.find(' ')) : "";
+  if (!guard.empty() && guard != "@PT") return false;
+  for (char const* predicate : {", P", " P", "!P", "UP"})
+    if (text.find(predicate) != std::string::npos) return false;
+  for (char const* leaves : {"BRA", "EXIT", "RET"})
+    if (text.find(leaves) != std::string::npos) return true;
+  return false;
+}
+
+Code code_of(std::string const& text) {
+  Code code;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(".L")) {
-      labels[line.substr(0, line.find(':'))] = code.size();
+      code.labels[line.substr(0, line.find(':'))] = code.instructions.size();
       continue;
     }
     std::size_t const open = line.find("/*"), close = line.find("*/");
@@ -57,35 +71,41 @@ std::vector<RoleCode> roles_of(std::string const& text) {
     one.text = line.substr(begin, line.find_last_not_of(' ', end - 1) + 1 - begin);
     if (std::size_t const label = one.text.find("`("); label != std::string::npos)
       one.target = one.text.substr(label + 2, one.text.find(')', label) - label - 2);
-    std::string const guard = one.text.starts_with('@') ? one.text.substr(0, one.text.find(' ')) : "";
-    bool const always = guard.empty() || guard == "@PT";
-    for (char const* ends : {"BRA", "EXIT", "RET"})
-      if (one.text.find(ends) != std::string::npos && always && one.text.find(", P") == std::string::npos &&
-          one.text.find(" P") == std::string::npos && one.text.find("!P") == std::string::npos &&
-          one.text.find("UP") == std::string::npos)
-        one.falls_through = false;
-    code.push_back(std::move(one));
+    if (always_leaves(one.text)) one.falls_through = false;
+    code.instructions.push_back(std::move(one));
   }
+  return code;
+}
+
+/// Follows the code of a role from its first instruction to the places where another role begins.
+RoleCode role_from(Code const& code, std::size_t first) {
+  RoleCode role;
+  std::set<std::size_t> seen;
+  std::vector<std::size_t> open{first};
+  while (!open.empty()) {
+    std::size_t const next = open.back();
+    open.pop_back();
+    if (next >= code.instructions.size() || !seen.insert(next).second) continue;
+    Instruction const& one = code.instructions[next];
+    if (one.text.find("USETMAXREG") != std::string::npos) continue;
+    role.highest = std::max(role.highest, highest_in(one.text));
+    if (one.text.find("STL") != std::string::npos || one.text.find("LDL") != std::string::npos) ++role.spills;
+    if (auto const target = code.labels.find(one.target); target != code.labels.end()) open.push_back(target->second);
+    if (one.falls_through) open.push_back(next + 1);
+  }
+  return role;
+}
+
+}  // namespace
+
+std::vector<RoleCode> roles_of(std::string const& text) {
+  Code const code = code_of(text);
   std::vector<RoleCode> roles;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    std::size_t const at = code[i].text.find("USETMAXREG");
-    if (at == std::string::npos) continue;
-    RoleCode role;
-    role.set = number_at(code[i].text, code[i].text.find_last_of(' ') + 1).value_or(0);
-    std::set<std::size_t> seen;
-    std::vector<std::size_t> open{i + 1};
-    while (!open.empty()) {
-      std::size_t const next = open.back();
-      open.pop_back();
-      if (next >= code.size() || !seen.insert(next).second) continue;
-      Instruction const& one = code[next];
-      if (one.text.find("USETMAXREG") != std::string::npos) continue;
-      role.highest = std::max(role.highest, highest_in(one.text));
-      if (one.text.find("STL") != std::string::npos || one.text.find("LDL") != std::string::npos) ++role.spills;
-      if (auto const target = labels.find(one.target); target != labels.end()) open.push_back(target->second);
-      if (one.falls_through) open.push_back(next + 1);
-    }
-    roles.push_back(role);
+  for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    std::string const& one = code.instructions[i].text;
+    if (one.find("USETMAXREG") == std::string::npos) continue;
+    roles.push_back(role_from(code, i + 1));
+    roles.back().set = number_at(one, one.find_last_of(' ') + 1).value_or(0);
   }
   return roles;
 }

@@ -61,39 +61,52 @@ std::set<ir::Op const*> loops_of(Sources const& sources) {
   return loops;
 }
 
-/// Names the errors in the phases that a kernel waits for; empty: none.
+/// Tells whether a value that a loop carries is alive at an op: in the loop, or after it in a block around the op.
+bool is_alive(ir::Op const& loop, ir::Op const& at) {
+  for (ir::Op const* around = &at; around != nullptr; around = around->parent_op())
+    if (around == &loop || around->parent() == loop.parent()) return true;
+  return false;
+}
+
+/// Names the error in a parity alone: it counts from a carried value that is alive at the wait. Empty: none.
+std::string counter_error(ir::Op const& wait, Sources const& parity) {
+  // A loop's own number and fixed values may be added to a carried value, but never stand alone.
+  bool const counter = std::any_of(parity.carried.begin(), parity.carried.end(),
+                                   [](Carried const& carried) { return carried.second >= 0; });
+  if (!counter && (parity.others || !parity.carried.empty())) return "the parity counts from no carried value";
+  for (Carried const& carried : parity.carried)
+    if (!is_alive(*carried.first, wait)) return "the counter is not alive here";
+  return {};
+}
+
+/// Names the error in a parity beside its stage: both come from one counter, or step together. Empty: none.
+std::string step_error(Sources const& stage, Sources const& parity) {
+  if (parity.carried.empty()) return {};  // a first wait for each stage
+  if (stage.carried == parity.carried && stage.others == parity.others) return {};
+  // Kept as a pair (stage, parity): the parity's next value depends on the stage's.
+  auto const [loop, place] = *parity.carried.begin();
+  if (parity.carried.size() != 1 || loops_of(stage) != loops_of(parity))
+    return "stage and parity come from two counters";
+  int const skipped = loop->is<ir::RepeatOp>() ? 1 : 0;
+  Sources const next = sources_of(*loop->block().back().operand(place + skipped));
+  for (Carried const& carried : stage.carried)
+    if (next.carried.count(carried) == 0) return "the parity does not step with the stage";
+  return {};
+}
+
+/// Names the errors in the phases that a kernel waits for; empty: none. Counts the waits for stages.
 std::string phase_error(ir::Module const& module, int& counted) {
   for (ir::Op const* op : test::detail::all_ops(module.kernel().body())) {
     if (!op->is<ir::MbarrierWaitOp>()) continue;
-    std::string const line = test::detail::one_line(*op);
     Sources const parity = sources_of(*op->operand(1));
     ir::Op const& view = *op->operand(0)->defining_op();
     Sources const stage = view.is<ir::ViewOp>() ? sources_of(*view.operand(1)) : Sources{};
-    // A loop's own number and fixed values may be added to a carried value, but never stand alone.
-    bool const counter = std::any_of(parity.carried.begin(), parity.carried.end(),
-                                     [](Carried const& carried) { return carried.second >= 0; });
-    if (!counter && (parity.others || !parity.carried.empty()))
-      return line + ": the parity counts from no carried value";
-    for (Carried const& carried : parity.carried) {
-      bool around = false;
-      for (ir::Op const* at = op; at != nullptr; at = at->parent_op()) around = around || at == carried.first;
-      ir::Op const* const before = carried.first;  // or a loop that ended in a block around the wait
-      for (ir::Op const* at = op; at != nullptr && !around; at = at->parent_op())
-        around = at->parent() == before->parent();
-      if (!around) return line + ": the counter is not alive here";
+    std::string error = counter_error(*op, parity);
+    if (error.empty() && !stage.carried.empty()) {
+      ++counted;
+      error = step_error(stage, parity);
     }
-    if (stage.carried.empty()) continue;
-    ++counted;
-    if (parity.carried.empty()) continue;  // a first wait for each stage
-    if (stage.carried == parity.carried && stage.others == parity.others) continue;
-    // Kept as a pair (stage, parity): the parity's next value depends on the stage's.
-    auto const [loop, place] = *parity.carried.begin();
-    if (parity.carried.size() != 1 || loops_of(stage) != loops_of(parity))
-      return line + ": stage and parity come from two counters";
-    int const skipped = loop->is<ir::RepeatOp>() ? 1 : 0;
-    Sources const next = sources_of(*loop->block().back().operand(place + skipped));
-    for (Carried const& carried : stage.carried)
-      if (next.carried.count(carried) == 0) return line + ": the parity does not step with the stage";
+    if (!error.empty()) return test::detail::one_line(*op) + ": " + error;
   }
   return {};
 }
