@@ -42,6 +42,11 @@ GPU = [
                                                   ("causal", ["gpu attention backward, causal"], [], "")]),
     ("Limited by memory", "GB/s", COPY, [("", ["gpu " + kernel for kernel in MEMORY], [], "")]),
 ]
+# Families that were measured on an H200 alone, beside libraries that ./dev rivals compiles.
+SERVING = [
+    ("Transforms of rows, f32", "GB/s", ("cuFFT", "cuFFT"), [("", ["gpu transform f32"], [], "")]),
+    ("Prefix sums, u32", "GB/s", ("CUB", "CUB"), [("", ["gpu prefix sums u32"], [], "")]),
+]
 ROWS = ["host " + kernel for kernel in ("vadd", "softmax", "layernorm")] + ["rmsnorm", "sums", "transpose"]
 
 
@@ -62,7 +67,7 @@ COMPILED = ["product, 128 x 256 x 64", "attention, heads of 128", "causal attent
 
 # Page, machine in its title, beginning of the machine's name in the data, families, plot.
 PAGES = [
-    ("RESULTS.md", "NVIDIA H200", "NVIDIA H200", GPU, "h200.svg"),
+    ("RESULTS.md", "NVIDIA H200", "NVIDIA H200", GPU + SERVING, "h200.svg"),
     ("RESULTS_H100.md", "NVIDIA H100", "NVIDIA H100", GPU, "h100.svg"),
     ("RESULTS_HOST.md", "one core of Zen 4", "AMD EPYC", HOST, "host.svg"),
 ]

@@ -15,8 +15,8 @@ struct Offset {
   friend constexpr Offset operator-(Offset a, Offset b) { return Offset{a.count - b.count}; }
 };
 
-using ElementOffset = Offset<struct Elements>;
-using ByteOffset = Offset<struct Bytes>;
+using ElementOffset = Offset<struct ElementUnit>;
+using ByteOffset = Offset<struct ByteUnit>;
 
 /// Converts elements to bytes; the only way to do so.
 constexpr ByteOffset in_bytes(ElementOffset offset, int element_bytes) {

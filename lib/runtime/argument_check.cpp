@@ -152,7 +152,8 @@ TensorFacts facts_of(Argument const& argument) {
   facts.unit_inner_stride = argument.extents[last] <= 1 || argument.strides[last] == 1;
   facts.aligned_16 = !target::tma_obstacle(argument.address, bytes(argument.element), argument.rank, argument.extents,
                                            argument.strides);
-  facts.whole_16 = argument.rank > 1 && argument.extents[last] * bytes(argument.element) % 16 == 0;
+  facts.whole_16 = facts.unit_inner_stride && facts.aligned_16 && argument.rank > 1 &&
+                   argument.extents[last] * bytes(argument.element) % 16 == 0;
   return facts;
 }
 

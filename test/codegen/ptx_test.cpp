@@ -365,6 +365,11 @@ TEST_CASE("rows of whole pieces of 16 bytes are accessed by them alone, without 
       "  %width = constant {value = 256 : i64} : i64\n  %m = ceil_div %n, %width : i64\n  grid %m\n"
       "  %b = block_index : i64\n  %at = mul %b, %width : i64\n"
       "  %tile = load %x, %zero, %at : tile<8x256xbf16>\n  store %y, %tile, %zero, %at\n  return\n}\n";
+  auto const count = [](std::string const& in, std::string const& word) {
+    int found = 0;
+    for (std::size_t at = in.find(word); at != std::string::npos; at = in.find(word, at + 1)) ++found;
+    return found;
+  };
   auto const ptx = [&](bool whole) {
     CompileOptions options;
     options.target = Target::cuda;

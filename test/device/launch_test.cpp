@@ -99,7 +99,7 @@ TEST_CASE("prepare, explain and errors on a device") {
   CHECK(out[4999] == 9998);
   std::string const text = explain(vadd, a, b, c);
   INFO(text);
-  CHECK_THAT(text, ContainsSubstring("kernel vadd on cuda:0 (sm_90a)"));
+  CHECK_THAT(text, ContainsSubstring("kernel vadd on cuda:0 (sm_"));
   CHECK_THAT(text, ContainsSubstring("grid: 5 x 1 x 1 blocks"));
   CHECK_THAT(text, ContainsSubstring("threads per CTA"));
   std::vector<float> host_memory(5000);

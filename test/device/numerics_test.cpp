@@ -282,6 +282,7 @@ TEST_CASE("kernels compile for sm_90a where there is no device, for both sets of
     for (bool aligned : {false, true}) {
       CompileOptions options;
       options.target = Target::cuda;
+      options.architecture = "sm_90a";
       options.facts.assign(static_cast<std::size_t>(parameters), TensorFacts{aligned, aligned});
       CompiledKernel const compiled = compile(kernel, options);
       INFO(compiled.image);

@@ -4,6 +4,6 @@ tegula_test_folder(sim LABEL sim LINKS tegula_fuzzing tegula_inside)
 if(TARGET tegula_test_sim)
   foreach(architecture sm_80 sm_86 sm_89)
     tegula_command_test("sim: the samples' kernels for ${architecture}" LABELS sim COMMAND tegula_test_sim "*sample's*"
-      ENVIRONMENT "TEGULA_ARCH=${architecture};TEGULA_CACHE=off")
+      ENVIRONMENT "TEGULA_ARCH=${architecture}" TEGULA_CACHE=off)
   endforeach()
 endif()

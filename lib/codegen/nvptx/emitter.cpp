@@ -327,6 +327,10 @@ void Emitter::in_elected_lane(std::function<void()> const& body) {
   elected = outer;
 }
 
+llvm::Value* Emitter::is_chosen_lane() {
+  return target.has(Ability::elect) ? ptx::elect(b) : b.CreateICmpEQ(lane, i32(0));
+}
+
 llvm::Value* Emitter::thread() { return elected ? i32(0) : b.CreateAdd(b.CreateShl(warp, i32(warp_lane_bits)), lane); }
 
 void Emitter::barrier() {

@@ -96,6 +96,8 @@ class Emitter {
   void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
   /// Runs `body` where one lane was elected.
   void in_elected_lane(std::function<void()> const& body);
+  /// Tells whether this lane is the one of its warp that the target chooses: by elect.sync, or the first.
+  llvm::Value* is_chosen_lane();
   /// Return the number of this thread among the executing ones (i32), and the count of these.
   llvm::Value* thread();
   [[nodiscard]] int threads() const { return elected ? 1 : warps * target.lanes; }

@@ -165,7 +165,7 @@ void lower(ir::ProfileBeginOp const& attributes, ir::Op const& op, Emitter& e) {
   log.in_shared = op.operand_count() == 2;
   log.buffer = e.scalar(*op.in("buffer"));
   log.selected = selected(attributes, e);
-  log.writes = b.CreateAnd(ptx::elect(b), log.selected);
+  log.writes = b.CreateAnd(e.is_chosen_lane(), log.selected);
   if (log.in_shared) {
     llvm::Value* const own = b.CreateMul(e.warp, e.i32(profile_row_bytes(log.layout)));
     log.row = b.CreateAdd(e.scalar(*op.in("shared")), own);

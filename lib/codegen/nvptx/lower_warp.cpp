@@ -85,8 +85,7 @@ void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
     b.CreateCondBr(b.CreateICmpEQ(in_group, e.i32(each_group ? 0 : attributes.warp)), of_warp, end);
     b.SetInsertPoint(of_warp);
   }
-  llvm::Value* const first = e.target.has(Ability::elect) ? ptx::elect(b) : b.CreateICmpEQ(e.lane, e.i32(0));
-  b.CreateCondBr(first, chosen, end);
+  b.CreateCondBr(e.is_chosen_lane(), chosen, end);
   b.SetInsertPoint(chosen);
   e.in_elected_lane([&] { e.emit_block(op.block()); });
   b.CreateBr(end);

@@ -99,7 +99,7 @@ TEST_CASE("facts are those of what compile makes, with the tile that takes most 
   REQUIRE(compiled.parameters.size() == found.plan.arguments.size());
   for (std::size_t i = 0; i < compiled.parameters.size(); ++i) {
     CHECK(compiled.parameters[i] == found.plan.arguments[i].type);
-    CHECK(compiled.parameters[i].facts == TensorFacts{true, true});
+    CHECK(compiled.parameters[i].facts == TensorFacts{true, true, true});
   }
   std::optional<CompiledKernel> const read = runtime::deserialize(runtime::serialize(compiled));
   REQUIRE(read);

@@ -272,8 +272,9 @@ TEST_CASE("plan: tensors reach a kernel through descriptors or by pointer, with 
   }
   CHECK(product.descriptors[0].map.box == Extents{128, 64});
   CHECK(product.descriptors[0].map.swizzle == Swizzle::b128);
-  CHECK_THAT(product.str(), ContainsSubstring("argument 1: in %in0 ?x?xbf16; facts used: unit_inner, aligned_16\n"
-                                              "  -> descriptor 1: box 128x64, swizzle of 128 bytes -> gemm\n"));
+  CHECK_THAT(product.str(),
+             ContainsSubstring("argument 1: in %in0 ?x?xbf16; facts used: unit_inner, aligned_16, whole_16\n"
+                               "  -> descriptor 1: box 128x64, swizzle of 128 bytes -> gemm\n"));
   CHECK_THAT(facts(gemm<bf16, 128, 128, 64, 4>).str(), ContainsSubstring("-> descriptor 1"));
 
   HostPlan const strided_product = facts(gemm<bf16, 64, 64, 64, 3>, strided(3)).plan;

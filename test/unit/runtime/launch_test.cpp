@@ -233,15 +233,17 @@ TEST_CASE("a kernel specialised on facts refuses a tensor without them") {
 TEST_CASE("facts follow from strides and address") {
   alignas(16) float data[64] = {};
   view const dense(data, 4, 16);
-  CHECK(facts_of(tensor(dense)) == TensorFacts{true, true});
-  CHECK(facts_of(tensor(dense.transposed())) == TensorFacts{false, false});
-  CHECK(facts_of(tensor(dense.slice(1, 1, 15))) == TensorFacts{true, false});
-  CHECK(facts_of(tensor(dense.slice(1, 4, 15))) == TensorFacts{true, true});
-  CHECK(facts_of(tensor(view(data, 4, 15))) == TensorFacts{true, false});
-  CHECK(facts_of(tensor(view(data, 1, 15))) == TensorFacts{true, true});
-  CHECK(facts_of(tensor(dense.slice(1, 0, 1))) == TensorFacts{true, true});
-  CHECK(facts_of(tensor(dense.slice(0, 0, 4, -1))) == TensorFacts{true, false});  // TMA cannot run backwards
-  CHECK(facts_of(tensor(view<float, 2>(data, {4, 16}, {0, 1}))) == TensorFacts{true, true});
+  CHECK(facts_of(tensor(dense)) == TensorFacts{true, true, true});
+  CHECK(facts_of(tensor(dense.transposed())) == TensorFacts{false, false, false});
+  CHECK(facts_of(tensor(dense.slice(1, 1, 15))) == TensorFacts{true, false, false});
+  CHECK(facts_of(tensor(dense.slice(1, 4, 15))) == TensorFacts{true, true, false});
+  CHECK(facts_of(tensor(dense.slice(1, 4, 16))) == TensorFacts{true, true, true});
+  CHECK(facts_of(tensor(view(data, 4, 15))) == TensorFacts{true, false, false});
+  CHECK(facts_of(tensor(view<float, 1>(data, 16))) == TensorFacts{true, true, false});  // lengths make no builds
+  CHECK(facts_of(tensor(view(data, 1, 15))) == TensorFacts{true, true, false});
+  CHECK(facts_of(tensor(dense.slice(1, 0, 1))) == TensorFacts{true, true, false});
+  CHECK(facts_of(tensor(dense.slice(0, 0, 4, -1))) == TensorFacts{true, false, false});  // TMA cannot run backwards
+  CHECK(facts_of(tensor(view<float, 2>(data, {4, 16}, {0, 1}))) == TensorFacts{true, true, true});
 }
 
 TEST_CASE("bad arguments are refused with the argument's number and the reason") {
