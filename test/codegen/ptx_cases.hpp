@@ -88,7 +88,8 @@ struct TensorCase {
     result.aligned_16 = first * bytes(element) % 16 == 0;
     for (int i = 0; i + 1 < strides.size(); ++i)
       result.aligned_16 = result.aligned_16 && strides[i] * bytes(element) % 16 == 0;
-    result.whole_16 = extents.size() > 1 && extents.back() * bytes(element) % 16 == 0;
+    result.whole_16 = result.unit_inner_stride && result.aligned_16 && extents.size() > 1 &&
+                      extents.back() * bytes(element) % 16 == 0;
     return result;
   }
 };
