@@ -152,9 +152,9 @@ class Transfer {
   static Value const* count_of(Value const& value) {
     if (std::optional<ir::Loop> const loop = ir::Loop::counted_by(value)) return loop->upper();
     Op const* const index = value.defined_by<ir::BlockIndexOp>();
-    ir::Block const* const body = index == nullptr ? nullptr : index->parent();
-    if (body == nullptr) return nullptr;
-    for (Op const& op : body->parent_function()->body())
+    ir::Function const* const function = index == nullptr ? nullptr : index->function();
+    if (function == nullptr) return nullptr;
+    for (Op const& op : function->body())
       if (op.is<ir::GridOp>()) {
         auto const axis = static_cast<int>(index->as<ir::BlockIndexOp>().axis);
         return axis < op.operand_count() ? op.operand(axis) : nullptr;

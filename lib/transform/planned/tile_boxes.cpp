@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "ir/memory/source.hpp"
-#include "transform/common/reshapes.hpp"
 
 namespace tegula::transform {
 namespace {

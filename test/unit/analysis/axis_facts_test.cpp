@@ -134,10 +134,15 @@ TEST_CASE("axis facts: blocks from the last to the first begin at 0 or later") {
       "  %reverse = sub %last, %b : i64\n"
       "  %other = sub %again, %b : i64\n"
       "  %crossed = sub %last, %d : i64\n"
+      "  for %i = %one to %n step %one {\n"
+      "    %inner = block_index : i64\n"
+      "    %nested = sub %last, %inner : i64\n"
+      "    yield\n  }\n"
       "  return\n}\n");
   INFO(facts);
   CHECK(has_line(facts, "%reverse: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
   CHECK(has_line(facts, "%other: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
+  CHECK(has_line(facts, "%nested: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
   CHECK_FALSE(has_line(facts, "%crossed: contiguity [1], divisibility [1], constancy [1], from 0 to 17592186044415"));
 }
 
