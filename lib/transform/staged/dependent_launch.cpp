@@ -110,8 +110,11 @@ PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&
   if (first == nullptr) return PassResult::unchanged;
   if (vectors) raise_offsets(function, *first);
   ir::Builder before = ir::Builder::before(*first);
-  before.op(ir::LaunchDependentsOp{}, {}, {});
+  // CTAs that start early take the room that running ones leave, which is not evenly spread: they wait for one kernel
+  // alone. Products with a vector fetch their matrix meanwhile.
+  if (vectors) before.op(ir::LaunchDependentsOp{}, {}, {});
   before.op(ir::WaitDependenciesOp{}, {}, {});
+  if (!vectors) before.op(ir::LaunchDependentsOp{}, {}, {});
   return PassResult::changed;
 }
 
