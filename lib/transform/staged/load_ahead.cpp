@@ -56,21 +56,12 @@ bool may_move(Op const& load) {
 
 /// Loads with the counter's value.
 Value* load_at(ir::Builder& builder, Op const& load, std::vector<Op*> const& places, ir::Loop const& loop,
-               Value* counter, Value* runs) {
+               Value* counter) {
   builder.set_where(load.where());
   ir::ValueMap map;
   map[loop.counter()] = counter;
   for (Op const* op : places) builder.clone(*op, map);
-  Op& result = builder.clone(load, map);
-  if (runs == nullptr) return result.result();
-  // Past the loop's end the tile lies outside of the tensor, so nothing is read.
-  ir::Builder ahead = ir::Builder::before(result);
-  ahead.set_where(load.where());
-  Value* const tensor = result.in<ir::LoadOp>("tensor");
-  Value* const outside = ahead.value(ir::make_op<ir::ExtentOp>(0), {tensor}, ir::Type::index());
-  int const first = 1;  // offset, behind the tensor
-  result.set_operand(first, ahead.value(ir::SelectOp{}, {runs, result.operand(first), outside}, ir::Type::index()));
-  return result.result();
+  return builder.clone(load, map).result();
 }
 
 /// Moves what fits into `free` registers. Returns false if nothing does.
@@ -80,24 +71,26 @@ bool run_loop(Op& op, int free) {
   for (Op& each : loop.body())
     if (may_move(each)) loads.push_back(&each);
   bool changed = false;
-  Value *next = nullptr, *runs = nullptr;
+  Value* next = nullptr;
   for (Op* load : loads) {
     auto const computed = places(*load, loop);
     int const registers = analysis::registers_of(*load->result());
     if (!computed || registers > free) continue;
     free -= registers;
     ir::Builder before = ir::Builder::before(op);
-    Value* const first = load_at(before, *load, *computed, loop, loop.lower(), nullptr);
+    Value* const first = load_at(before, *load, *computed, loop, loop.lower());
     ir::Builder here = ir::Builder::before(*load);
     here.set_where(load->where());
     if (next == nullptr) {
       ir::Builder start = ir::Builder::before(loop.body().front());
       start.set_where(load->where());
-      next = start.same(ir::AddOp{}, {loop.counter(), loop.step()});
-      runs = start.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {next, loop.upper()},
-                         ir::Type::scalar(Element::boolean));
+      Value* const following = start.same(ir::AddOp{}, {loop.counter(), loop.step()});
+      Value* const runs = start.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {following, loop.upper()},
+                                      ir::Type::scalar(Element::boolean));
+      // The last iteration loads its own tile again: all that does not follow from the counter is the same each time.
+      next = start.value(ir::SelectOp{}, {runs, following, loop.counter()}, ir::Type::index());
     }
-    Value* const later = load_at(here, *load, *computed, loop, next, runs);
+    Value* const later = load_at(here, *load, *computed, loop, next);
     Value* const carried = loop.add_carry(first);
     load->result()->replace_all_uses_with(*carried);
     load->erase();

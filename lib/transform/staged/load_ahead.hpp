@@ -10,7 +10,7 @@ namespace tegula::transform {
 ///
 ///   before: for %i = %lo to %hi step %s stages {     after: %first = load %t, f(%lo)
 ///             %x = load %t, f(%i)                           for %i = %lo to %hi step %s carry (%x = %first) {
-///             ... uses of %x ...                              %next = load %t, f(%i + %s), outside where that is past %hi
+///             ... uses of %x ...                              %next = load %t, f(%i + %s), at the end f(%i) again
 ///           }                                                 ... uses of %x ...
 ///                                                             yield %next
 ///                                                           }
