@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "layout/element_offsets.hpp"
 
 namespace tegula::layout {
@@ -29,6 +31,31 @@ Fragment operand_b(int element_bytes) {
   if (element_bytes == 2) return {{{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}, {16, 8}};
   if (element_bytes == 4) return {{{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {8, 8}};
   return {{}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {4, 8}};
+}
+
+/// Counts the lanes of a row of A, and of a column of B: they share K.
+constexpr std::int64_t lanes_of_depth = 4;
+constexpr int word_bytes = 4;
+
+/// Counts the elements of K that a lane gives to one instruction: two words, or one of 8 bytes.
+int elements_of_lane(int element_bytes) { return element_bytes == 8 ? 1 : 2 * word_bytes / element_bytes; }
+
+/// Makes the fragment of all instructions that share the lanes' runs of K: a lane's words of one follow each other,
+/// then come those of the next.
+Fragment with_run(Fragment fragment, int element_bytes, int run, int axis) {
+  if (run == 0) return fragment;
+  auto const along_depth = [&](std::int64_t distance) {
+    return axis == 0 ? Extents{distance, 0} : Extents{0, distance};
+  };
+  std::int64_t const second_word = word_bytes / element_bytes;
+  for (Extents& place : fragment.registers)  // the ISA's second words are those after the first ones of all lanes
+    if (place[axis] == lanes_of_depth * second_word) place = along_depth(second_word);
+  for (std::int64_t at = elements_of_lane(element_bytes); at < run; at *= 2)
+    fragment.registers.push_back(along_depth(at));
+  fragment.lanes[0] = along_depth(run);
+  fragment.lanes[1] = along_depth(2 * std::int64_t{run});
+  fragment.shape[axis] = lanes_of_depth * run;
+  return fragment;
 }
 
 /// False with a message unless the tile has two axes that these atoms divide.
@@ -75,6 +102,13 @@ Layout const* by_rows(Fragment fragment, Extents const& shape, WarpGrid grid, bo
                   {along(1, columns / fragment.shape[1], fragment.shape[1]), along(0, shape[0] / rows, rows)}};
   LayoutInput lane{Dim::lane, std::move(fragment.lanes), {}};
   return Layout::get({reg, lane, warps_of(grid, along(0, grid.rows, fragment.shape[0]), std::move(column_warps))}, 2);
+}
+
+bool known_run(std::string_view subject, int element_bytes, std::int64_t depth, int run, std::string& error) {
+  std::vector<int> const runs = mma_runs(element_bytes, depth);
+  if (std::find(runs.begin(), runs.end(), run) != runs.end()) return true;
+  error = fmt::format("{}: no lanes have runs of {} in a depth of {}", subject, run, depth);
+  return false;
 }
 
 bool known_warps(std::string_view subject, int warps, std::string& error) {
@@ -147,18 +181,31 @@ Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error
   return by_rows(accumulator(), shape, grid, true);
 }
 
-Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
-  if (!known_element("mma_a", element_bytes, 8, error) || !known_grid("mma_a", grid, error) ||
-      !divides("mma_a", shape, 16 * std::int64_t{grid.rows}, 32 / element_bytes, error))
-    return nullptr;
-  return by_rows(operand_a(element_bytes), shape, grid, false);
+std::vector<int> mma_runs(int element_bytes, std::int64_t depth) {
+  std::vector<int> runs{0};
+  int const shortest = elements_of_lane(element_bytes);
+  if (element_bytes > word_bytes) return runs;
+  for (std::int64_t run = shortest; depth > 0 && depth % (lanes_of_depth * run) == 0; run *= 2)
+    runs.push_back(static_cast<int>(run));
+  return runs;
 }
 
-Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
-  if (!known_element("mma_b", element_bytes, 8, error) || !known_grid("mma_b", grid, error) ||
-      !divides("mma_b", shape, 32 / element_bytes, 8 * std::int64_t{grid.columns}, error))
+int steps_of_run(int element_bytes, int run) { return run == 0 ? 1 : run / elements_of_lane(element_bytes); }
+
+Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error, int run) {
+  if (!known_element("mma_a", element_bytes, 8, error) || !known_grid("mma_a", grid, error) ||
+      !divides("mma_a", shape, 16 * std::int64_t{grid.rows}, 32 / element_bytes, error) ||
+      !known_run("mma_a", element_bytes, shape[1], run, error))
     return nullptr;
-  Fragment fragment = operand_b(element_bytes);
+  return by_rows(with_run(operand_a(element_bytes), element_bytes, run, 1), shape, grid, false);
+}
+
+Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error, int run) {
+  if (!known_element("mma_b", element_bytes, 8, error) || !known_grid("mma_b", grid, error) ||
+      !divides("mma_b", shape, 32 / element_bytes, 8 * std::int64_t{grid.columns}, error) ||
+      !known_run("mma_b", element_bytes, shape[0], run, error))
+    return nullptr;
+  Fragment fragment = with_run(operand_b(element_bytes), element_bytes, run, 0);
   std::int64_t const columns = shape[1] / grid.columns;
   LayoutInput reg{Dim::reg,
                   std::move(fragment.registers),

@@ -37,11 +37,17 @@ WarpGrid wgmma_grid(Extents const& shape, Layout const* accumulator, int warps);
 
 /// Returns C and D of mma.sync m16n8 (M, N): warps along rows are 16 rows apart, warps along columns take equal parts.
 Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error);
-/// Returns A of mma.sync (M, K), of elements of 1, 2, 4 or 8 bytes; the grid's columns hold copies.
-Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
+/// Returns A of mma.sync (M, K), of elements of 1, 2, 4 or 8 bytes; the grid's columns hold copies. A sum does not ask
+/// which K an instruction adds first, so both operands may give it other ones: with a `run` each lane has so many
+/// adjacent elements of K, which instructions take in turn; 0: those that the ISA draws.
+Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error, int run = 0);
 /// Finds the arrangement of warps whose product of mma.sync has this accumulator; no rows: none has.
 WarpGrid mma_grid(Extents const& shape, Layout const* accumulator, int warps);
-/// Returns B of mma.sync (K, N), fragments along N first; the grid's rows hold copies.
-Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
+/// Returns B of mma.sync (K, N), fragments along N first; the grid's rows hold copies. A `run` is that of A.
+Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error, int run = 0);
+/// Lists the runs that operands of this depth can have: 0, then from short to long.
+std::vector<int> mma_runs(int element_bytes, std::int64_t depth);
+/// Counts the instructions that take a run of each lane, one after another.
+int steps_of_run(int element_bytes, int run);
 
 }  // namespace tegula::layout

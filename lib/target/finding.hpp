@@ -132,6 +132,9 @@ inline constexpr FindingKind rhs_handed{
     "rhs_handed", nullptr, "wgmma reads rhs from shared memory, but a loop or a branch hands it over in registers"};
 inline constexpr FindingKind rhs_computed{"rhs_computed", nullptr,
                                           "wgmma reads rhs from shared memory, but it is computed"};
+inline constexpr FindingKind few_bits{
+    "few_bits", nullptr,
+    "lhs is computed from elements of fewer bits, which mma takes word by word, and wgmma byte by byte"};
 inline constexpr FindingKind accumulator_layout{
     "accumulator_layout", nullptr, "wgmma has no accumulator of {} for {} warps", layout_says::accumulator};
 inline constexpr FindingKind left_layout{"left_layout", nullptr,
@@ -197,6 +200,7 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &rhs_by_pointer,
                                              &rhs_handed,
                                              &rhs_computed,
+                                             &few_bits,
                                              &accumulator_layout,
                                              &left_layout,
                                              &operand_a,

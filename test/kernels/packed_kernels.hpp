@@ -73,7 +73,61 @@ void check_packed_weights(Executor on) {
     }
 }
 
+/// Multiplies few rows by the transpose of weights of few bits, whose rows run along K: u4 in bytes, or std::int8_t.
+template <class W, int BM, int BN, int BK>
+inline constexpr auto weights_along_depth = kernel("weights_along_depth", [](in<bf16, 2> x, in<std::int8_t, 2> q,
+                                                                             in<bf16, 2> scales, out<float, 2> y) {
+  constexpr bool packed = std::is_same_v<W, u4>;
+  auto g = grid_over(y, shape<BM, BN>);
+  tile sums = loop(
+      ceil_div(x.extent(1), BK), zeros<float>(shape<BM, BN>),
+      [&](auto k, auto sum) {
+        auto whole = [&] {
+          if constexpr (packed) return tile(cast<float>(unpack<u4>(load(q, shape<BN, BK / 2>, g[1], k))));
+          if constexpr (!packed) return tile(cast<float>(load(q, shape<BN, BK>, g[1], k)));
+        };
+        tile scaled = cast<bf16>(whole() * cast<float>(load(scales, shape<BN, 1>, g[1], k)));
+        return dot(load(x, shape<BM, BK>, g[0], k), trans(scaled), sum);
+      },
+      stages<3>);
+  store(y, shape<BM, BN>, sums, g[0], g[1]);
+});
+
+template <class W, int BM, int BN, int BK>
+void check_weights_along_depth(Executor on, std::int64_t rows, std::int64_t columns, std::int64_t depth, int split) {
+  constexpr bool packed = std::is_same_v<W, u4>;
+  Array<bf16, 2> x({rows, depth}), scales({columns, (depth + BK - 1) / BK});
+  for (bf16& v : x.values) v = bf16(static_cast<float>(draw_below(9)) - 4);
+  for (bf16& v : scales.values) v = bf16(static_cast<float>(1 << draw_below(3)));
+  Array<std::int8_t, 2> q({columns, packed ? depth / 2 : depth});
+  for (std::int8_t& b : q.values) b = static_cast<std::int8_t>(static_cast<int>(draw_below(256)) - 128);
+  Array<float, 2> y({rows, columns}, -1);
+  INFO(name(on) << ": " << rows << " x " << columns << " x " << depth << ", split " << split);
+  auto const kernel =
+      variants("weights_along_depth", variant(with({.split = split}), weights_along_depth<W, BM, BN, BK>));
+  TEGULA_CHECK_RUN(on, kernel, x, q, scales, y);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        int const byte = q[packed ? (j * depth + k) / 2 : j * depth + k];
+        int const weight = packed ? byte >> (4 * (k % 2)) & 15 : byte;
+        sum += static_cast<float>(x[i * depth + k]) * static_cast<float>(weight) *
+               static_cast<float>(scales[j * scales.extents[1] + k / BK]);
+      }
+      wrong += y[i * columns + j] == sum ? 0 : 1;
+    }
+  CHECK(wrong == 0);
+}
+
 inline void check_packed(Executor on) {
+  check_weights_along_depth<u4, 16, 64, 128>(on, 5, 200, 512, 1);
+  check_weights_along_depth<u4, 16, 32, 64>(on, 16, 96, 320, 2);
+  check_weights_along_depth<u4, 8, 64, 32>(on, 3, 64, 224, 1);
+  check_weights_along_depth<std::int8_t, 16, 64, 128>(on, 16, 80, 384, 1);
+  check_weights_along_depth<std::int8_t, 32, 128, 64>(on, 33, 130, 200, 2);
+
   check_four_bits<i4, std::int8_t>(on);
   check_four_bits<i4, std::uint8_t>(on);
   check_four_bits<u4, std::int8_t>(on);

@@ -76,15 +76,15 @@ std::vector<Row> four_bit_rows() {
     row.graph = true;
     rows.push_back(std::move(row));
   };
-  CompileOptions const split = {.split = 4}, warps = {.warps = 8};
+  CompileOptions const split = {.split = 4}, two = {.split = 2, .persistence = Choice::off};
   for (std::int64_t const m : {1, 4, 16})
     add(m,
-        {side<16, 64>({}, "tiles of 16 x 64"), side<16, 64>(warps, "tiles of 16 x 64, 8 warps"),
-         side<16, 128>(split, "tiles of 16 x 128, split in 4"), side<16, 256>(split, "tiles of 16 x 256, split in 4")},
+        {side<16, 64>({}, "tiles of 16 x 64"), side<16, 64>(two, "tiles of 16 x 64, split in 2"),
+         side<16, 128>(split, "tiles of 16 x 128, split in 4"), side<16, 128>(two, "tiles of 16 x 128, split in 2")},
         {code("4 bits, 16 x 64", samples::four_bit_product<16, 64, group>),
-         code("4 bits, 16 x 64, 8 warps", samples::four_bit_product<16, 64, group>, warps),
+         code("4 bits, 16 x 64, split in 2", samples::four_bit_product<16, 64, group>, two),
          code("4 bits, 16 x 128, split in 4", samples::four_bit_product<16, 128, group>, split),
-         code("4 bits, 16 x 256, split in 4", samples::four_bit_product<16, 256, group>, split)});
+         code("4 bits, 16 x 128, split in 2", samples::four_bit_product<16, 128, group>, two)});
   add(64,
       {side<64, 128>(split, "tiles of 64 x 128, split in 4"), side<64, 256>(split, "tiles of 64 x 256, split in 4")},
       {code("4 bits, 64 x 128, split in 4", samples::four_bit_product<64, 128, group>, split),

@@ -58,6 +58,15 @@ void check_layout(ir::Op const& op, Emitter& e, char const* subject, ir::Type co
                          type.layout()->text(), e.warps, why.empty() ? "" : ": " + why));
 }
 
+/// Finds the run of K that each lane has of a left operand of mma.sync.
+int run_of(ir::Type const& a, layout::WarpGrid grid) {
+  int const size = bytes(a.element());
+  std::string ignored;
+  for (int const run : layout::mma_runs(size, a.shape()[1]))
+    if (layout::mma_a_layout(a.shape(), size, grid, ignored, run) == a.layout()) return run;
+  return 0;
+}
+
 ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
 }
@@ -238,8 +247,9 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   layout::WarpGrid const grid = layout::mma_grid(d.shape(), d.layout(), e.warps);
   std::string why;
   if (grid.rows == 0) check_layout(op, e, "accumulator", d, nullptr, "mma");
-  check_layout(op, e, "left operand", a, layout::mma_a_layout(a.shape(), size, grid, why), why);
-  check_layout(op, e, "right operand", b_type, layout::mma_b_layout(b_type.shape(), size, grid, why), why);
+  int const run = run_of(a, grid);
+  check_layout(op, e, "left operand", a, layout::mma_a_layout(a.shape(), size, grid, why, run), why);
+  check_layout(op, e, "right operand", b_type, layout::mma_b_layout(b_type.shape(), size, grid, why, run), why);
 
   Element const element = multiplied(op, a.element()), b_element = multiplied(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
@@ -251,13 +261,16 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
     return Registers(first, first + static_cast<std::ptrdiff_t>(count));
   };
   auto const [a_count, b_count] = ptx::mma_registers(element);
+  // Steps that share a run of each lane stand together, for each column.
+  std::int64_t const in_run = layout::steps_of_run(size, run);
   for (std::int64_t step = 0; step < steps; ++step)
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         std::int64_t const at = row * columns + column;
-        Registers const next = ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, a_count),
-                                             some(b_words, step * columns + column, b_count), some(result, at, 4),
-                                             e.target.has(Ability::whole_f64_mma));
+        std::int64_t const right = (step / in_run * columns + column) * in_run + step % in_run;
+        Registers const next =
+            ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, a_count),
+                          some(b_words, right, b_count), some(result, at, 4), e.target.has(Ability::whole_f64_mma));
         std::copy(next.begin(), next.end(), result.begin() + static_cast<std::ptrdiff_t>(at * 4));
       }
   e.set(*op.result(), std::move(result));

@@ -134,11 +134,13 @@ std::string warp_product_fits(Op const& op) {
   for (layout::WarpGrid const grid : layout::warp_grids(warps)) {
     layout::Layout const* const accumulator = layout::mma_layout(d.shape(), grid, why);
     if (accumulator == nullptr || accumulator != d.layout()) continue;
-    std::string wrong = fragment_is("lhs", a, layout::mma_a_layout(a.shape(), bytes(a.element()), grid, why), why);
-    if (wrong.empty())
-      wrong = fragment_is("rhs", b, layout::mma_b_layout(b.shape(), bytes(b.element()), grid, why), why);
-    if (wrong.empty()) return {};
-    if (first.empty()) first = wrong;
+    int const size = bytes(a.element());
+    for (int const run : layout::mma_runs(size, a.shape()[1])) {
+      std::string wrong = fragment_is("lhs", a, layout::mma_a_layout(a.shape(), size, grid, why, run), why);
+      if (wrong.empty()) wrong = fragment_is("rhs", b, layout::mma_b_layout(b.shape(), size, grid, why, run), why);
+      if (wrong.empty()) return {};
+      if (first.empty()) first = wrong;
+    }
   }
   return first.empty() ? "the accumulator is " + to_string(d) + ", not in a layout mma(rows,columns)" : first;
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "ir/memory/source.hpp"
 #include "layout/shared_access.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/wgmma_operand.hpp"
@@ -48,7 +49,78 @@ bool is_transposed(Value const& tile) {
   return op != nullptr && op->as<ir::TransOp>().permutation == Extents{1, 0};
 }
 
+/// Tells whether threads read a tile from memory.
+bool loads(Op const& op) {
+  return op.is<ir::BufferLoadOp>() || op.is<ir::LoadOp>() || op.is<ir::ShiftedLoadOp>() || op.is<ir::GatherOp>();
+}
+
+/// Tells whether threads compute a tile, element by element, from tiles that they load.
+bool is_computed_from_memory(Value const& tile, bool computed = false) {
+  Op const* const op = tile.defining_op();
+  if (op == nullptr || op->block_count() != 0 || !tile.type().is_tile()) return false;
+  if (loads(*op)) return computed;
+  bool const computes = op->is(ir::Family::elementwise);
+  if (!computes && !ir::moves_elements(*op)) return false;
+  return std::any_of(op->operands().begin(), op->operands().end(),
+                     [&](Value const* operand) { return is_computed_from_memory(*operand, computed || computes); });
+}
+
+/// Counts the bits in memory of each element of a tile that is computed from loaded ones, which lie adjacent along K.
+/// Nothing: it is loaded as it is, or along another axis. `k_last`: K is the tile's last axis.
+std::optional<std::int64_t> bits_in_memory(Value const& tile, bool k_last, std::int64_t elements) {
+  Op const* const op = tile.defining_op();
+  if (op == nullptr || op->block_count() != 0) return std::nullopt;
+  if (loads(*op)) {
+    if (!k_last) return std::nullopt;
+    return std::max<std::int64_t>(bits(tile.type().element()) * tile.type().elements() / elements, 1);
+  }
+  bool const keeps_axes = op->is(ir::Family::elementwise) || op->is<ir::ReshapeOp>() || op->is<ir::ExpandDimsOp>() ||
+                          op->is<ir::ConcatenateOp>();
+  if (op->is<ir::TransOp>()) {
+    if (op->as<ir::TransOp>().permutation != Extents{1, 0}) return std::nullopt;
+    k_last = !k_last;
+  } else if (!keeps_axes) {
+    return std::nullopt;
+  }
+  std::optional<std::int64_t> most;
+  for (Value const* operand : op->operands())
+    if (auto const own = operand->type().is_tile() ? bits_in_memory(*operand, k_last, elements) : std::nullopt)
+      most = std::max(most.value_or(0), *own);
+  return most;
+}
+
+/// Returns the run that suits an operand of a product; 0: none does better than another.
+std::int64_t wanted_run(Factor operand, bool k_last) {
+  constexpr std::int64_t access_bits = 128, most_words = 2;  // of the operand, where it lies in memory swizzled
+  auto const own = bits_in_memory(*operand.tile, k_last != operand.turned, operand.tile->type().elements());
+  std::int64_t const size = bits(operand.element());
+  return own && *own < size ? std::min(access_bits / *own, most_words * access_bits / size) : 0;
+}
+
+/// Tells whether an operand lies in shared memory with K adjacent.
+bool lies_along_depth(Factor operand, bool left) {
+  FetchedOperand const source = operand.fetched();
+  return source.view != nullptr && source.transposed != left;
+}
+
+/// Columns up to which a warp reads a right operand in less time than it computes its rows of the left one.
+constexpr std::int64_t few_columns = 32;
+
 }  // namespace
+
+std::int64_t computed_elements(ProductForm product, layout::WarpGrid grid) {
+  std::int64_t sum = 0;
+  for (bool const left : {true, false}) {
+    Value const& tile = *(left ? product.left() : product.right()).tile;
+    if (is_computed_from_memory(tile)) sum += tile.type().elements() * (left ? grid.columns : grid.rows) * grid.copies;
+  }
+  return sum;
+}
+
+bool takes_few_bits(ProductForm product) {
+  return product.shape()[1] <= few_columns && wanted_run(product.left(), true) != 0 &&
+         lies_along_depth(product.right(), false);
+}
 
 Extents Factor::shape() const {
   Extents const& of_tile = tile->type().shape();
@@ -78,7 +150,8 @@ Finding why_not_wgmma(ProductForm product, TargetInfo const& target, StoredOpera
   if (right.view == nullptr && stored_right == nullptr) return path_of(*b.tile);
   Type const rhs = stored_right == nullptr ? view_type(right) : Type::shared(b.element(), b.shape(), stored_right);
   if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
-  if (left.view == nullptr && stored_left == nullptr) return {};
+  if (left.view == nullptr && stored_left == nullptr)
+    return takes_few_bits(product) ? Finding(finding::few_bits) : Finding();
   Layout const* const as_stored =
       stored_left != nullptr && a.is_transpose() ? stored_left->transposed({1, 0}) : stored_left;
   Type const lhs = as_stored == nullptr ? view_type(left) : Type::shared(a.element(), a.shape(), as_stored);
@@ -190,6 +263,23 @@ bool is_direct(ProductForm product, layout::WarpGrid grid) {
 
 }  // namespace
 
+int run_of_depth(ProductForm product, layout::WarpGrid grid, std::int64_t step) {
+  Factor const left = product.left(), right = product.right();
+  std::int64_t const of_left = wanted_run(left, true), of_right = wanted_run(right, false);
+  if (of_left == 0 && of_right == 0) return 0;
+  if ((of_left == 0 && !lies_along_depth(left, true)) || (of_right == 0 && !lies_along_depth(right, false))) return 0;
+  int const size = bytes(left.element());
+  std::vector<int> runs = layout::mma_runs(size, step);
+  while (runs.back() > std::max(of_left, of_right)) runs.pop_back();
+  for (; runs.back() > 0; runs.pop_back()) {
+    std::string ignored;
+    if (loads_directly(left, layout::mma_a_layout(left.shape(), size, grid, ignored, runs.back())) &&
+        loads_directly(right, layout::mma_b_layout(right.shape(), size, grid, ignored, runs.back())))
+      break;
+  }
+  return runs.back();
+}
+
 std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target) {
   Extents const shape = product.shape();
   std::vector<DotGrid> grids;
@@ -197,7 +287,8 @@ std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const&
     grids.push_back(
         {grid, grids.empty() || grid.copies == grids.front().grid.copies ? is_direct(product, grid) : false});
   auto const key = [&](DotGrid const& one) {
-    return std::tuple(one.grid.copies, !one.direct, std::abs(shape[0] / one.grid.rows - shape[1] / one.grid.columns));
+    return std::tuple(one.grid.copies, computed_elements(product, one.grid), !one.direct,
+                      std::abs(shape[0] / one.grid.rows - shape[1] / one.grid.columns));
   };
   std::stable_sort(grids.begin(), grids.end(), [&](DotGrid const& a, DotGrid const& b) { return key(a) < key(b); });
   return grids;

@@ -74,9 +74,23 @@ struct DotGrid {
   layout::WarpGrid grid{0, 0};
   bool direct = false;  ///< warps load their parts of copied operands from where these lie, without an exchange
 };
-/// Lists the arrangements, those without copies first; of those with the fewest copies the ones that load their
-/// operands directly, and of these the ones whose parts are nearer to squares. `direct` is not asked of the others.
+/// Lists the arrangements, those without copies first; of those with the fewest copies the ones that compute the fewest
+/// elements of operands, then those that load their operands directly, and of these the ones whose parts are nearer to
+/// squares. `direct` is not asked of the others.
 std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target);
+
+/// Returns the run of K that each lane has of both operands of a product of mma.sync, read `step` elements of K at a
+/// time: where one is computed from fewer bits than it has, which lie adjacent along K, as many elements as an access
+/// to memory takes at once. 0: the instruction's own, of which memory would be read byte by byte.
+int run_of_depth(ProductForm product, layout::WarpGrid grid, std::int64_t step);
+
+/// Counts the elements of operands that the warps of mma.sync compute from loaded tiles, an element of which each warp
+/// that needs it computes for itself.
+std::int64_t computed_elements(ProductForm product, layout::WarpGrid grid);
+
+/// Tells whether mma.sync is the better path of a product whose left operand is computed from fewer bits: it has few
+/// columns, for each of which all warps read the right operand.
+bool takes_few_bits(ProductForm product);
 
 /// Returns the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
 /// thread's registers, alone or beside the sums, and can be read in parts from where they were copied.

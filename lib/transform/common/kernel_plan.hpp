@@ -53,7 +53,7 @@ std::int64_t max_accumulators(TargetInfo const& target);
 ///
 /// First each product gets its form. It is swapped where tensor cores then take it by the better path: wgmma, with its
 /// operands where they lie, then mma.sync. It is swapped, too, where its rows alone keep the others in fewer
-/// warpgroups, and its columns do not.
+/// warpgroups, and its columns do not, and where its right operand is computed from few bits, beside few rows.
 ///
 /// A candidate is a number of warps; each product then takes the first of wgmma, mma.sync and lanes that its extents,
 /// its operands and the warps allow. By the registers of these warps, the products of a loop start
@@ -71,7 +71,9 @@ std::int64_t max_accumulators(TargetInfo const& target);
 /// - the number of warps that the kernel states, alone, or that the options ask for;
 /// - for products of wgmma as many warpgroups as divide their blocks of 64 rows and have registers for the sums, 4, 3,
 ///   2, 1, then more; then warpgroups that divide the columns too;
-/// - for other products a warp for each 1024 elements of the largest one, up to 8, then the nearest numbers;
+/// - for other products a warp for each 1024 elements of the largest one, or of operands that are computed, up to 8,
+/// then
+///   the nearest numbers;
 /// - for kernels without products as many as hide the latency of memory, then the nearest numbers.
 KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, CompileOptions const& options,
                    TargetInfo const& target);

@@ -82,8 +82,10 @@ void PlannedProducts::choose_forms() {
     ProductForm const swapped(*form.dot, true);
     bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
     bool const takes_swapped = takes_in_place(swapped, gpu) || takes_loaded(swapped, gpu);
+    // A right operand that is computed from few bits becomes the left one, whose words instructions take as they come.
+    bool const few_bits = takes_few_bits(swapped) && takes_mma(swapped, gpu) && !takes_wgmma(form, gpu) && has_room;
     form.swapped = (takes_swapped && !takes_wgmma(form, gpu) && has_room) ||
-                   (takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu));
+                   (takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu)) || few_bits;
   }
   for (std::size_t i = 0; i < forms.size(); ++i) {
     std::int64_t others = 0;

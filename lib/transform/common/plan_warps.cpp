@@ -81,6 +81,10 @@ class Candidates {
                                                   products_.dots.begin());
     int wanted = 1;
     while (wanted < 8 && wanted * target_.tuning.elements_per_warp < max) wanted *= 2;
+    // Operands that are computed from memory, weights of few bits for example, are work for more warps, if each element
+    // is computed once.
+    for (std::size_t i = 0; i < products_.forms.size(); ++i)
+      while (wanted < 8 && shares_operands(i, 2 * wanted)) wanted *= 2;
     auto const fits = [&](int warps) {  // all products do, and one keeps all warps busy
       bool busy = false;
       for (std::size_t i = 0; i < products_.dots.size(); ++i) {
@@ -103,6 +107,14 @@ class Candidates {
     std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return distance(a) < distance(b); });
     for (int const warps : others) add(warps);
     for (int const warps : {wanted, 1, 2, 4, 8, 16}) add(warps);
+  }
+
+  /// Tells whether so many warps have enough elements of computed operands, none of which two of them compute.
+  [[nodiscard]] bool shares_operands(std::size_t product, int warps) const {
+    ProductForm const form = products_.forms[product];
+    std::int64_t const elements = computed_elements(form, {1, 1, 1});
+    if (warps * target_.tuning.elements_per_warp > elements || !fits_mma(form, warps, target_)) return false;
+    return computed_elements(form, products_.grids_of(product, warps).front().grid) == elements;
   }
 
   /// Returns the rows and columns that all warps read of a product's operands, to those of square parts.

@@ -563,14 +563,15 @@ class Schedule {
     Value* sum = nullptr;
     std::int64_t const depth = left.shape()[1], step = plan.step == 0 ? depth : plan.step;
     bool const whole = step == depth;
+    int const run = run_of_depth(dot, grid, step);
     Value* const held = whole || !in_registers(*dot.lhs())
                             ? nullptr
-                            : in_layout(dot.lhs(), layout::mma_a_layout(left.shape(), size, grid, why));
+                            : in_layout(dot.lhs(), layout::mma_a_layout(left.shape(), size, grid, why, run));
     for (std::int64_t from = 0; from < depth; from += step) {
       Value* const a = whole ? dot.lhs() : part_of_left(builder, dot, held, from, step);
       Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, builder.index(from), step);
-      Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why));
-      Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
+      Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why, run));
+      Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why, run));
       if (sum == nullptr)
         sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), layout::mma_layout(d.shape(), grid, why));
       sum = builder.value(ir::make_op<ir::MmaOp>(plan.why), {lhs, rhs, sum}, sum->type());

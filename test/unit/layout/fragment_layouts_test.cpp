@@ -2,6 +2,7 @@
 #include "layout/fragment_layouts.hpp"
 
 #include <functional>
+#include <set>
 
 #include "support/catch.hpp"
 #include "support/layouts.hpp"
@@ -104,6 +105,43 @@ TEST_CASE("mma fragments have the layout of mma.sync", "[layout][fragments]") {
               });
       }
     }
+}
+
+TEST_CASE("operands of mma with a run give each product the same elements of K", "[layout][fragments]") {
+  for (int bytes : {1, 2, 4})
+    for (std::int64_t const depth : {128, 192, 320})
+      for (int const run : mma_runs(bytes, depth)) {
+        std::string error;
+        Layout const* const a = mma_a_layout({32, depth}, bytes, {2, 1}, error, run);
+        Layout const* const b = mma_b_layout({depth, 24}, bytes, {2, 1}, error, run);
+        REQUIRE(a != nullptr);
+        REQUIRE(b != nullptr);
+        CHECK(a->shape() == Extents{32, depth});
+        CHECK(b->shape() == Extents{depth, 24});
+        int const in_run = steps_of_run(bytes, run), own = 8 / bytes, columns = 3;
+        std::int64_t const steps = depth / (32 / bytes);
+        std::set<std::int64_t> all;
+        for (std::int64_t lane = 0; lane < 32; ++lane)
+          for (std::int64_t step = 0; step < steps; ++step)
+            for (int i = 0; i < own; ++i) {
+              // A has both rows of a word before the next word.
+              std::int64_t const word = i / (own / 2), in_word = i % (own / 2);
+              std::int64_t const of_a = step * 2 * own + word * own + in_word;
+              std::int64_t const of_b = ((step / in_run * columns + 1) * in_run + step % in_run) * own + i;
+              Extents const left = a->at(of_a, lane, 0), right = b->at(of_b, lane, 0);
+              CHECK(left[1] == right[0]);
+              CHECK(left[0] == lane / 4);
+              CHECK(right[1] == 8 + lane / 4);
+              if (run != 0 && i > 0) CHECK(left[1] == a->at(step * 2 * own, lane, 0)[1] + i);
+              if (lane < 4) all.insert(left[1]);
+            }
+        CHECK(static_cast<std::int64_t>(all.size()) == depth);
+      }
+  std::string error;
+  CHECK(mma_a_layout({16, 96}, 2, {1, 1}, error, 16) == nullptr);
+  CHECK(error == "mma_a: no lanes have runs of 16 in a depth of 96");
+  CHECK(mma_runs(8, 64) == std::vector<int>{0});
+  CHECK(mma_runs(2, 96) == std::vector<int>{0, 4, 8});
 }
 
 TEST_CASE("fragments are the rows of the table", "[layout][fragments]") {
