@@ -10,6 +10,12 @@ namespace tegula::target {
 
 /// Counts the barriers of a CTA: number 0 is the barrier of all threads, the others have their numbers as names.
 inline constexpr int named_barriers = isa::named_barriers;
+/// Counts the threads that a CTA has at most, on the architecture that allows most.
+inline constexpr int max_threads = [] {
+  int most = 0;
+  for (TargetInfo const* target : gpu_targets) most = most < target->threads ? target->threads : most;
+  return most;
+}();
 /// Counts the warps of a warpgroup.
 inline constexpr int warpgroup_warps = isa::warps_per_group;
 /// Returns the greatest register count of a thread that setmaxnreg accepts.

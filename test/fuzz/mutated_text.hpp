@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -172,15 +173,33 @@ class TextMutator {
 
   static bool word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_'; }
 
-  /// Replaces words: numbers, elements, names of ops and of options; removes attributes and layouts.
+  /// Marks a word of a text.
+  struct Word {
+    std::size_t at, length;
+  };
+  /// Finds the words behind the version line.
+  static std::vector<Word> words_of(std::string const& text) {
+    std::vector<Word> words;
+    for (std::size_t at = text.find('\n'); at < text.size();) {
+      std::size_t end = at;
+      while (end < text.size() && word(text[end])) ++end;
+      if (end > at) words.push_back({at, end - at});
+      at = end == at ? at + 1 : end;
+    }
+    return words;
+  }
+
+  /// Changes words: numbers, elements, names of ops and of options; removes attributes and layouts.
   void change_tokens(std::string& text) {
-    static std::vector<std::string> const numbers = {
-        "0",   "1",   "2",    "3",    "4",     "5",          "7",
-        "8",   "16",  "31",   "32",   "48",    "64",         "96",
-        "128", "256", "1000", "1024", "65536", "2147483648", "4611686018427387904",
-        "-1",  "-128"};
-    static std::vector<std::string> const elements = {"bool", "i8",   "u8",   "i16", "u16",  "i32", "u32", "i64",
-                                                      "u64",  "e4m3", "e5m2", "f16", "bf16", "f32", "f64"};
+    using M = TextMutator;
+    static constexpr void (M::*changes[])(std::string&, Word) = {
+        &M::add_line, &M::drop_attributes, &M::rename_element, &M::change_number, &M::copy_word, &M::swap_lines};
+    for (int i = 1 + random_.below(3); i > 0; --i) {
+      Word const at = random_.pick(words_of(text));
+      (this->*changes[random_.below(static_cast<int>(std::size(changes)))])(text, at);
+    }
+  }
+  void add_line(std::string& text, Word word) {
     static std::vector<std::string> const lines = {
         "  %q1 = cluster_rank : i64\n",
         "  %q2 = warp_index : i64\n",
@@ -208,59 +227,48 @@ class TextMutator {
         "  %q7 = buffer_alloc {align = 128} : shared<64x32xf32, dense>\n",
         "  %q8 = constant {value = 0.0 : f64} : f64\n  %q9 = sin %q8 : f64\n  %q10 = tan %q9 : f64\n",
         "  %q11 = constant {value = 1 : i64} : i64\n  grid %q11, %q11\n"};
-    for (int i = 1 + random_.below(3); i > 0; --i) {
-      std::vector<std::pair<std::size_t, std::size_t>> words;
-      for (std::size_t at = text.find('\n'); at < text.size();) {
-        std::size_t end = at;
-        while (end < text.size() && word(text[end])) ++end;
-        if (end > at) words.emplace_back(at, end - at);
-        at = end == at ? at + 1 : end;
-      }
-      auto const [at, length] = random_.pick(words);
-      std::string const old = text.substr(at, length);
-      switch (random_.below(6)) {
-        case 0: {  // a line of its own
-          std::size_t const line = text.find('\n', at);
-          if (line != std::string::npos) text.insert(line + 1, random_.pick(lines));
-          break;
-        }
-        case 1: {  // no attributes, or no layout
-          std::size_t const begin = text.find_first_of("{,", at);
-          std::size_t const end = begin == std::string::npos ? begin : text.find_first_of("}>", begin);
-          if (end != std::string::npos && text.substr(begin, end - begin).find('\n') == std::string::npos)
-            text.erase(begin, end - begin + (text[begin] == '{' ? 1 : 0));
-          break;
-        }
-        case 2: {  // one element in place of another, everywhere
-          std::string const &from = random_.pick(elements), &to = random_.pick(elements);
-          for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, found))
-            if (!word(text[found + from.size()]) && (text[found - 1] == 'x' || text[found - 1] == ' '))
-              text.replace(found, from.size(), to), found += to.size();
-            else
-              ++found;
-          break;
-        }
-        case 3: {  // a number, everywhere or here
-          std::string const& to = random_.pick(numbers);
-          bool const number = old.find_first_not_of("0123456789") == std::string::npos;
-          if (number) text.replace(at, length, to);
-          break;
-        }
-        case 4: {  // another word of the text
-          auto const [other, size] = random_.pick(words);
-          text.replace(at, length, text.substr(other, size));
-          break;
-        }
-        default: {  // two lines swapped
-          std::size_t const first = text.find('\n', at), second = text.find('\n', first + 1);
-          std::size_t const third = second == std::string::npos ? second : text.find('\n', second + 1);
-          if (third != std::string::npos)
-            text = text.substr(0, first) + text.substr(second, third - second) + text.substr(first, second - first) +
-                   text.substr(third);
-          break;
-        }
-      }
-    }
+    std::size_t const line = text.find('\n', word.at);
+    if (line != std::string::npos) text.insert(line + 1, random_.pick(lines));
+  }
+  /// Drops the attributes, or the layout, behind a word.
+  void drop_attributes(std::string& text, Word word) {
+    std::size_t const begin = text.find_first_of("{,", word.at);
+    std::size_t const end = begin == std::string::npos ? begin : text.find_first_of("}>", begin);
+    if (end != std::string::npos && text.substr(begin, end - begin).find('\n') == std::string::npos)
+      text.erase(begin, end - begin + (text[begin] == '{' ? 1 : 0));
+  }
+  /// Writes one element in place of another, everywhere.
+  void rename_element(std::string& text, Word /*any*/) {
+    static std::vector<std::string> const elements = {"bool", "i8",   "u8",   "i16", "u16",  "i32", "u32", "i64",
+                                                      "u64",  "e4m3", "e5m2", "f16", "bf16", "f32", "f64"};
+    std::string const &from = random_.pick(elements), &to = random_.pick(elements);
+    for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, found))
+      if (!word(text[found + from.size()]) && (text[found - 1] == 'x' || text[found - 1] == ' '))
+        text.replace(found, from.size(), to), found += to.size();
+      else
+        ++found;
+  }
+  void change_number(std::string& text, Word word) {
+    static std::vector<std::string> const numbers = {
+        "0",   "1",   "2",    "3",    "4",     "5",          "7",
+        "8",   "16",  "31",   "32",   "48",    "64",         "96",
+        "128", "256", "1000", "1024", "65536", "2147483648", "4611686018427387904",
+        "-1",  "-128"};
+    std::string const& to = random_.pick(numbers);
+    bool const number = text.substr(word.at, word.length).find_first_not_of("0123456789") == std::string::npos;
+    if (number) text.replace(word.at, word.length, to);
+  }
+  void copy_word(std::string& text, Word word) {
+    auto const [other, size] = random_.pick(words_of(text));
+    text.replace(word.at, word.length, text.substr(other, size));
+  }
+  /// Swaps the two lines that follow.
+  void swap_lines(std::string& text, Word word) {
+    std::size_t const first = text.find('\n', word.at), second = text.find('\n', first + 1);
+    std::size_t const third = second == std::string::npos ? second : text.find('\n', second + 1);
+    if (third == std::string::npos) return;
+    text = text.substr(0, first) + text.substr(second, third - second) + text.substr(first, second - first) +
+           text.substr(third);
   }
 
   std::string pass_list(Target target) {

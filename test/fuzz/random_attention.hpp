@@ -153,49 +153,60 @@ class AttentionGenerator : TileWriter {
 
   void loop() {
     finite_ = window_ != 0 || chance(25);  // rows without a column have a reference then
-    std::string const low = finite_ ? "-1e30" : "-inf";
-    Type const sums = column().with_element(sum_);
-    Entry const m = define("constant {value = " + low + " : f32}", column()), l = constant(0, sums),
-                o = constant(0, output()), x = constant(0, column());
-    bool const more = extra_ == Extra::adds_factor || extra_ == Extra::adds_weights || extra_ == Extra::scales_other;
-    std::string const other = more ? ", %x0 = " + x.name : "";
-    std::string const depth = stages_ > 0 ? " {stages = " + text(stages_) + "}" : "";
-    line("%m, %l, %o" + std::string(more ? ", %x" : "") + " = for %i = %zero to " + upper_ +
-         " step %one carry (%m0 = " + m.name + ", %l0 = " + l.name + ", %o0 = " + o.name + other + ")" + depth + " : " +
-         ir::to_string(column()) + ", " + ir::to_string(sums) + ", " + ir::to_string(output()) +
-         (more ? ", " + ir::to_string(column()) : "") + " {");
+    has_more_ = extra_ == Extra::adds_factor || extra_ == Extra::adds_weights || extra_ == Extra::scales_other;
+    begin_loop();
     std::string const from = times("%i", columns_);
-    Entry const s = scored(from), m0{"%m0", column()}, l0{"%l0", sums}, o0{"%o0", output()};
+    Entry const s = scored(from), m0{"%m0", column()};
+    Carried next{{"%l0", sums()}, {"%o0", output()}, {"%x0", column()}};
     Entry const max = define("reduce " + s.name + " {axis = 1, combine = max}", column());
     Entry const m1 = !follows_ ? constant(16, column()) : chance(50) ? binary("max", m0, max) : binary("max", max, m0);
     Entry const p = unary("exp2", binary("sub", s, broadcast(m1, scores())));
     Entry const sum = define("reduce " + p.name + " {axis = 1}", column());
-    auto const narrow = [&](Entry const& value) {
-      return sum_ == Element::f32 ? value : define("cast " + value.name, sums);
-    };
-    Entry l1 = l0, o1 = o0, x1{"%x0", column()};
-    if (follows_) {
-      Entry const a = unary("exp2", binary("sub", m0, m1));
-      l1 = binary("mul", l0, narrow(extra_ == Extra::scales_twice ? binary("mul", a, a) : a));
-      if (extra_ == Extra::adds_factor) x1 = binary("add", x1, a);
-      if (extra_ == Extra::scales_other) x1 = binary("add", binary("mul", x1, a), constant(1, column()));
-      o1 = binary("mul", o0, broadcast(chance(80) ? a : unary("exp2", binary("sub", m0, m1)), output()));
-    }
-    if (extra_ == Extra::adds_weights) x1 = binary("add", x1, sum);
+    if (follows_) rescale(next, m0, m1);
+    if (extra_ == Extra::adds_weights) next.x = binary("add", next.x, sum);
     if (extra_ == Extra::stores_weights && trips_now_ > 0) {
       std::string const to = tensor(Direction::out, queries_, columns_ * trips_now_, Element::f32, 0x1p-8);
       line("store " + to + ", " + p.name + ", %head, " + row_ + ", " + from);
     }
-    l1 = chance(50) ? binary("add", l1, narrow(sum)) : binary("add", narrow(sum), l1);
+    next.l = chance(50) ? binary("add", next.l, narrow(sum)) : binary("add", narrow(sum), next.l);
+    next.o = add_values(next.o, p, from);
+    line("yield " + m1.name + ", " + next.l.name + ", " + next.o.name + (has_more_ ? ", " + next.x.name : ""));
+    line("}");
+  }
+  void begin_loop() {
+    std::string const low = finite_ ? "-1e30" : "-inf";
+    Entry const m = define("constant {value = " + low + " : f32}", column()), l = constant(0, sums()),
+                o = constant(0, output()), x = constant(0, column());
+    std::string const other = has_more_ ? ", %x0 = " + x.name : "";
+    std::string const depth = stages_ > 0 ? " {stages = " + text(stages_) + "}" : "";
+    line("%m, %l, %o" + std::string(has_more_ ? ", %x" : "") + " = for %i = %zero to " + upper_ +
+         " step %one carry (%m0 = " + m.name + ", %l0 = " + l.name + ", %o0 = " + o.name + other + ")" + depth + " : " +
+         ir::to_string(column()) + ", " + ir::to_string(sums()) + ", " + ir::to_string(output()) +
+         (has_more_ ? ", " + ir::to_string(column()) : "") + " {");
+  }
+  /// Holds what an iteration hands on besides the reference: sums of weights, sums of values, and one of `Extra`.
+  struct Carried {
+    Entry l, o, x;
+  };
+  /// Scales what is carried by the factor from the old reference to the new one.
+  void rescale(Carried& next, Entry const& m0, Entry const& m1) {
+    Entry const a = unary("exp2", binary("sub", m0, m1));
+    next.l = binary("mul", next.l, narrow(extra_ == Extra::scales_twice ? binary("mul", a, a) : a));
+    if (extra_ == Extra::adds_factor) next.x = binary("add", next.x, a);
+    if (extra_ == Extra::scales_other) next.x = binary("add", binary("mul", next.x, a), constant(1, column()));
+    Entry const factor = chance(80) ? a : unary("exp2", binary("sub", m0, m1));
+    next.o = binary("mul", next.o, broadcast(factor, output()));
+  }
+  /// Adds the product of weights and values.
+  Entry add_values(Entry const& o, Entry const& p, std::string const& from) {
     Type const values = Type::tile(element_, {columns_, width_});
     Entry const small = define("cast " + p.name, p.type.with_element(element_));
     // Now and then the keys are the values, as in latent attention.
     Entry const v = define("load " + (chance(15) ? k_ : v_) + ", %head, " + from + ", %zero", values);
-    o1 = define("dot " + small.name + ", " + v.name + ", " + o1.name, output());
-    line("yield " + m1.name + ", " + l1.name + ", " + o1.name + (more ? ", " + x1.name : ""));
-    has_more_ = more;
-    line("}");
+    return define("dot " + small.name + ", " + v.name + ", " + o.name, output());
   }
+  [[nodiscard]] Type sums() const { return column().with_element(sum_); }
+  Entry narrow(Entry const& value) { return sum_ == Element::f32 ? value : define("cast " + value.name, sums()); }
 
   void results() {
     Entry const m{"%m", column()}, o{"%o", output()};

@@ -27,8 +27,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fuzz/random_tile_products.hpp"
@@ -83,45 +85,48 @@ class TileKernelGenerator : TileProducts {
     for (int i = 0; i < count && work_ < max_work + function_work_; ++i) statement(scope);
   }
   void statement(Scope& scope) {
-    std::size_t const depth = scope.loops.size();
-    switch (pick(16)) {
-      case 0:
-      case 1: {
-        std::int64_t const rows = one_of({m_, m_, k_}), columns = one_of({n_, k_, k_});
-        return void(keep(scope, load(scope, rows, columns, any_element(), drawn())));
-      }
-      case 2:
-      case 3:
-        return void(keep(scope, dot(scope, start(scope, Type::tile(sum_, product_shape()), products_))));
-      case 4:
-      case 5:
-      case 6: {
-        Tile const a = any(scope);
-        return void(keep(scope, combined(a, partner(scope, a.type.shape()))));
-      }
-      case 7: {
-        Tile const a = any(scope);
-        if (chance(25)) return void(keep(scope, scan(a, pick(2))));
-        Tile const r = reduce(a, pick(2), one_of<std::string>({"sum", "sum", "max", "min"}));
-        keep(scope, chance(60) ? broadcast(r, a.type.shape()) : chance(30) ? reduce(r, pick(2), "sum") : r);
-        return;
-      }
-      case 8:
-        return masked(scope);
-      case 9:
-        if (chance(25)) return regroup(scope);
-        return chance(40) ? soft(scope) : void(keep(scope, chance(50) ? trans(any(scope)) : load_row(n_)));
-      case 10:
-        return call(scope);
-      case 11:
-        if (!functions_of_.empty() && chance(40)) return call(scope);
-        if (chance(20)) return update(scope);
-        return chance(60) ? store(scope, any(scope)) : read_and_write(scope);
-      case 12:
-        return branch(scope);
-      default:
-        return depth < 2 && turns_ < 12 ? loop(scope) : branch(scope);
-    }
+    using G = TileKernelGenerator;
+    static constexpr void (G::*drawn_from[])(Scope&) = {
+        &G::any_load,       &G::any_load,       &G::any_product,    &G::any_product,
+        &G::elementwise_op, &G::elementwise_op, &G::elementwise_op, &G::along_axis,
+        &G::masked,         &G::rearrangement,  &G::call,           &G::change_of_memory,
+        &G::branch,         &G::loop_or_branch, &G::loop_or_branch, &G::loop_or_branch};
+    (this->*drawn_from[pick(static_cast<int>(std::size(drawn_from)))])(scope);
+  }
+  void any_load(Scope& scope) {
+    std::int64_t const rows = one_of({m_, m_, k_}), columns = one_of({n_, k_, k_});
+    keep(scope, load(scope, rows, columns, any_element(), drawn()));
+  }
+  void any_product(Scope& scope) {
+    keep(scope, dot(scope, start(scope, Type::tile(sum_, product_shape()), products_)));
+  }
+  void elementwise_op(Scope& scope) {
+    Tile const a = any(scope);
+    keep(scope, combined(a, partner(scope, a.type.shape())));
+  }
+  /// Scans a tile, or reduces it along one axis or both.
+  void along_axis(Scope& scope) {
+    Tile const a = any(scope);
+    if (chance(25)) return void(keep(scope, scan(a, pick(2))));
+    Tile const r = reduce(a, pick(2), one_of<std::string>({"sum", "sum", "max", "min"}));
+    keep(scope, chance(60) ? broadcast(r, a.type.shape()) : chance(30) ? reduce(r, pick(2), "sum") : r);
+  }
+  void rearrangement(Scope& scope) {
+    if (chance(25)) return regroup(scope);
+    if (chance(40)) return soft(scope);
+    keep(scope, chance(50) ? trans(any(scope)) : load_row(n_));
+  }
+  void change_of_memory(Scope& scope) {
+    if (!functions_of_.empty() && chance(40)) return call(scope);
+    if (chance(20)) return update(scope);
+    if (chance(60)) return store(scope, any(scope));
+    read_and_write(scope);
+  }
+  void loop_or_branch(Scope& scope) {
+    if (scope.loops.size() < 2 && turns_ < 12)
+      loop(scope);
+    else
+      branch(scope);
   }
 
   /// Chooses elements by their places.
@@ -366,38 +371,10 @@ class TileKernelGenerator : TileProducts {
   };
   void loop(Scope& scope) {
     std::string const n = text(next_++);
-    std::int64_t const s = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2), step = chance(85) ? 1 : 2;
-    std::int64_t trips = trips_of(static_cast<Trips>(pick(trips_count)), s);
-    if (trips_) trips = trips_of(*trips_, s);
-    if (turns_ > 1) trips = std::min<std::int64_t>(trips, 3);
+    std::int64_t const step = chance(85) ? 1 : 2, trips = draw_trips();
     Loop own{"%i" + n, "%i" + n, trips, {}, operand_};
-    std::string lower = "%zero", upper;
-    if (chance(40) && step == 1 && !inside_function_) {  // as often as the tensor has blocks of k
-      std::int64_t const missing = pick(static_cast<int>(k_));
-      Values const values = scaled_ ? Values::scaled : Values::whole;
-      own.source = tensor(operand_, {near(2 * m_), trips == 0 ? 0 : trips * k_ - missing}, Direction::in, 2, values);
-      std::string const extent = define("extent " + own.source + " {axis = 1}", Type::index()).name;
-      upper = scalar("ceil_div", extent, index(k_));
-    } else {
-      std::int64_t const first = chance(80) ? 0 : pick(5) - 2;
-      std::int64_t const less = pick(static_cast<int>(trips == 0 ? 2 : step));
-      std::int64_t const last = trips == 0 && chance(20) ? -pick(1000) - 3 : first + trips * step - less;
-      if (first != 0) lower = index(first);
-      upper = chance(60) && !inside_function_ ? argument(last) : index(last);
-    }
-    if (chance(12))  // as often as a tile says, or less
-      if (std::string const turns = item(scope); !turns.empty())
-        upper = scalar("min", upper, scalar("add", lower, scalar("and", turns, index(3))));
-    // Chooses the carried values.
-    std::vector<Carried> carried;
-    for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {
-      bool const product = chance(65);
-      Extents const shape = product || chance(60) ? product_shape() : Extents{m_, 1};
-      Tile const init = start(scope, Type::tile(product ? sum_ : Element::f32, shape), product && products_);
-      if (init.error != 0) continue;
-      std::string const number = n + "_" + text(i);
-      carried.push_back({"%a" + number, "%r" + number, init, product});
-    }
+    auto const [lower, upper] = draw_bounds(scope, own, step);
+    std::vector<Carried> const carried = draw_carried(scope, n);
     std::string results, inits, types;
     for (Carried const& one : carried) {
       std::string const separator = results.empty() ? "" : ", ";
@@ -420,6 +397,55 @@ class TileKernelGenerator : TileProducts {
     for (Carried const& one : carried)
       if (!one.product || !products_) keep(inside, {{one.argument, one.start.type}, 64, 0});
     statements(inside, 1 + pick(3));
+    end_loop(scope, inside, carried, trips);
+    turns_ = before;
+  }
+  std::int64_t draw_trips() {
+    std::int64_t const stages = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2);
+    std::int64_t trips = trips_of(static_cast<Trips>(pick(trips_count)), stages);
+    if (trips_) trips = trips_of(*trips_, stages);
+    return turns_ > 1 ? std::min<std::int64_t>(trips, 3) : trips;
+  }
+  /// Returns the first index and the one behind the last; of some loops a tensor's extent or a tile says how often.
+  std::pair<std::string, std::string> draw_bounds(Scope const& scope, Loop& own, std::int64_t step) {
+    std::string lower = "%zero", upper;
+    if (chance(40) && step == 1 && !inside_function_) {
+      upper = blocks_of_tensor(own);
+    } else {
+      std::int64_t const first = chance(80) ? 0 : pick(5) - 2;
+      std::int64_t const less = pick(static_cast<int>(own.trips == 0 ? 2 : step));
+      std::int64_t const last = own.trips == 0 && chance(20) ? -pick(1000) - 3 : first + own.trips * step - less;
+      if (first != 0) lower = index(first);
+      upper = chance(60) && !inside_function_ ? argument(last) : index(last);
+    }
+    if (chance(12))  // as often as a tile says, or less
+      if (std::string const turns = item(scope); !turns.empty())
+        upper = scalar("min", upper, scalar("add", lower, scalar("and", turns, index(3))));
+    return {lower, upper};
+  }
+  /// Makes the loop's tensor, and counts its blocks of k.
+  std::string blocks_of_tensor(Loop& own) {
+    std::int64_t const missing = pick(static_cast<int>(k_));
+    Values const values = scaled_ ? Values::scaled : Values::whole;
+    own.source =
+        tensor(operand_, {near(2 * m_), own.trips == 0 ? 0 : own.trips * k_ - missing}, Direction::in, 2, values);
+    std::string const extent = define("extent " + own.source + " {axis = 1}", Type::index()).name;
+    return scalar("ceil_div", extent, index(k_));
+  }
+  std::vector<Carried> draw_carried(Scope& scope, std::string const& n) {
+    std::vector<Carried> carried;
+    for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {
+      bool const product = chance(65);
+      Extents const shape = product || chance(60) ? product_shape() : Extents{m_, 1};
+      Tile const init = start(scope, Type::tile(product ? sum_ : Element::f32, shape), product && products_);
+      if (init.error != 0) continue;
+      std::string const number = n + "_" + text(i);
+      carried.push_back({"%a" + number, "%r" + number, init, product});
+    }
+    return carried;
+  }
+  /// Yields the next values, and keeps the results in the scope around.
+  void end_loop(Scope& scope, Scope& inside, std::vector<Carried> const& carried, std::int64_t trips) {
     std::string yields;
     for (Carried const& one : carried) {
       Tile const old{{one.argument, one.start.type}, 64, 0};
@@ -430,7 +456,6 @@ class TileKernelGenerator : TileProducts {
     if (carried.empty()) store(inside, any(inside));
     line("yield" + (yields.empty() ? "" : " " + yields));
     line("}");
-    turns_ = before;
   }
   /// Makes the next value of an accumulator, with the bounds of the last one; sometimes through a loop of its own.
   Tile accumulate(Scope& scope, Carried const& one, std::int64_t trips) {

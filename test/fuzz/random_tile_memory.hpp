@@ -115,43 +115,63 @@ class TileMemory : protected TileWriter {
   Tile load(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element,
             Values values = Values::whole) {
     if (inside_function_) return number(pick(7) - 3, Type::tile(element, {rows, columns}));
-    int const rank = chance(12) && rows > 1 ? 3 : 2;
-    bool const in_the_middle = rank == 3 && chance(50);  // the axis of which the tile takes one element
-    std::string source;
-    std::vector<std::string> offsets;
-    Loop const* const loop = scope.loops.empty() ? nullptr : &scope.loops.back();
-    Values const sources = scaled_ && is_float(operand_) ? Values::scaled : Values::whole;  // of loops
-    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == loop->element && values == sources &&
-        chance(80)) {
-      source = loop->source;
-      offsets = {times(one_of<std::string>({"%b0", "%b1"}), rows), times(loop->index, columns)};
-    } else {
-      for (Tensor const& known : tensors_)
-        if (source.empty() && known.element == element && known.rank == rank && known.values == values && chance(25))
-          source = known.name;
-      if (source.empty()) {
-        std::vector<std::int64_t> extents = {near(rows * (1 + pick(3))), near(columns * (1 + pick(3)))};
-        if (rank == 3) extents.insert(extents.begin() + (in_the_middle ? 1 : 0), 1 + pick(3));
-        source = tensor(element, extents, Direction::in, 2, values);
-        tensors_.push_back({source, element, rank, values});
-      }
-      offsets.push_back(offset(scope, rows)), offsets.push_back(offset(scope, columns));
-      if (rank == 3) offsets.insert(offsets.begin() + (in_the_middle ? 1 : 0), offset(scope, 1));
-    }
+    Box box = draw_box(scope, rows, columns, element, values);
     if (chance(8))
-      source = slice(scope, source, Type::tensor(element, static_cast<int>(offsets.size())), rows, columns);
-    std::string op = "load " + source;
-    for (std::string const& at : offsets) op += ", " + at;
+      box.source = slice(scope, box.source, Type::tensor(element, static_cast<int>(box.offsets.size())), rows, columns);
+    std::string op = "load " + box.source;
+    for (std::string const& at : box.offsets) op += ", " + at;
     bool const pads = values != Values::scaled && chance(5);
     if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
     double const size = values != Values::whole ? any_size : pads ? 3 : 2;
-    if (!in_the_middle || offsets.size() != 3) return tile(define(op, Type::tile(element, {rows, columns})), size);
-    std::string loaded = define(op, Type::tile(element, {rows, 1, columns})).name;
-    if (chance(30) && is_float(element) && bits(element) >= 16)
-      loaded = define("neg " + loaded, Type::tile(element, {rows, 1, columns})).name;
-    return tile(define((chance(50) ? "squeeze " + loaded + " {axes = [1]}" : "reshape " + loaded),
-                       Type::tile(element, {rows, columns})),
-                size);
+    if (!box.in_the_middle) return tile(define(op, Type::tile(element, {rows, columns})), size);
+    return tile(without_middle(op, Type::tile(element, {rows, 1, columns})), size);
+  }
+  /// Names where a load reads.
+  struct Box {
+    std::string source;
+    std::vector<std::string> offsets;
+    bool in_the_middle = false;  ///< the middle axis of three is the one of which the tile takes one element
+  };
+  Box draw_box(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element, Values values) {
+    int const rank = chance(12) && rows > 1 ? 3 : 2;
+    bool const in_the_middle = rank == 3 && chance(50);
+    if (takes_block_of_loop(scope, columns, element, values)) {
+      Loop const& loop = scope.loops.back();
+      return {loop.source, {times(one_of<std::string>({"%b0", "%b1"}), rows), times(loop.index, columns)}};
+    }
+    Box box{known_tensor(element, rank, values), {}, in_the_middle};
+    int const single = in_the_middle ? 1 : 0;  // the axis of which the tile takes one element
+    if (box.source.empty()) {
+      std::vector<std::int64_t> extents = {near(rows * (1 + pick(3))), near(columns * (1 + pick(3)))};
+      if (rank == 3) extents.insert(extents.begin() + single, 1 + pick(3));
+      box.source = tensor(element, extents, Direction::in, 2, values);
+      tensors_.push_back({box.source, element, rank, values});
+    }
+    box.offsets.push_back(offset(scope, rows)), box.offsets.push_back(offset(scope, columns));
+    if (rank == 3) box.offsets.insert(box.offsets.begin() + single, offset(scope, 1));
+    return box;
+  }
+  /// Tells whether a load reads the block of K that the loop is at.
+  bool takes_block_of_loop(Scope const& scope, std::int64_t columns, Element element, Values values) {
+    if (scope.loops.empty() || scope.loops.back().source.empty()) return false;
+    Values const sources = scaled_ && is_float(operand_) ? Values::scaled : Values::whole;  // of loops
+    return columns == k_ && element == scope.loops.back().element && values == sources && chance(80);
+  }
+  /// Returns a tensor that the kernel has; empty: none fits, or another one is wanted.
+  std::string known_tensor(Element element, int rank, Values values) {
+    std::string source;
+    for (Tensor const& known : tensors_)
+      if (source.empty() && known.element == element && known.rank == rank && known.values == values && chance(25))
+        source = known.name;
+    return source;
+  }
+  /// Loads a box with an axis of 1 in the middle, and takes that axis out.
+  Entry without_middle(std::string const& load, Type const& type) {
+    Element const element = type.element();
+    std::string loaded = define(load, type).name;
+    if (chance(30) && is_float(element) && bits(element) >= 16) loaded = define("neg " + loaded, type).name;
+    return define((chance(50) ? "squeeze " + loaded + " {axes = [1]}" : "reshape " + loaded),
+                  type.with_shape({type.shape()[0], type.shape()[2]}));
   }
   /// Cuts an axis of a tensor, from which boxes of so many rows and columns are loaded.
   std::string slice(Scope const& scope, std::string const& source, Type const& type, std::int64_t rows,

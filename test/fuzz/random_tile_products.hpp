@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "fuzz/random_tile_memory.hpp"
 
@@ -59,17 +60,32 @@ class TileProducts : protected TileMemory {
     }
     return false;
   }
+  /// Returns the element that tensor cores multiply with this one, if there is another.
+  static Element mixed_with(Element element) {
+    static constexpr std::pair<Element, Element> pairs[] = {
+        {Element::bf16, Element::f16}, {Element::e4m3, Element::e5m2}, {Element::i8, Element::u8}};
+    for (auto const& [one, other] : pairs) {
+      if (element == one) return other;
+      if (element == other) return one;
+    }
+    return element;
+  }
   Tile dot(Scope& scope, Tile const& sum) {
     if (!products_) return advance(scope, sum);
-    Element const other = operand_ == Element::bf16   ? Element::f16
-                          : operand_ == Element::f16  ? Element::bf16
-                          : operand_ == Element::e4m3 ? Element::e5m2
-                          : operand_ == Element::e5m2 ? Element::e4m3
-                          : operand_ == Element::i8   ? Element::u8
-                          : operand_ == Element::u8   ? Element::i8
-                                                      : operand_;
+    Factors const f = draw_factors(scope, sum.type.shape());
+    scope.operands.push_back(f.right);
+    if (chance(40)) keep(scope, chance(50) ? f.left : f.right);
+    work_ += sum.type.elements() * f.inner / 8 * turns_;
+    if (scaled_ && !inside_function_ && !holds_terms(f.inner * turns_)) return sum;
+    return product_of(f, sum);
+  }
+  struct Factors {
+    Tile left, right;
+    std::int64_t inner;  ///< K
+  };
+  Factors draw_factors(Scope& scope, Extents const& shape) {
+    Element const other = mixed_with(operand_);
     if (mixed_ && chance(50)) operand_ = other;
-    Extents const& shape = sum.type.shape();
     std::int64_t const depth = 32 / bytes(operand_);
     bool const scaled = scaled_ && !inside_function_;
     Tile again;
@@ -80,19 +96,18 @@ class TileProducts : protected TileMemory {
     Tile a = cast(own ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_);
     if (!scaled) a = fit(a, small);
     if (mixed_ && bytes(operand_) == 1 && !shared) operand_ = other;
-    Tile const b = shared ? again : operand(scope, inner, shape[1]);
-    scope.operands.push_back(b);
-    if (chance(40)) keep(scope, chance(50) ? a : b);
+    return {a, shared ? again : operand(scope, inner, shape[1]), inner};
+  }
+  /// Adds a product to `sum`, with the bounds that follow.
+  Tile product_of(Factors const& f, Tile const& sum) {
+    auto const& [a, b, inner] = f;
     auto const count = static_cast<double>(inner);
-    work_ += shape[0] * shape[1] * inner / 8 * turns_;
-    if (scaled && !holds_terms(inner * turns_)) return sum;
     std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
+    Entry const product = define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type);
+    if (a.wild() || b.wild() || sum.wild()) return tile(product, any_size);  // exact all the same
     // A number that is not whole loses bits on its way into a product of tf32.
-    if (a.wild() || b.wild() || sum.wild())  // exact all the same
-      return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type), any_size);
     double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
-    return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
-                sum.bound + count * a.bound * b.bound,
+    return tile(product, sum.bound + count * a.bound * b.bound,
                 sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
   }
   /// Counts terms of scaled products and the number that each sum begins with, in units of the least. False where f32

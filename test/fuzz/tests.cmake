@@ -1,6 +1,7 @@
 # Random kernels through the passes: the judge, the tool around it, and its tests.
-add_library(tegula_fuzzing STATIC fuzz/deletion.cpp fuzz/executors.cpp fuzz/generators.cpp fuzz/judge.cpp fuzz/pipeline_case.cpp
-  fuzz/processes.cpp fuzz/product_extents.cpp fuzz/shrink.cpp)
+add_library(tegula_fuzzing STATIC fuzz/deletion.cpp fuzz/executors.cpp fuzz/generators.cpp
+  fuzz/ir_generators.cpp fuzz/judge.cpp fuzz/kernel_generators.cpp fuzz/pipeline_case.cpp fuzz/processes.cpp
+  fuzz/product_extents.cpp fuzz/shrink.cpp)
 target_link_libraries(tegula_fuzzing PUBLIC tegula_test_support tegula_inside PRIVATE tegula_warnings ${TEGULA_FMT})
 if(TEGULA_PROFILER)
   set_source_files_properties(fuzz/pipeline_case.cpp PROPERTIES COMPILE_DEFINITIONS TEGULA_HAS_PROFILER=1)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -38,80 +39,11 @@ class KernelGenerator : KernelWriter {
   RandomKernel matrix() {
     kernel_ = {};
     signature_.clear(), body_.clear(), pool_.clear(), next_ = 0;
-    std::int64_t const m = one_of({1, 4, 8, 16, 33, 64}), n = one_of({1, 3, 8, 16, 40, 64, 128}),
-                       k = one_of({1, 2, 8, 16, 31, 64});
-    std::int64_t const rows = 1 + pick(3 * static_cast<int>(m)), columns = 1 + pick(3 * static_cast<int>(n)),
-                       depth = pick(4 * static_cast<int>(k) + 1);
-    Element const element = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64,
-                                             Element::i8, Element::e4m3, Element::e5m2});
-    Element const right = is_f8(element) ? one_of<Element>({Element::e4m3, Element::e5m2}) : element;
-    Element const sum = dot_accumulator(element);
-    bool const swap_a = pick(4) == 0, swap_b = pick(3) == 0, bias = pick(2) == 0, row_sum = pick(4) == 0,
-               second = pick(4) == 0;
-    auto const a = tensor(element, swap_a ? extents({depth, rows}) : extents({rows, depth}), false);
-    auto const b = tensor(right, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
-    auto const d = bias ? tensor(sum, extents({columns}), false) : std::string();
-    auto const c = tensor(one_of<Element>({sum, sum, Element::bf16, Element::f16}), extents({rows, columns}), true);
-    Type const acc = Type::tile(sum, {m, n});
-    line("%zero = constant {value = 0 : i64} : i64"), line("%one = constant {value = 1 : i64} : i64");
-    line("%m = constant {value = " + text(m) + " : i64} : i64"),
-        line("%n = constant {value = " + text(n) + " : i64} : i64");
-    line("%k = constant {value = " + text(k) + " : i64} : i64");
-    line("%rows = extent " + c + " : i64"), line("%columns = extent " + c + " {axis = 1} : i64");
-    line("%depth = extent " + a + (swap_a ? "" : " {axis = 1}") + " : i64");
-    line("%g0 = ceil_div %rows, %m : i64"), line("%g1 = ceil_div %columns, %n : i64"),
-        line("%trips = ceil_div %depth, %k : i64");
-    line("grid %g0, %g1");
-    line("%b0 = block_index : i64"), line("%b1 = block_index {axis = 1} : i64");
-    line("%i = mul %b0, %m : i64"), line("%j = mul %b1, %n : i64");
-    line("%init = constant {value = " +
-         std::string(pick(3) != 0    ? "0"
-                     : is_float(sum) ? "0.5"
-                                     : "5") +
-         " : " + std::string(name(sum)) + "} : " + ir::to_string(acc));
-    std::string const more = second ? ", %other = %init" : "";
-    line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" +
-         more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
-    line("%x = mul %t, %k : i64");
-    auto const operand = [&](std::string const& name, std::string const& source, Element factor, bool swapped,
-                             std::string const& first, std::string const& last, std::int64_t e0, std::int64_t e1) {
-      if (!swapped)
-        return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " +
-                    ir::to_string(Type::tile(factor, {e0, e1})));
-      line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " +
-           ir::to_string(Type::tile(factor, {e1, e0})));
-      line("%" + name + " = trans %" + name +
-           "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(factor, {e0, e1})));
-    };
-    operand("a", a, element, swap_a, "%i", "%x", m, k);
-    operand("b", b, right, swap_b, "%x", "%j", k, n);
-    line("%next = dot %a, %b, %sum : " + ir::to_string(acc));
-    if (second)
-      line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
-    else
-      line("yield %next");
-    line("}");
-    pool_ = {{"%acc", acc}};
-    Entry result = second ? binary("add", {"%acc", acc}, {"%rest", acc}) : pool_[0];
-    if (bias) {
-      Type const row = Type::tile(sum, {n});
-      line("%d = load " + d + ", %j : " + ir::to_string(row));
-      line("%d2 = expand_dims %d {axes = [0]} : " + ir::to_string(Type::tile(sum, {1, n})));
-      line("%d3 = broadcast %d2 : " + ir::to_string(acc));
-      result = binary("add", result, {"%d3", acc});
-    }
-    if (row_sum) {
-      Entry const total = define("reduce " + result.name + " {axis = 1}", Type::tile(sum, {m, 1}));
-      result = binary("add", result, define("broadcast " + total.name, acc));
-    }
-    Element const out = kernel_.parameters.back().element;
-    if (out != sum) result = define("cast " + result.name, acc.with_element(out));
-    line("store " + c + ", " + result.name + ", %i, %j");
-    kernel_.tolerance = sum == Element::i32    ? 0
-                        : out == Element::bf16 ? 0x1p-6
-                        : out == Element::f16  ? 0x1p-9
-                        : sum == Element::f64  ? 1e-12
-                                               : 2e-5;
+    Product const product = draw_product();
+    product_grid(product);
+    Entry const result = epilogue(product, product_loop(product));
+    line("store " + product.c + ", " + result.name + ", %i, %j");
+    kernel_.tolerance = tolerance(product.sum, result.type.element());
     return finish();
   }
 
@@ -125,6 +57,108 @@ class KernelGenerator : KernelWriter {
   }
 
   std::vector<std::int64_t> extents(std::initializer_list<std::int64_t> list) { return list; }
+
+  // ---- products
+  struct Product {
+    std::int64_t m = 0, n = 0, k = 0;               ///< of a tile
+    std::int64_t rows = 0, columns = 0, depth = 0;  ///< of the tensors
+    Element left = Element::f32, right = Element::f32, sum = Element::f32;
+    bool swap_a = false, swap_b = false;  ///< the factor lies transposed in memory
+    bool bias = false, row_sum = false;
+    bool second = false;     ///< the loop carries the sum of all partial sums, too
+    std::string a, b, c, d;  ///< tensors; d: the bias
+    [[nodiscard]] Type acc() const { return Type::tile(sum, {m, n}); }
+  };
+
+  Product draw_product() {
+    Product p;
+    p.m = one_of({1, 4, 8, 16, 33, 64}), p.n = one_of({1, 3, 8, 16, 40, 64, 128}), p.k = one_of({1, 2, 8, 16, 31, 64});
+    p.rows = 1 + pick(3 * static_cast<int>(p.m)), p.columns = 1 + pick(3 * static_cast<int>(p.n));
+    p.depth = pick(4 * static_cast<int>(p.k) + 1);
+    p.left = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64, Element::i8,
+                              Element::e4m3, Element::e5m2});
+    p.right = is_f8(p.left) ? one_of<Element>({Element::e4m3, Element::e5m2}) : p.left;
+    p.sum = dot_accumulator(p.left);
+    p.swap_a = pick(4) == 0, p.swap_b = pick(3) == 0;
+    p.bias = pick(2) == 0, p.row_sum = pick(4) == 0, p.second = pick(4) == 0;
+    p.a = tensor(p.left, p.swap_a ? extents({p.depth, p.rows}) : extents({p.rows, p.depth}), false);
+    p.b = tensor(p.right, p.swap_b ? extents({p.columns, p.depth}) : extents({p.depth, p.columns}), false);
+    if (p.bias) p.d = tensor(p.sum, extents({p.columns}), false);
+    Element const stored = one_of<Element>({p.sum, p.sum, Element::bf16, Element::f16});
+    p.c = tensor(stored, extents({p.rows, p.columns}), true);
+    return p;
+  }
+
+  /// Writes the grid over C and the place %i, %j of a block's tile.
+  void product_grid(Product const& p) {
+    line("%zero = constant {value = 0 : i64} : i64"), line("%one = constant {value = 1 : i64} : i64");
+    line("%m = constant {value = " + text(p.m) + " : i64} : i64"),
+        line("%n = constant {value = " + text(p.n) + " : i64} : i64");
+    line("%k = constant {value = " + text(p.k) + " : i64} : i64");
+    line("%rows = extent " + p.c + " : i64"), line("%columns = extent " + p.c + " {axis = 1} : i64");
+    line("%depth = extent " + p.a + (p.swap_a ? "" : " {axis = 1}") + " : i64");
+    line("%g0 = ceil_div %rows, %m : i64"), line("%g1 = ceil_div %columns, %n : i64"),
+        line("%trips = ceil_div %depth, %k : i64");
+    line("grid %g0, %g1");
+    line("%b0 = block_index : i64"), line("%b1 = block_index {axis = 1} : i64");
+    line("%i = mul %b0, %m : i64"), line("%j = mul %b1, %n : i64");
+  }
+
+  /// Loads a factor at a place, and transposes it if it lies transposed in memory.
+  void load_factor(std::string const& name, std::string const& source, bool swapped, std::string const& first,
+                   std::string const& last, Type const& type) {
+    if (!swapped)
+      return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " + ir::to_string(type));
+    Type const stored = type.with_shape({type.shape()[1], type.shape()[0]});
+    line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " + ir::to_string(stored));
+    line("%" + name + " = trans %" + name + "_t {permutation = [1, 0]} : " + ir::to_string(type));
+  }
+
+  /// Sums up products along K.
+  Entry product_loop(Product const& p) {
+    Type const acc = p.acc();
+    std::string const first = pick(3) != 0 ? "0" : is_float(p.sum) ? "0.5" : "5";
+    line("%init = constant {value = " + first + " : " + std::string(name(p.sum)) + "} : " + ir::to_string(acc));
+    std::string const more = p.second ? ", %other = %init" : "";
+    line(std::string(p.second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" +
+         more + ") : " + ir::to_string(acc) + (p.second ? ", " + ir::to_string(acc) : "") + " {");
+    line("%x = mul %t, %k : i64");
+    load_factor("a", p.a, p.swap_a, "%i", "%x", Type::tile(p.left, {p.m, p.k}));
+    load_factor("b", p.b, p.swap_b, "%x", "%j", Type::tile(p.right, {p.k, p.n}));
+    line("%next = dot %a, %b, %sum : " + ir::to_string(acc));
+    if (p.second)
+      line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
+    else
+      line("yield %next");
+    line("}");
+    pool_ = {{"%acc", acc}};
+    return p.second ? binary("add", {"%acc", acc}, {"%rest", acc}) : pool_[0];
+  }
+
+  /// Adds bias and sums of rows, and converts to the element of C.
+  Entry epilogue(Product const& p, Entry result) {
+    Type const acc = p.acc();
+    if (p.bias) {
+      Type const row = Type::tile(p.sum, {p.n});
+      line("%d = load " + p.d + ", %j : " + ir::to_string(row));
+      line("%d2 = expand_dims %d {axes = [0]} : " + ir::to_string(Type::tile(p.sum, {1, p.n})));
+      line("%d3 = broadcast %d2 : " + ir::to_string(acc));
+      result = binary("add", result, {"%d3", acc});
+    }
+    if (p.row_sum) {
+      Entry const total = define("reduce " + result.name + " {axis = 1}", Type::tile(p.sum, {p.m, 1}));
+      result = binary("add", result, define("broadcast " + total.name, acc));
+    }
+    Element const out = kernel_.parameters.back().element;
+    return out == p.sum ? result : define("cast " + result.name, acc.with_element(out));
+  }
+
+  static double tolerance(Element sum, Element out) {
+    if (sum == Element::i32) return 0;
+    if (out == Element::bf16) return 0x1p-6;
+    if (out == Element::f16) return 0x1p-9;
+    return sum == Element::f64 ? 1e-12 : 2e-5;
+  }
 
   // ---- parameters
   std::string tensor(Element element, std::vector<std::int64_t> const& shape, bool written) {
@@ -266,110 +300,112 @@ class KernelGenerator : KernelWriter {
   Entry plus_zero(Entry const& a) { return is_float(a.type.element()) ? binary("add", a, constant(0, a.type)) : a; }
 
   void step(int depth) {
-    switch (pick(20)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3: {
-        Entry const a = numeric(any());
-        auto const op = one_of<std::string>({"add", "sub", "mul", "div"});
-        bool const quotient = op == "div" && for_gpus_ && is_float(a.type.element());
-        pool_.push_back(binary(quotient ? "mul" : op, a, partner(a)));
-        break;
-      }
-      case 4: {
-        Entry const a = numeric(any());
-        pool_.push_back(plus_zero(binary(one_of<std::string>({"min", "max"}), a, partner(a))));
-        break;
-      }
-      case 5:
-      case 6: {
-        Entry const a = integral(any());
-        std::string const op = one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"});
-        pool_.push_back(binary(op, a, op[0] == 's' && pick(2) == 0 ? amount(a) : partner(a)));
-        break;
-      }
-      case 7: {
-        Entry const a = integral(any());
-        Entry const low = binary("and", a, constant(0xFFFF, a.type));
-        pool_.push_back(binary("ceil_div", low, partner(a)));
-        break;
-      }
-      case 8:
-      case 9: {
-        Entry const found = any();
-        bool const ordered = found.type.element() != Element::boolean;
-        Entry const a = ordered ? numeric(found) : found;
-        std::string const predicate =
-            ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
-        pool_.push_back(binary("compare", a, partner(a), " {predicate = " + predicate + "}"));
-        break;
-      }
-      case 10: {
-        Entry const a = any();
-        Entry const b = partner(a);
-        Entry const condition = coerce(any(), a.type.with_element(Element::boolean));
-        pool_.push_back(define("select " + condition.name + ", " + a.name + ", " + b.name, a.type));
-        break;
-      }
-      case 11:
-      case 12: {
-        Entry const a = floating(any());
-        pool_.push_back(define(function() + " " + a.name, a.type));
-        break;
-      }
-      case 13: {
-        Entry const a = numeric(any());
-        pool_.push_back(define(one_of<std::string>({"neg", "abs"}) + " " + a.name, a.type));
-        break;
-      }
-      case 14: {
-        Entry const a = any();
-        pool_.push_back(coerce(a, a.type.with_element(any_element())));
-        break;
-      }
-      case 15:
-      case 16: {
-        Entry const a = numeric(any());
-        int const axis = pick(a.type.rank());
-        Extents shape = a.type.shape();
-        shape[axis] = 1;
-        if (pick(3) == 0) {  // in sequence on the host and in the simulator
-          std::string const join = one_of<std::string>({"sum", "max", "min", "product"});
-          std::string_view const exclusive = pick(2) == 0 ? ", exclusive = true" : "";
-          std::string_view const reverse = pick(2) == 0 ? ", reverse = true" : "";
-          Entry const scanned = define(
-              fmt::format("scan {} {{axis = {}, combine = {}{}{}}}", a.name, axis, join, exclusive, reverse), a.type);
-          pool_.push_back(join == "sum" || join == "product" ? scanned : plus_zero(scanned));
-          break;
-        }
-        std::string const combine = one_of<std::string>({"sum", "max", "min"});
-        bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
-        Entry const r = define(fmt::format("reduce {} {{axis = {}, combine = {}{}", a.name, axis, combine,
-                                           pairwise ? ", order = pairwise}" : "}"),
-                               a.type.with_shape(shape));
-        pool_.push_back(combine == "sum" ? r : plus_zero(r));
-        if (pick(2) == 0) pool_.push_back(coerce(pool_.back(), a.type));
-        break;
-      }
-      case 17: {
-        Element const element = one_of<Element>({Element::i32, Element::i64});
-        pool_.push_back(define(fmt::format("iota {{axis = {}}}", pick(tile_.size())), Type::tile(element, tile_)));
-        break;
-      }
-      case 18: {
-        if (depth == 0) break;
-        loop(depth - 1);
-        break;
-      }
-      default: {
-        if (depth == 0 || pick(2) == 0)
-          pick(2) == 0 ? reshape() : regroup();
-        else
-          branch(depth - 1);
-        break;
-      }
-    }
+    using G = KernelGenerator;
+    static constexpr void (G::*ops[])() = {&G::arithmetic,
+                                           &G::arithmetic,
+                                           &G::arithmetic,
+                                           &G::arithmetic,
+                                           &G::extreme,
+                                           &G::whole,
+                                           &G::whole,
+                                           &G::whole_up,
+                                           &G::comparison,
+                                           &G::comparison,
+                                           &G::choice,
+                                           &G::function_of_floats,
+                                           &G::function_of_floats,
+                                           &G::sign,
+                                           &G::conversion,
+                                           &G::along_axis,
+                                           &G::along_axis,
+                                           &G::places};
+    int const drawn = pick(20);
+    if (drawn < static_cast<int>(std::size(ops))) return (this->*ops[drawn])();
+    bool const loops = drawn == static_cast<int>(std::size(ops));
+    if (loops && depth > 0) loop(depth - 1);
+    if (loops) return;
+    if (depth == 0 || pick(2) == 0)
+      pick(2) == 0 ? reshape() : regroup();
+    else
+      branch(depth - 1);
+  }
+  void arithmetic() {
+    Entry const a = numeric(any());
+    auto const op = one_of<std::string>({"add", "sub", "mul", "div"});
+    bool const quotient = op == "div" && for_gpus_ && is_float(a.type.element());
+    pool_.push_back(binary(quotient ? "mul" : op, a, partner(a)));
+  }
+  void extreme() {
+    Entry const a = numeric(any());
+    pool_.push_back(plus_zero(binary(one_of<std::string>({"min", "max"}), a, partner(a))));
+  }
+  void whole() {
+    Entry const a = integral(any());
+    std::string const op = one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"});
+    pool_.push_back(binary(op, a, op[0] == 's' && pick(2) == 0 ? amount(a) : partner(a)));
+  }
+  void whole_up() {
+    Entry const a = integral(any());
+    Entry const low = binary("and", a, constant(0xFFFF, a.type));
+    pool_.push_back(binary("ceil_div", low, partner(a)));
+  }
+  void comparison() {
+    Entry const found = any();
+    bool const ordered = found.type.element() != Element::boolean;
+    Entry const a = ordered ? numeric(found) : found;
+    std::string const predicate =
+        ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
+    pool_.push_back(binary("compare", a, partner(a), " {predicate = " + predicate + "}"));
+  }
+  void choice() {
+    Entry const a = any();
+    Entry const b = partner(a);
+    Entry const condition = coerce(any(), a.type.with_element(Element::boolean));
+    pool_.push_back(define("select " + condition.name + ", " + a.name + ", " + b.name, a.type));
+  }
+  void function_of_floats() {
+    Entry const a = floating(any());
+    pool_.push_back(define(function() + " " + a.name, a.type));
+  }
+  void sign() {
+    Entry const a = numeric(any());
+    pool_.push_back(define(one_of<std::string>({"neg", "abs"}) + " " + a.name, a.type));
+  }
+  void conversion() {
+    Entry const a = any();
+    pool_.push_back(coerce(a, a.type.with_element(any_element())));
+  }
+  void places() {
+    Element const element = one_of<Element>({Element::i32, Element::i64});
+    pool_.push_back(define(fmt::format("iota {{axis = {}}}", pick(tile_.size())), Type::tile(element, tile_)));
+  }
+  /// Scans or reduces, in an order that every executor follows.
+  void along_axis() {
+    Entry const a = numeric(any());
+    int const axis = pick(a.type.rank());
+    if (pick(3) == 0)
+      scan(a, axis);
+    else
+      reduce(a, axis);
+  }
+  void scan(Entry const& a, int axis) {  // in sequence on the host and in the simulator
+    std::string const join = one_of<std::string>({"sum", "max", "min", "product"});
+    std::string_view const exclusive = pick(2) == 0 ? ", exclusive = true" : "";
+    std::string_view const reverse = pick(2) == 0 ? ", reverse = true" : "";
+    Entry const scanned =
+        define(fmt::format("scan {} {{axis = {}, combine = {}{}{}}}", a.name, axis, join, exclusive, reverse), a.type);
+    pool_.push_back(join == "sum" || join == "product" ? scanned : plus_zero(scanned));
+  }
+  void reduce(Entry const& a, int axis) {
+    Extents shape = a.type.shape();
+    shape[axis] = 1;
+    std::string const combine = one_of<std::string>({"sum", "max", "min"});
+    bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
+    Entry const r = define(fmt::format("reduce {} {{axis = {}, combine = {}{}", a.name, axis, combine,
+                                       pairwise ? ", order = pairwise}" : "}"),
+                           a.type.with_shape(shape));
+    pool_.push_back(combine == "sum" ? r : plus_zero(r));
+    if (pick(2) == 0) pool_.push_back(coerce(pool_.back(), a.type));
   }
 
   /// There and back through another shape.

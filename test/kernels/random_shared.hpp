@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -198,7 +199,7 @@ class SharedGenerator {
     line("}");
     close();
   }
-  void exchange() {
+  void exchange(Buffer& /*any*/) {
     int const words = 1 + pick(2);
     std::string const type = tile(words, 0), places = fresh("i"), sum = fresh("x"), at = row();
     line(places + " = iota : " + type);
@@ -258,32 +259,37 @@ class SharedGenerator {
     Buffer& buffer = any();
     if (loops_.empty() && branches_ == 0) fill(buffer);
     if (!buffer.written) return;
-    bool const copies = options_.copies && buffer.copied;
-    switch (pick(depth > 0 ? 14 : 11)) {
-      case 0:
-      case 1:
-      case 2:
-        return write(buffer);
-      case 3:
-      case 4:
-      case 5:
-        return read(buffer);
-      case 6:
-        return poke(buffer);
-      case 7:
-        return exchange();
-      case 8:
-      case 9:
-        if (copies && loops_.empty() && branches_ == 0 && buffer.waits < 8) return copy_in(buffer);
-        return write(buffer);
-      case 10:
-        if (copies) return copy_out(buffer);
-        return read(buffer);
-      case 11:
-        return branch(depth - 1);
-      default:
-        return loop(depth - 1);
-    }
+    using G = SharedGenerator;
+    static constexpr void (G::*accesses[])(Buffer&) = {&G::write,
+                                                       &G::write,
+                                                       &G::write,
+                                                       &G::read,
+                                                       &G::read,
+                                                       &G::read,
+                                                       &G::poke,
+                                                       &G::exchange,
+                                                       &G::copy_in_or_write,
+                                                       &G::copy_in_or_write,
+                                                       &G::copy_out_or_read};
+    auto const drawn = static_cast<std::size_t>(pick(depth > 0 ? 14 : 11));
+    if (drawn < std::size(accesses)) return (this->*accesses[drawn])(buffer);
+    if (drawn == std::size(accesses))
+      branch(depth - 1);
+    else
+      loop(depth - 1);
+  }
+  void copy_in_or_write(Buffer& buffer) {
+    bool const once = loops_.empty() && branches_ == 0;  // so that each copy has a phase of its own
+    if (options_.copies && buffer.copied && once && buffer.waits < 8)
+      copy_in(buffer);
+    else
+      write(buffer);
+  }
+  void copy_out_or_read(Buffer& buffer) {
+    if (options_.copies && buffer.copied)
+      copy_out(buffer);
+    else
+      read(buffer);
   }
 
   void loop(int depth) {

@@ -60,39 +60,31 @@ inline constexpr std::array<std::string_view, ability_count> ability_names = {"c
                                                                               "mma.sync of 16 rows of f64"};
 constexpr std::string_view name(Ability ability) { return ability_names[static_cast<std::size_t>(ability)]; }
 
-/// Holds a set of abilities.
-class Abilities {
+/// Holds a set of values of an enumeration with at most 32 of them.
+template <class Value>
+class EnumSet {
  public:
-  constexpr Abilities() = default;
-  template <class... A>
-  constexpr explicit Abilities(Ability first, A... more) : bits_((bit(first) | ... | bit(more))) {}
-  [[nodiscard]] constexpr bool has(Ability ability) const { return (bits_ & bit(ability)) != 0; }
-  /// Returns the set with more abilities.
-  template <class... A>
-  [[nodiscard]] constexpr Abilities and_also(A... list) const {
-    Abilities result = *this;
-    result.bits_ |= (bit(list) | ... | 0U);
+  constexpr EnumSet() = default;
+  template <class... V>
+  constexpr explicit EnumSet(Value first, V... more) : bits_((bit(first) | ... | bit(more))) {}
+  [[nodiscard]] constexpr bool has(Value value) const { return (bits_ & bit(value)) != 0; }
+  /// Returns the set with more values.
+  template <class... V>
+  [[nodiscard]] constexpr EnumSet and_also(V... more) const {
+    EnumSet result = *this;
+    result.bits_ |= (bit(more) | ... | 0U);
     return result;
   }
-  friend constexpr bool operator==(Abilities const&, Abilities const&) = default;
+  friend constexpr bool operator==(EnumSet const&, EnumSet const&) = default;
 
  private:
-  static constexpr std::uint32_t bit(Ability ability) { return std::uint32_t{1} << static_cast<int>(ability); }
+  static constexpr std::uint32_t bit(Value value) { return std::uint32_t{1} << static_cast<int>(value); }
   std::uint32_t bits_ = 0;
 };
 
-/// Holds a set of elements.
-class Elements {
- public:
-  constexpr Elements() = default;
-  template <class... E>
-  constexpr explicit Elements(Element first, E... more) : bits_((bit(first) | ... | bit(more))) {}
-  [[nodiscard]] constexpr bool has(Element element) const { return (bits_ & bit(element)) != 0; }
-
- private:
-  static constexpr std::uint32_t bit(Element element) { return std::uint32_t{1} << static_cast<int>(element); }
-  std::uint32_t bits_ = 0;
-};
+using Abilities = EnumSet<Ability>;
+using ElementSet = EnumSet<Element>;
+static_assert(ability_count <= 32 && element_count <= 32, "a set of abilities or elements must have a bit for each");
 
 /// States the shape of one matrix instruction: `rows` x N x K. N is a multiple of `column_step` up to `max_columns`; K
 /// fills `depth_bytes` bytes of the operands' elements.
@@ -146,7 +138,7 @@ struct TargetInfo {
   Abilities abilities;
   MatrixInstruction wgmma;  ///< of a warpgroup
   MatrixInstruction mma;    ///< of a warp
-  Elements mma_elements;    ///< that mma multiplies; f32 as tf32
+  ElementSet mma_elements;  ///< that mma multiplies; f32 as tf32
   /// Counts bytes of K, times rows times columns, that the tensor cores multiply.
   double product_bytes_per_clock = 0;
   double exponentials_per_clock = 0;
@@ -257,10 +249,10 @@ inline constexpr CostModel sm_89_costs = [] {
 
 /// Lists what every architecture from Ampere on can do. Texts for one of them run on all later ones.
 inline constexpr Abilities ampere_abilities{Ability::cp_async, Ability::ldmatrix, Ability::mbarrier};
-inline constexpr Elements ampere_products{Element::f16, Element::bf16, Element::f32,
-                                          Element::i8,  Element::u8,   Element::f64};
-inline constexpr Elements all_products{Element::f16, Element::bf16, Element::f32,  Element::i8,
-                                       Element::u8,  Element::f64,  Element::e4m3, Element::e5m2};
+inline constexpr ElementSet ampere_products{Element::f16, Element::bf16, Element::f32,
+                                            Element::i8,  Element::u8,   Element::f64};
+inline constexpr ElementSet all_products{Element::f16, Element::bf16, Element::f32,  Element::i8,
+                                         Element::u8,  Element::f64,  Element::e4m3, Element::e5m2};
 
 /// Describes Hopper. Each of its four tensor cores does 512 dense bf16 multiply-adds a clock, twice as many of 8 bits
 /// and half as many of tf32. Each quarter of a multiprocessor does 4 exponentials.

@@ -56,8 +56,9 @@ void check_operand_count(Rule& rule, std::size_t max) {
   rule.require(rule.operands.size() <= max, fmt::format("{} operands but takes at most {}", rule.operands.size(), max));
 }
 void threads_at_barrier(Rule& rule, std::int64_t threads) {
-  rule.require(threads >= 32 && threads <= 1024 && threads % 32 == 0,
-               fmt::format("threads is {} but whole warps meet: a multiple of 32, 32 to 1024", threads));
+  rule.require(threads >= warp_lanes && threads <= target::max_threads && threads % warp_lanes == 0,
+               fmt::format("threads is {} but whole warps meet: a multiple of {}, {} to {}", threads, warp_lanes,
+                           warp_lanes, target::max_threads));
 }
 
 /// Returns the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and

@@ -164,7 +164,7 @@ std::string why_not_in_registers(Extents const& shape, layout::Layout const& lay
     if (layout.outputs()[static_cast<std::size_t>(i)] != layout::axis_dim(i))
       return "the layout does not lead to the axes";
   if (layout.shape() != shape) return "the layout is for a tile of " + layout::shape_text(layout.shape());
-  if (layout.lanes() != 32) return fmt::format("the layout has {} lanes, not 32", layout.lanes());
+  if (layout.lanes() != warp_lanes) return fmt::format("the layout has {} lanes, not {}", layout.lanes(), warp_lanes);
   if (!layout.surjective()) return "the layout leaves elements without a register";
   return {};
 }

@@ -1,6 +1,7 @@
 #include "sim/block/cost.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/core/families.hpp"
 #include "ir/values/elementary.hpp"
@@ -113,7 +114,7 @@ class Costs {
 
   /// Combines in threads, then across lanes.
   OpCost across(ir::Value const& operand) const {
-    constexpr int steps = 5;  // of 32 lanes
+    int const steps = std::bit_width(static_cast<unsigned>(target_.lanes)) - 1;
     int const shuffled = op_.result_count() > 0 ? elements(*op_.result()) : 1;
     return {arithmetic(operand.type().element(), elements(operand)) + 2 * steps * shuffled,
             steps * (target_.costs.shuffle_latency + target_.costs.arithmetic_latency)};

@@ -30,9 +30,9 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, ActionSite c
   };
   if (id < 0 || id > 15) return misuse(text + " does not exist: a CTA has 16, 0 to 15", {}, true);
   if (threads % warp_lanes != 0 || threads < 0) {
-    return misuse(
-        fmt::format("{} counts {} threads; only whole warps count, so it must be a multiple of 32", text, threads), {},
-        true);
+    return misuse(fmt::format("{} counts {} threads; only whole warps count, so it must be a multiple of {}", text,
+                              threads, warp_lanes),
+                  {}, true);
   }
   if (lanes != all_lanes) {
     return misuse(

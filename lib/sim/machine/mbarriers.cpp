@@ -231,9 +231,9 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSit
   }
 }
 
-std::array<std::int32_t, 32>& State::wait_history(WarpState const& w, Mbarrier& b) {
+std::array<std::int32_t, warp_lanes>& State::wait_history(WarpState const& w, Mbarrier& b) {
   if (b.waited.size() < warps.size()) {
-    std::array<std::int32_t, 32> none;
+    std::array<std::int32_t, warp_lanes> none;
     none.fill(-1);
     b.waited.resize(warps.size(), none);
   }
@@ -241,14 +241,14 @@ std::array<std::int32_t, 32>& State::wait_history(WarpState const& w, Mbarrier& 
 }
 
 void State::note_wait(WarpState const& w, Lanes lanes, Mbarrier& b, std::int64_t phases) {
-  std::array<std::int32_t, 32>& history = wait_history(w, b);
+  std::array<std::int32_t, warp_lanes>& history = wait_history(w, b);
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     history[static_cast<std::size_t>(std::countr_zero(rest))] = static_cast<std::int32_t>(phases);
   }
 }
 
 std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, ActionSite const& site) {
-  std::array<std::int32_t, 32>& history = wait_history(w, b);
+  std::array<std::int32_t, warp_lanes>& history = wait_history(w, b);
   std::int64_t needed = -1;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     std::int32_t& last = history[static_cast<std::size_t>(std::countr_zero(rest))];

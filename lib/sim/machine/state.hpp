@@ -69,9 +69,10 @@ struct Mbarrier {
   Instant remote_release;          // ... and in the phase just finished: its waits take the scope of the cluster
   std::vector<Instant> observers;  // waits that observed the phase just finished
   std::vector<Instant> users;      // last use per warp
-  std::vector<std::array<std::int32_t, 32>> waited;  // per warp and lane: phases needed by its last wait; -1: none
-  bool counted_bytes = false;                        // the phase under way counted bytes ...
-  bool counted_before = false;                       // ... and the one just finished did
+  /// Counts, for each warp and lane, the phases needed by its last wait; -1: none.
+  std::vector<std::array<std::int32_t, warp_lanes>> waited;
+  bool counted_bytes = false;   // the phase under way counted bytes ...
+  bool counted_before = false;  // ... and the one just finished did
   ActionSite counted_site;
   Time pending_time = 0;    // of the last arrival or byte in the phase under way
   Time completed_time = 0;  // when the phase just finished was known to waiting warps
@@ -362,7 +363,7 @@ struct State {
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;
   void pass_wait(WarpState&, Blocked const&);
-  [[nodiscard]] std::array<std::int32_t, 32>& wait_history(WarpState const&, Mbarrier&);
+  [[nodiscard]] std::array<std::int32_t, warp_lanes>& wait_history(WarpState const&, Mbarrier&);
   void note_wait(WarpState const&, Lanes, Mbarrier&, std::int64_t phases);
   /// Phases that must have completed for this wait, from the waits of these lanes before; the wait is noted.
   /// Describes the wait of these lanes for a phase of that parity.

@@ -179,28 +179,40 @@ Finding why_not_tensor_cores(Op const& dot, TargetInfo const& target) {
   return {};
 }
 
+namespace {
+
+/// Returns the layout of the widest swizzle that `fits`; null: none does.
+template <class Fits>
+Layout const* widest_swizzle(Extents const& shape, int element_bytes, bool transposed, Fits const& fits) {
+  std::string ignored;
+  auto const& layout_of = transposed ? layout::swizzled_transposed_layout : layout::swizzled_layout;
+  for (int const swizzle : {128, 64, 32, 16})
+    if (Layout const* const layout = layout_of(shape, element_bytes, swizzle, ignored);
+        layout != nullptr && fits(layout))
+      return layout;
+  return nullptr;
+}
+
+}  // namespace
+
 StoredOperands stored_operands(ProductForm product, TargetInfo const& target) {
   StoredOperands stored;
   if (!target.has(Ability::wgmma)) return stored;
-  std::string ignored;
   Factor const left = product.left(), right = product.right();
   int const size = bytes(right.element());
   bool const loads_left = left.fetched().view == nullptr && !left.turned && left.is_loaded();
   if (right.fetched().view == nullptr) {
     bool const in_columns = size != 2 || (right.is_transpose() && right.is_loaded());  // K adjacent
-    auto const& in_rows = in_columns ? layout::swizzled_transposed_layout : layout::swizzled_layout;
-    for (int const swizzle : {128, 64, 32, 16})
-      if (Layout const* const layout = in_rows(right.shape(), size, swizzle, ignored);
-          stored.right == nullptr && layout != nullptr && fits_wgmma(product, target, {layout, nullptr}))
-        stored.right = layout;
+    stored.right = widest_swizzle(right.shape(), size, in_columns, [&](Layout const* layout) {
+      return fits_wgmma(product, target, {layout, nullptr});
+    });
   }
   bool const turned = left.is_transpose() && left.fetched().view == nullptr;
   if (!turned && !(loads_left && stored.right != nullptr)) return stored;
   Extents const before = turned ? Extents{left.shape()[1], left.shape()[0]} : left.shape();
-  for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(before, bytes(left.element()), swizzle, ignored);
-        stored.left == nullptr && layout != nullptr && fits_wgmma(product, target, {stored.right, layout}))
-      stored.left = layout;
+  stored.left = widest_swizzle(before, bytes(left.element()), false, [&](Layout const* layout) {
+    return fits_wgmma(product, target, {stored.right, layout});
+  });
   return stored;
 }
 

@@ -162,49 +162,103 @@ TEST_CASE("conversions of fragments have the expected kind", "[layout][conversio
   CHECK(converts(collect, *spread, *copies));
 }
 
+namespace {
+
+/// Draws pairs of layouts of one tile, each with copies of elements here and there.
+class LayoutPairs {
+ public:
+  explicit LayoutPairs(std::uint64_t seed) : random_(seed) {}
+
+  /// Draws what the next two layouts have in common.
+  void next_tile() {
+    axis_bits_[0] = static_cast<int>(below(4)), axis_bits_[1] = static_cast<int>(below(5));
+    warp_bits_ = static_cast<int>(below(2));
+    repeats_ = below(3) == 0 ? 3 : 1;
+    atom_ = {std::int64_t{1} << axis_bits_[0], std::int64_t{1} << axis_bits_[1]};
+  }
+  [[nodiscard]] bool repeats() const { return repeats_ > 1; }
+
+  Layout const* layout() {
+    std::vector<Extents> const vectors = surjective();
+    LayoutInput reg{Dim::reg, {}, {}}, lane{Dim::lane, {}, {}}, warp{Dim::warp, {}, {}};
+    for (std::size_t i = 0; i < vectors.size(); ++i) (i < 5 ? lane : reg).bases.push_back(vectors[i]);
+    for (int bit = 0; bit < warp_bits_; ++bit) warp.bases.push_back({0, 0});
+    reg.digits.push_back({repeats_, {atom_[0], 0}});
+    return Layout::get({reg, lane, warp}, 2);
+  }
+  /// Draws where words have their bit: the layout with one more register bit, at any place, along an axis of its own.
+  Layout const* doubled(Layout const& layout) {
+    std::vector<LayoutInput> inputs(layout.inputs().begin(), layout.inputs().end());
+    if (inputs.empty() || inputs[0].dim != Dim::reg) inputs.insert(inputs.begin(), {Dim::reg, {}, {}});
+    for (LayoutInput& input : inputs) {
+      for (Extents& basis : input.bases) basis = {basis[0], basis[1], 0};
+      for (LayoutDigit& digit : input.digits) digit.stride = {digit.stride[0], digit.stride[1], 0};
+    }
+    auto& bases = inputs[0].bases;
+    bases.insert(bases.begin() + static_cast<std::ptrdiff_t>(random_() % (bases.size() + 1)), {0, 0, 1});
+    return Layout::get(std::move(inputs), 3);
+  }
+
+ private:
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+  Extents any() {
+    auto const first = static_cast<std::int64_t>(below(static_cast<std::size_t>(atom_[0])));
+    return {first, static_cast<std::int64_t>(below(static_cast<std::size_t>(atom_[1])))};
+  }
+  /// Draws vectors of bits that reach every element of the atom.
+  std::vector<Extents> surjective() {
+    std::vector<Extents> vectors;
+    for (int a = 0; a < 2; ++a)
+      for (int bit = 0; bit < axis_bits_[a]; ++bit)
+        vectors.push_back(a == 0 ? Extents{std::int64_t{1} << bit, 0} : Extents{0, std::int64_t{1} << bit});
+    for (std::size_t i = 0; i < 2 * vectors.size(); ++i) {
+      std::size_t const x = below(vectors.size()), y = below(vectors.size());
+      if (x == y) continue;
+      for (int o = 0; o < 2; ++o) vectors[x][o] ^= vectors[y][o];
+    }
+    // Copies: zero vectors, or vectors that others make.
+    while (vectors.size() < std::size_t{5}) vectors.push_back(below(2) == 0 ? any() : Extents{0, 0});
+    if (below(3) == 0) vectors.push_back(any());
+    std::shuffle(vectors.begin(), vectors.end(), random_);
+    return vectors;
+  }
+
+  std::mt19937_64 random_;
+  int axis_bits_[2] = {};
+  int warp_bits_ = 0;
+  std::int64_t repeats_ = 1;
+  Extents atom_;
+};
+
+/// Checks a conversion that stays within warps.
+void check_within_warps(Conversion const& plan, Layout const& from, Layout const& to, bool spoil) {
+  CHECK(converts(plan, from, to));
+  // A bijection takes one round per register.
+  if (plan.kind == ConversionKind::shuffles && from.injective() && to.injective())
+    CHECK(plan.shuffle.shuffles.size() == static_cast<std::size_t>(to.registers()));
+  if (!spoil) return;
+  for (Layout const* wrong : test::spoiled(to))
+    if (wrong->registers() == to.registers() && wrong != &to) CHECK_FALSE(converts(plan, from, *wrong));
+}
+
+/// Checks the conversion of words of two elements; false: it goes through shared memory.
+bool check_words(Layout const& from, Layout const& to) {
+  WordConversion const words = words_of(from, to, 1);
+  REQUIRE(words.from_bits.size() == 1);
+  if (conversion(*words.from, *words.to).kind == ConversionKind::shared) return false;
+  CHECK(converts_words(words, from, to));
+  return true;
+}
+
+}  // namespace
+
 TEST_CASE("random conversions within a warp give every thread its elements", "[layout][conversion]") {
-  std::mt19937_64 random(23);
-  auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  LayoutPairs pairs(23);
   int in_words = 0, shuffled = 0, multicast = 0, repeated = 0, spread = 0;
   for (int round = 0; round < 600; ++round) {
-    int const axis_bits[2] = {static_cast<int>(below(4)), static_cast<int>(below(5))};
-    int const warp_bits = static_cast<int>(below(2));
-    std::int64_t const repeats = below(3) == 0 ? 3 : 1;
-    Extents const atom{std::int64_t{1} << axis_bits[0], std::int64_t{1} << axis_bits[1]};
-    auto const any = [&] {
-      return Extents{static_cast<std::int64_t>(below(static_cast<std::size_t>(atom[0]))),
-                     static_cast<std::int64_t>(below(static_cast<std::size_t>(atom[1])))};
-    };
-    auto const surjective = [&] {
-      std::vector<Extents> vectors;
-      for (int a = 0; a < 2; ++a)
-        for (int bit = 0; bit < axis_bits[a]; ++bit)
-          vectors.push_back(a == 0 ? Extents{std::int64_t{1} << bit, 0} : Extents{0, std::int64_t{1} << bit});
-      for (std::size_t i = 0; i < 2 * vectors.size(); ++i) {
-        std::size_t const x = below(vectors.size()), y = below(vectors.size());
-        if (x == y) continue;
-        for (int o = 0; o < 2; ++o) vectors[x][o] ^= vectors[y][o];
-      }
-      // Copies: zero vectors, or vectors that others make.
-      while (vectors.size() < std::size_t{5}) vectors.push_back(below(2) == 0 ? any() : Extents{0, 0});
-      if (below(3) == 0) vectors.push_back(any());
-      std::shuffle(vectors.begin(), vectors.end(), random);
-      return vectors;
-    };
-    auto const layout_of = [&](std::vector<Extents> const& vectors) {
-      LayoutInput reg{Dim::reg, {}, {}}, lane{Dim::lane, {}, {}}, warp{Dim::warp, {}, {}};
-      for (std::size_t i = 0; i < vectors.size(); ++i) {
-        if (i < 5)
-          lane.bases.push_back(vectors[i]);
-        else
-          reg.bases.push_back(vectors[i]);
-      }
-      for (int bit = 0; bit < warp_bits; ++bit) warp.bases.push_back({0, 0});
-      reg.digits.push_back({repeats, {atom[0], 0}});
-      return Layout::get({reg, lane, warp}, 2);
-    };
-    Layout const* from = layout_of(surjective());
-    Layout const* to = layout_of(surjective());
+    pairs.next_tile();
+    Layout const* const from = pairs.layout();
+    Layout const* const to = pairs.layout();
     INFO(from->text() << " to " << to->text());
     if (from->shape() != to->shape()) continue;
     Conversion const plan = conversion(*from, *to);
@@ -213,36 +267,13 @@ TEST_CASE("random conversions within a warp give every thread its elements", "[l
           (within_warps(*from, *to) && from->atom() == to->atom() && from->input(Dim::warp) == to->input(Dim::warp)));
       continue;
     }
-    CHECK(converts(plan, *from, *to));
-    // Both with one more register bit, at any place, along an axis of its own.
-    auto const doubled = [&](Layout const& layout) {
-      std::vector<LayoutInput> inputs(layout.inputs().begin(), layout.inputs().end());
-      if (inputs.empty() || inputs[0].dim != Dim::reg) inputs.insert(inputs.begin(), {Dim::reg, {}, {}});
-      for (LayoutInput& input : inputs) {
-        for (Extents& basis : input.bases) basis = {basis[0], basis[1], 0};
-        for (LayoutDigit& digit : input.digits) digit.stride = {digit.stride[0], digit.stride[1], 0};
-      }
-      auto& bases = inputs[0].bases;
-      bases.insert(bases.begin() + static_cast<std::ptrdiff_t>(random() % (bases.size() + 1)), {0, 0, 1});
-      return Layout::get(std::move(inputs), 3);
-    };
-    Layout const *from_pairs = doubled(*from), *to_pairs = doubled(*to);
-    WordConversion const words = words_of(*from_pairs, *to_pairs, 1);
-    REQUIRE(words.from_bits.size() == 1);
-    if (conversion(*words.from, *words.to).kind != ConversionKind::shared) {
-      CHECK(converts_words(words, *from_pairs, *to_pairs));
-      ++in_words;
-    }
+    check_within_warps(plan, *from, *to, round % 10 == 0);
+    Layout const* const from_pairs = pairs.doubled(*from);
+    in_words += check_words(*from_pairs, *pairs.doubled(*to)) ? 1 : 0;
     shuffled += plan.kind == ConversionKind::shuffles ? 1 : 0;
     spread += static_cast<int>(plan.shuffle.shuffles.size()) > to->registers() ? 1 : 0;
     multicast += !from->injective() || !to->injective() ? 1 : 0;
-    repeated += repeats > 1 ? 1 : 0;
-    // A bijection takes one round per register.
-    if (plan.kind == ConversionKind::shuffles && from->injective() && to->injective())
-      CHECK(plan.shuffle.shuffles.size() == static_cast<std::size_t>(to->registers()));
-    if (round % 10 == 0)
-      for (Layout const* wrong : test::spoiled(*to))
-        if (wrong->registers() == to->registers() && wrong != to) CHECK_FALSE(converts(plan, *from, *wrong));
+    repeated += pairs.repeats() ? 1 : 0;
   }
   CHECK(shuffled > 300);
   CHECK(multicast > 100);

@@ -167,6 +167,60 @@ struct Attention {
   // Registers of a consumer: S, O, P.
   static constexpr std::uint64_t s0 = 0, o0 = 64, p0 = 128, p1 = 160;
 
+  MaybeTurn wait(Warp w, Op op, MbarrierAddress full, int phase, ActionSite site) const {
+    if (!has(op)) return {};
+    return w.wait_parity(all_lanes, full, static_cast<std::uint32_t>(phase & 1), site);
+  }
+  MaybeTurn release(Warp w, Op op, MbarrierAddress empty, ActionSite site) const {
+    if (!has(op)) return {};
+    return w.arrive(leader, empty, 1, site);
+  }
+  MaybeTurn wait_products(Warp w, Op op, int pending, ActionSite site) const {
+    if (!has(op)) return {};
+    return w.wgmma_wait(pending, site);
+  }
+
+  /// Issues S of a block of K: Q times K.
+  Turn issue_scores(Warp w, int g, int stage) const {
+    if (has(fence_s)) w.wgmma_fence(at("fence_s"));
+    Footprint const operands[] = {Footprint(w.shared(), place_q(g), place_q(g) + q_bytes),
+                                  Footprint(w.shared(), place_k(stage), place_k(stage) + k_bytes)};
+    return w.wgmma(
+        {.shared = operands, .accumulators = Footprint(w.registers(), s0, o0), .accumulate = false, .shape = 1},
+        at("wgmma_s"));
+  }
+  /// Issues O of a block of V: P times V, on top of the blocks before it, rescaled.
+  Turn issue_output(Warp w, int stage, bool first) const {
+    if (!first) {  // O *= alpha
+      w.read_registers(o0, p0, at("rescale"));
+      w.write_registers(o0, p0, at("rescale"));
+    }
+    if (has(fence_o)) w.wgmma_fence(at("fence_o"));
+    Footprint const operands[] = {Footprint(w.shared(), place_v(stage), place_v(stage) + k_bytes)};
+    return w.wgmma({.shared = operands,
+                    .a_registers = Footprint(w.registers(), p0, p1),
+                    .accumulators = Footprint(w.registers(), o0, p0),
+                    .accumulate = !first,
+                    .shape = 2},
+                   at("wgmma_o"));
+  }
+  /// Writes O to the warp's staging buffer once the store before it has read that, for TMA to see.
+  void stage_output(Warp w, std::uint64_t staging) const {
+    if (has(sync_buffer_free)) w.warp_sync(all_lanes, at("sync_free"));
+    w.write(all_lanes, PerLane(w.shared(), staging, o_bytes / 32), at("stmatrix"));
+    if (has(proxy_fence)) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
+    if (has(sync_written)) w.warp_sync(all_lanes, at("sync_written"));
+  }
+  Turn store_output(Warp w, int tile, int number) const {
+    std::uint64_t const staging = place_o(number);
+    std::uint64_t const to = static_cast<std::uint64_t>(tile * 4 * groups + number) * o_bytes;
+    CopyOut store;
+    store.source = Footprint(w.shared(), staging, staging + o_bytes);
+    store.destination = Footprint(result, to, to + o_bytes);
+    store.alignment = 128;
+    return w.copy_out(leader, store, at("tma_store"));
+  }
+
   Task consumer(Warp w) {
     if (has(cta_barrier)) co_await w.barrier(0, 0, all_lanes, at("barrier"));
     int const number = w.number() - 4;
@@ -174,74 +228,42 @@ struct Attention {
     int ik = 0;
     int iv = 0;
     for (int tile = 0; tile < tiles; ++tile) {
-      if (has(wait_q))
-        co_await w.wait_parity(all_lanes, barrier(q_full, g), static_cast<std::uint32_t>(tile & 1), at("wait_q"));
+      co_await wait(w, wait_q, barrier(q_full, g), tile, at("wait_q"));
       std::uint64_t const word = slot + static_cast<std::uint64_t>(g) * 4;
       w.read(all_lanes, Footprint(w.shared(), word, word + 4), at("load_tile"));
       // Step j issues S of block j and O of block j - 1; the first has no O, the last no S.
       for (int j = 0; j <= blocks; ++j) {
         if (j < blocks) {
-          int const s = ik % stages;
-          if (has(wait_k))
-            co_await w.wait_parity(all_lanes, barrier(k_full, s), static_cast<std::uint32_t>(ik / stages & 1),
-                                   at("wait_k"));
-          if (has(fence_s)) w.wgmma_fence(at("fence_s"));
-          Footprint const operands[] = {Footprint(w.shared(), place_q(g), place_q(g) + q_bytes),
-                                        Footprint(w.shared(), place_k(s), place_k(s) + k_bytes)};
-          co_await w.wgmma(
-              {.shared = operands, .accumulators = Footprint(w.registers(), s0, o0), .accumulate = false, .shape = 1},
-              at("wgmma_s"));
+          co_await wait(w, wait_k, barrier(k_full, ik % stages), ik / stages, at("wait_k"));
+          co_await issue_scores(w, g, ik % stages);
           if (has(commit_s)) w.wgmma_commit(at("commit_s"));
         }
         if (j > 0) {
-          int const s = iv % stages;
-          if (has(wait_v))
-            co_await w.wait_parity(all_lanes, barrier(v_full, s), static_cast<std::uint32_t>(iv / stages & 1),
-                                   at("wait_v"));
-          if (j > 1) {  // O *= alpha
-            w.read_registers(o0, p0, at("rescale"));
-            w.write_registers(o0, p0, at("rescale"));
-          }
-          if (has(fence_o)) w.wgmma_fence(at("fence_o"));
-          Footprint const operands[] = {Footprint(w.shared(), place_v(s), place_v(s) + k_bytes)};
-          co_await w.wgmma({.shared = operands,
-                            .a_registers = Footprint(w.registers(), p0, p1),
-                            .accumulators = Footprint(w.registers(), o0, p0),
-                            .accumulate = j > 1,
-                            .shape = 2},
-                           at("wgmma_o"));
+          co_await wait(w, wait_v, barrier(v_full, iv % stages), iv / stages, at("wait_v"));
+          co_await issue_output(w, iv % stages, j == 1);
           if (has(commit_o)) w.wgmma_commit(at("commit_o"));
         }
         if (j < blocks) {
-          if (has(wait_s)) co_await w.wgmma_wait(j > 0 ? 1 : 0, at("wait_s"));
-          if (has(release_k)) co_await w.arrive(leader, barrier(k_empty, ik % stages), 1, at("release_k"));
+          co_await wait_products(w, wait_s, j > 0 ? 1 : 0, at("wait_s"));
+          co_await release(w, release_k, barrier(k_empty, ik % stages), at("release_k"));
           ++ik;
           if (j == blocks - 1) {  // Q was read for the last time
             if (has(sync_q)) w.warp_sync(all_lanes, at("sync_q"));
-            if (has(release_q)) co_await w.arrive(leader, barrier(q_empty, g), 1, at("release_q"));
+            co_await release(w, release_q, barrier(q_empty, g), at("release_q"));
           }
           w.read_registers(s0, o0, at("softmax"));
         }
         if (j > 0) {
-          if (has(wait_o)) co_await w.wgmma_wait(0, at("wait_o"));
-          if (has(release_v)) co_await w.arrive(leader, barrier(v_empty, iv % stages), 1, at("release_v"));
+          co_await wait_products(w, wait_o, 0, at("wait_o"));
+          co_await release(w, release_v, barrier(v_empty, iv % stages), at("release_v"));
           ++iv;
         }
         if (j < blocks) w.write_registers(p0, p1, at("pack_p"));
       }
       w.read_registers(o0, p0, at("epilogue"));
-      std::uint64_t const staging = place_o(number);
       if (has(store_wait_read)) co_await w.bulk_wait(leader, 0, true, at("bulk_wait_read"));
-      if (has(sync_buffer_free)) w.warp_sync(all_lanes, at("sync_free"));
-      w.write(all_lanes, PerLane(w.shared(), staging, o_bytes / 32), at("stmatrix"));
-      if (has(proxy_fence)) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
-      if (has(sync_written)) w.warp_sync(all_lanes, at("sync_written"));
-      std::uint64_t const to = static_cast<std::uint64_t>(tile * 4 * groups + number) * o_bytes;
-      CopyOut store;
-      store.source = Footprint(w.shared(), staging, staging + o_bytes);
-      store.destination = Footprint(result, to, to + o_bytes);
-      store.alignment = 128;
-      co_await w.copy_out(leader, store, at("tma_store"));
+      stage_output(w, place_o(number));
+      co_await store_output(w, tile, number);
       if (has(store_commit)) w.bulk_commit(leader, at("bulk_commit"));
     }
     if (has(store_wait)) co_await w.bulk_wait(leader, 0, false, at("bulk_wait"));

@@ -162,6 +162,54 @@ struct Gemm {
                      site);
   }
 
+  MaybeTurn release_stage(Warp w, Op op, int i, ActionSite site) const {
+    if (!has(op)) return {};
+    return w.arrive(leader, empty((i - 1) % stages), 1, site);
+  }
+  MaybeTurn meet_group(Warp w, Op op, int group, ActionSite site) const {
+    if (!has(op)) return {};
+    return w.barrier(1 + group, 128, all_lanes, site);
+  }
+
+  /// Issues the product of a stage, or by rows its K step j.
+  Turn issue_product(Warp w, int s, std::uint64_t j, bool first) {
+    int const number = w.number() - 4;
+    std::uint64_t const rows = place_a(s) + static_cast<std::uint64_t>(number / 4) * 8192;
+    std::vector<LaneBytes> a_rows, b_rows;
+    for (std::uint64_t r = 0; by_rows && r < 16; ++r) {
+      std::uint64_t const at_row = rows + static_cast<std::uint64_t>(number % 4) * 2048 + r * 128 + j * 32;
+      a_rows.push_back({at_row, at_row + 32, every_lane});
+    }
+    for (std::uint64_t r = 0; by_rows && r < 128; ++r)
+      b_rows.push_back({place_b(s) + r * 128 + j * 32, place_b(s) + r * 128 + j * 32 + 32, every_lane});
+    Footprint const operands[] = {
+        by_rows ? Footprint(w.shared(), a_rows) : Footprint(w.shared(), rows, rows + 8192),
+        by_rows ? Footprint(w.shared(), b_rows) : Footprint(w.shared(), place_b(s), place_b(s) + b_bytes)};
+    return w.wgmma({.shared = operands,
+                    .accumulators = Footprint(w.registers(), 0, 256),
+                    .accumulate = !first || j != 0,
+                    .shape = 64,
+                    .effect = j == 0 ? effect(2, number, s) : Effect{}},
+                   at("wgmma"));
+  }
+  /// Writes a warp's sums to the group's staging buffer, for TMA to see.
+  void stage_sums(Warp w, int tile, std::uint64_t staging) {
+    int const number = w.number() - 4;
+    if (steps > 0) w.read_registers(0, 256, at("cast"));
+    out[static_cast<std::size_t>(tile * 4 * groups + number)] = acc[static_cast<std::size_t>(number)];
+    w.write(all_lanes, PerLane(w.shared(), staging + static_cast<std::uint64_t>(number % 4) * 2048, 64),
+            at("stmatrix"));
+    if (has(proxy_fence)) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
+  }
+  Turn store_sums(Warp w, int tile, int group) const {
+    std::uint64_t const to = static_cast<std::uint64_t>(tile * groups + group) * c_bytes;
+    return w.copy_out(leader,
+                      {.source = Footprint(w.shared(), place_c(group), place_c(group) + c_bytes),
+                       .destination = Footprint(result, to, to + c_bytes),
+                       .alignment = 1024},
+                      at("tma_store"));
+  }
+
   Task consumer(Warp w) {
     if (has(cta_barrier)) co_await w.barrier(0, 0, all_lanes, at("barrier"));
     if (has(registers_up)) co_await w.set_max_registers(true, 232, at("set_max_registers"));
@@ -176,49 +224,20 @@ struct Gemm {
         if (has(wait_full))
           co_await w.wait_parity(all_lanes, full(s), static_cast<std::uint32_t>(i / stages & 1), at("mbarrier_wait"));
         if (has(mma_fence)) w.wgmma_fence(at("wgmma_fence"));
-        std::uint64_t const rows = place_a(s) + static_cast<std::uint64_t>(group) * 8192;
-        for (std::uint64_t j = 0; j < (by_rows ? 4 : 1); ++j) {
-          std::vector<LaneBytes> a_rows, b_rows;
-          for (std::uint64_t r = 0; by_rows && r < 16; ++r) {
-            std::uint64_t const at_row = rows + static_cast<std::uint64_t>(number % 4) * 2048 + r * 128 + j * 32;
-            a_rows.push_back({at_row, at_row + 32, every_lane});
-          }
-          for (std::uint64_t r = 0; by_rows && r < 128; ++r) {
-            b_rows.push_back({place_b(s) + r * 128 + j * 32, place_b(s) + r * 128 + j * 32 + 32, every_lane});
-          }
-          Footprint const operands[] = {
-              by_rows ? Footprint(w.shared(), a_rows) : Footprint(w.shared(), rows, rows + 8192),
-              by_rows ? Footprint(w.shared(), b_rows) : Footprint(w.shared(), place_b(s), place_b(s) + b_bytes)};
-          co_await w.wgmma({.shared = operands,
-                            .accumulators = Footprint(w.registers(), 0, 256),
-                            .accumulate = k != 0 || j != 0,
-                            .shape = 64,
-                            .effect = j == 0 ? effect(2, number, s) : Effect{}},
-                           at("wgmma"));
-        }
+        for (std::uint64_t j = 0; j < (by_rows ? 4 : 1); ++j) co_await issue_product(w, s, j, k == 0);
         if (has(mma_commit)) w.wgmma_commit(at("wgmma_commit"));
         if (has(mma_wait_one)) co_await w.wgmma_wait(1, at("wgmma_wait"));
-        if (k > 0 && has(release)) co_await w.arrive(leader, empty((i - 1) % stages), 1, at("arrive"));
+        if (k > 0) co_await release_stage(w, release, i, at("arrive"));
       }
       if (has(mma_wait_all)) co_await w.wgmma_wait(0, at("wgmma_wait"));
-      if (steps > 0 && has(release_last)) co_await w.arrive(leader, empty((i - 1) % stages), 1, at("arrive"));
+      if (steps > 0) co_await release_stage(w, release_last, i, at("arrive"));
       if (issues && has(store_wait_read)) co_await w.bulk_wait(leader, 0, true, at("bulk_wait_read"));
-      if (has(buffer_free)) co_await w.barrier(1 + group, 128, all_lanes, at("barrier"));
-      std::uint64_t const c = place_c(group);
-      if (steps > 0) w.read_registers(0, 256, at("cast"));
-      out[static_cast<std::size_t>(tile * 4 * groups + number)] = acc[static_cast<std::size_t>(number)];
-      w.write(all_lanes, PerLane(w.shared(), c + static_cast<std::uint64_t>(number % 4) * 2048, 64), at("stmatrix"));
-      if (has(proxy_fence)) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
-      if (has(buffer_written)) co_await w.barrier(1 + group, 128, all_lanes, at("barrier"));
-      if (issues) {
-        std::uint64_t const to = static_cast<std::uint64_t>(tile * groups + group) * c_bytes;
-        co_await w.copy_out(leader,
-                            {.source = Footprint(w.shared(), c, c + c_bytes),
-                             .destination = Footprint(result, to, to + c_bytes),
-                             .alignment = 1024},
-                            at("tma_store"));
-        if (has(store_commit)) w.bulk_commit(leader, at("bulk_commit"));
-      }
+      co_await meet_group(w, buffer_free, group, at("barrier"));
+      stage_sums(w, tile, place_c(group));
+      co_await meet_group(w, buffer_written, group, at("barrier"));
+      if (!issues) continue;
+      co_await store_sums(w, tile, group);
+      if (has(store_commit)) w.bulk_commit(leader, at("bulk_commit"));
     }
     if (issues && has(store_wait)) co_await w.bulk_wait(leader, 0, false, at("bulk_wait"));
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Small programs for the machine: a place for values beside the shadow, and a ring of stages.
 
+#include <coroutine>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -58,5 +59,19 @@ class PerLane {
 };
 
 inline constexpr Lanes leader = lane(0);
+
+/// Holds the point of the schedule of an op that a test may have taken out. Without the op the coroutine goes on at
+/// once.
+class [[nodiscard]] MaybeTurn {
+ public:
+  MaybeTurn() = default;
+  MaybeTurn(Turn) : taken_(true) {}  // NOLINT: reads as the turn
+  [[nodiscard]] bool await_ready() const noexcept { return !taken_; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  void await_resume() const noexcept {}
+
+ private:
+  bool taken_ = false;
+};
 
 }  // namespace tegula::test

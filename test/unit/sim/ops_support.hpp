@@ -28,7 +28,10 @@ inline void check_same(HostTensor const& found, std::function<ir::Constant(std::
   CHECK(wrong == 0);
 }
 
-/// Lists the checks of elementwise ops, so that the test of untested ops can run them too.
+/// List the checks of elementwise_ops_test.cpp, shape_ops_test.cpp and memory_ops_test.cpp, so that the test of
+/// untested ops can run them too.
 std::vector<void (*)()> elementwise_checks();
+std::vector<void (*)()> shape_checks();
+std::vector<void (*)()> memory_checks();
 
 }  // namespace tegula::test

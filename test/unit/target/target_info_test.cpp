@@ -54,3 +54,10 @@ TEST_CASE("target: each ability has a name of its own", "[target]") {
     for (int j = 0; j < i; ++j)
       CHECK(ability_names[static_cast<std::size_t>(i)] != ability_names[static_cast<std::size_t>(j)]);
 }
+
+// A set says of each value whether it was named, and no more.
+constexpr ElementSet few{Element::f64, Element::boolean};
+static_assert(few.has(Element::f64) && few.has(Element::boolean) && !few.has(Element::f32) &&
+              !ElementSet().has(Element::f64));
+static_assert(few.and_also(Element::f32).has(Element::f32) && few.and_also() == few &&
+              few != few.and_also(Element::i8));
