@@ -70,10 +70,9 @@ std::int64_t max_accumulators(TargetInfo const& target);
 /// - the plan of the options, alone: a UserError says why a kernel cannot follow it;
 /// - the number of warps that the kernel states, alone, or that the options ask for;
 /// - for products of wgmma as many warpgroups as divide their blocks of 64 rows and have registers for the sums, 4, 3,
-///   2, 1, then more; then warpgroups that divide the columns too;
-/// - for other products a warp for each 1024 elements of the largest one, or of operands that are computed, up to 8,
-/// then
-///   the nearest numbers;
+///   2, 1, then more, or the fewest first where no product stands in a loop; then warpgroups that divide the columns too;
+/// - for other products a warp for each 1024 elements of the largest one, or of operands that are computed, up to 8;
+///   then the nearest numbers;
 /// - for kernels without products as many as hide the latency of memory, then the nearest numbers.
 KernelPlan plan_of(ir::Function& kernel, std::vector<ir::Op*> const& dots, CompileOptions const& options,
                    TargetInfo const& target);

@@ -54,8 +54,12 @@ class Candidates {
     for (int const warps : numbers) add(warps);
   }
 
+  /// A kernel without loops waits for its loads and products. Other CTAs of the multiprocessor work meanwhile, more of
+  /// them if each has few warps.
   void add_warpgroups() {
-    constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
+    bool const waits = products_.loops.empty();
+    std::array const order =  // with the producer at most 8
+        waits ? std::array{1, 2, 3, 4, 5, 6, 7} : std::array{4, 3, 2, 1, 5, 6, 7};
     auto const of_rows = [&](int groups) { return products_.blocks % groups == 0; };
     for (bool const whole : {true, false})
       for (int const groups : order)
