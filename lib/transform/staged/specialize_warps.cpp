@@ -10,6 +10,7 @@
 #include "analysis/register_pressure.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
 #include "ir/core/rewrite.hpp"
 #include "ir/core/viewed.hpp"
 #include "ir/core/walk.hpp"
@@ -70,7 +71,7 @@ class Specialization {
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr || !has_producer_threads() || meets_at_cta_barrier(*last)) return false;
+    if (last == nullptr || !has_producer_threads() || !copies_again() || meets_at_cta_barrier(*last)) return false;
     hoist_launch_statements(*last);
     lower_rows(*last);
     std::vector<Op*> region;
@@ -219,6 +220,17 @@ class Specialization {
         fmt::format("specialize-warps: copies do not get separate warps: {} warps compute, and a CTA has {}",
                     function_.warps, possible),
         function_.where);
+    return false;
+  }
+
+  /// Tells whether some copy stands in a loop. Others are on their way when the warps wait for them, and roles would keep
+  /// the multiprocessor from other CTAs.
+  bool copies_again() {
+    std::vector<Op*> const fills = fills_in(function_.body());
+    auto const repeats = [](Op const* fill) { return ir::loop_around(*fill->parent()) != nullptr; };
+    if (context_.options.specialization == Choice::on || std::any_of(fills.begin(), fills.end(), repeats)) return true;
+    context_.diagnostics.remark("specialize-warps: copies do not get separate warps: none stands in a loop",
+                                function_.where);
     return false;
   }
 
