@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ir/core/families.hpp"
+#include "ir/core/loop.hpp"
 #include "ir/core/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/common/fetches.hpp"
@@ -40,6 +41,12 @@ bool takes_mma(ProductForm form, TargetInfo const& gpu) {
   for (int warps = 1; warps <= gpu.tuning.max_warps; ++warps)
     if (fits_mma(form, warps, gpu)) return true;
   return false;
+}
+/// Tells whether a product only adds to a sum that its loop carries.
+bool is_carried_sum(Op const& dot) {
+  auto const& uses = dot.result()->uses();
+  return uses.size() == 1 && uses.front().user == &dot.parent()->back() && ir::loop_around(*dot.parent()) != nullptr &&
+         dot.in<ir::DotOp>("accumulator")->owner_block() == dot.parent();
 }
 std::int64_t blocks_of(ProductForm form, TargetInfo const& gpu) { return form.shape()[0] / gpu.wgmma.rows; }
 
@@ -83,7 +90,9 @@ void PlannedProducts::choose_forms() {
     bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
     bool const takes_swapped = takes_in_place(swapped, gpu) || takes_loaded(swapped, gpu);
     // A right operand that is computed from few bits becomes the left one, whose words instructions take as they come.
-    bool const few_bits = takes_few_bits(swapped) && takes_mma(swapped, gpu) && !takes_wgmma(form, gpu) && has_room;
+    // The sum is turned once, after its loop.
+    bool const few_bits = takes_few_bits(swapped) && is_carried_sum(*form.dot) && takes_mma(swapped, gpu) &&
+                          !takes_wgmma(form, gpu) && has_room;
     form.swapped = (takes_swapped && !takes_wgmma(form, gpu) && has_room) ||
                    (takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu)) || few_bits;
   }
