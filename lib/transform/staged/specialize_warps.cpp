@@ -223,8 +223,8 @@ class Specialization {
     return false;
   }
 
-  /// Tells whether some copy stands in a loop. Others are on their way when the warps wait for them, and roles would keep
-  /// the multiprocessor from other CTAs.
+  /// Tells whether some copy stands in a loop. Others are on their way when the warps wait for them, and roles would
+  /// keep the multiprocessor from other CTAs.
   bool copies_again() {
     std::vector<Op*> const fills = fills_in(function_.body());
     auto const repeats = [](Op const* fill) { return ir::loop_around(*fill->parent()) != nullptr; };

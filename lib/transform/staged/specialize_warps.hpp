@@ -22,8 +22,8 @@ namespace tegula::transform {
 /// the control flow and arithmetic that they need, the consumers' side everything but the fills. Tiles made before it
 /// move to the consumers, launch statements ahead of the split. Registers go from the producer to the consumers if both
 /// are whole warpgroups. Kernels without such regions in a loop stay as they are, and so do those whose warps exchange
-/// through shared memory at the barrier of the CTA. Needs: layouts.  Leaves: the CTA with more warps than the tiles' layouts
-/// name, which are those of the consumers.
+/// through shared memory at the barrier of the CTA. Needs: layouts.  Leaves: the CTA with more warps than the tiles'
+/// layouts name, which are those of the consumers.
 PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
