@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "ir/memory/source.hpp"
@@ -54,45 +55,60 @@ bool loads(Op const& op) {
   return op.is<ir::BufferLoadOp>() || op.is<ir::LoadOp>() || op.is<ir::ShiftedLoadOp>() || op.is<ir::GatherOp>();
 }
 
+/// Ops that are looked at behind an operand, at most: who computes it in more steps has other costs.
+constexpr std::size_t max_steps = 64;
+
 /// Tells whether threads compute a tile, element by element, from tiles that they load.
-bool is_computed_from_memory(Value const& tile, bool computed = false) {
-  Op const* const op = tile.defining_op();
-  if (op == nullptr || op->block_count() != 0 || !tile.type().is_tile()) return false;
-  if (loads(*op)) return computed;
-  bool const computes = op->is(ir::Family::elementwise);
-  if (!computes && !ir::moves_elements(*op)) return false;
-  return std::any_of(op->operands().begin(), op->operands().end(),
-                     [&](Value const* operand) { return is_computed_from_memory(*operand, computed || computes); });
+bool is_computed_from_memory(Value const& tile) {
+  std::set<std::pair<Value const*, bool>> seen{{&tile, false}};  // with whether something computes behind it
+  std::vector<std::pair<Value const*, bool>> open(seen.begin(), seen.end());
+  while (!open.empty() && seen.size() < max_steps) {
+    auto const [value, computed] = open.back();
+    open.pop_back();
+    Op const* const op = value->defining_op();
+    if (op == nullptr || op->block_count() != 0 || !value->type().is_tile()) continue;
+    if (loads(*op) && computed) return true;
+    bool const computes = op->is(ir::Family::elementwise);
+    if (loads(*op) || (!computes && !ir::moves_elements(*op))) continue;
+    for (Value const* operand : op->operands())
+      if (seen.emplace(operand, computed || computes).second) open.emplace_back(operand, computed || computes);
+  }
+  return false;
 }
 
 /// Counts the bits in memory of each element of a tile that is computed from loaded ones, which lie adjacent along K.
 /// Nothing: it is loaded as it is, or along another axis. `k_last`: K is the tile's last axis.
-std::optional<std::int64_t> bits_in_memory(Value const& tile, bool k_last, std::int64_t elements) {
-  Op const* const op = tile.defining_op();
-  if (op == nullptr || op->block_count() != 0) return std::nullopt;
-  if (loads(*op)) {
-    if (!k_last) return std::nullopt;
-    return std::max<std::int64_t>(bits(tile.type().element()) * tile.type().elements() / elements, 1);
-  }
-  bool const keeps_axes = op->is(ir::Family::elementwise) || op->is<ir::ReshapeOp>() || op->is<ir::ExpandDimsOp>() ||
-                          op->is<ir::ConcatenateOp>();
-  if (op->is<ir::TransOp>()) {
-    if (op->as<ir::TransOp>().permutation != Extents{1, 0}) return std::nullopt;
-    k_last = !k_last;
-  } else if (!keeps_axes) {
-    return std::nullopt;
-  }
+std::optional<std::int64_t> bits_in_memory(Value const& tile, bool k_last) {
+  std::int64_t const elements = tile.type().elements();
   std::optional<std::int64_t> most;
-  for (Value const* operand : op->operands())
-    if (auto const own = operand->type().is_tile() ? bits_in_memory(*operand, k_last, elements) : std::nullopt)
-      most = std::max(most.value_or(0), *own);
+  std::set<std::pair<Value const*, bool>> seen{{&tile, k_last}};
+  std::vector<std::pair<Value const*, bool>> open(seen.begin(), seen.end());
+  while (!open.empty()) {
+    auto const [value, last] = open.back();
+    open.pop_back();
+    Op const* const op = value->defining_op();
+    if (op == nullptr || op->block_count() != 0 || !value->type().is_tile()) continue;
+    if (loads(*op)) {
+      ir::Type const& type = value->type();
+      if (last)
+        most = std::max(most.value_or(0), std::max<std::int64_t>(bits(type.element()) * type.elements() / elements, 1));
+      continue;
+    }
+    bool const turned = op->is<ir::TransOp>() && op->as<ir::TransOp>().permutation == Extents{1, 0};
+    bool const keeps_axes = op->is(ir::Family::elementwise) || op->is<ir::ReshapeOp>() || op->is<ir::ExpandDimsOp>() ||
+                            op->is<ir::ConcatenateOp>();
+    if (!turned && !keeps_axes) continue;
+    for (Value const* operand : op->operands())
+      if (seen.emplace(operand, last != turned).second) open.emplace_back(operand, last != turned);
+    if (seen.size() >= max_steps) return std::nullopt;
+  }
   return most;
 }
 
 /// Returns the run that suits an operand of a product; 0: none does better than another.
 std::int64_t wanted_run(Factor operand, bool k_last) {
   constexpr std::int64_t access_bits = 128, most_words = 2;  // of the operand, where it lies in memory swizzled
-  auto const own = bits_in_memory(*operand.tile, k_last != operand.turned, operand.tile->type().elements());
+  auto const own = bits_in_memory(*operand.tile, k_last != operand.turned);
   std::int64_t const size = bits(operand.element());
   return own && *own < size ? std::min(access_bits / *own, most_words * access_bits / size) : 0;
 }
@@ -265,6 +281,20 @@ std::vector<layout::WarpGrid> possible_grids(ProductForm product, int warps, Tar
   return grids;
 }
 
+/// Rates what the warps of mma.sync do for operands of which some are computed: the longer of arithmetic and reads from
+/// shared memory, in bytes that this reads meanwhile. 0: none is computed.
+std::int64_t work_on_operands(ProductForm product, layout::WarpGrid grid) {
+  constexpr std::int64_t bytes_of_element = 4;  // read while one is computed, by about four instructions
+  std::int64_t const computed = computed_elements(product, grid);
+  if (computed == 0) return 0;
+  std::int64_t read = 0;
+  for (bool const left : {true, false}) {
+    Type const& type = (left ? product.left() : product.right()).tile->type();
+    read += type.elements() * bytes(type.element()) * (left ? grid.columns : grid.rows) * grid.copies;
+  }
+  return std::max(computed * bytes_of_element, read);
+}
+
 bool is_direct(ProductForm product, layout::WarpGrid grid) {
   Factor const a = product.left(), b = product.right();
   int const size = bytes(a.element());
@@ -299,7 +329,7 @@ std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const&
     grids.push_back(
         {grid, grids.empty() || grid.copies == grids.front().grid.copies ? is_direct(product, grid) : false});
   auto const key = [&](DotGrid const& one) {
-    return std::tuple(one.grid.copies, computed_elements(product, one.grid), !one.direct,
+    return std::tuple(one.grid.copies, work_on_operands(product, one.grid), !one.direct,
                       std::abs(shape[0] / one.grid.rows - shape[1] / one.grid.columns));
   };
   std::stable_sort(grids.begin(), grids.end(), [&](DotGrid const& a, DotGrid const& b) { return key(a) < key(b); });

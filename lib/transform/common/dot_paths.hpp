@@ -74,9 +74,9 @@ struct DotGrid {
   layout::WarpGrid grid{0, 0};
   bool direct = false;  ///< warps load their parts of copied operands from where these lie, without an exchange
 };
-/// Lists the arrangements, those without copies first; of those with the fewest copies the ones that compute the fewest
-/// elements of operands, then those that load their operands directly, and of these the ones whose parts are nearer to
-/// squares. `direct` is not asked of the others.
+/// Lists the arrangements, those without copies first; of those with the fewest copies the ones that compute and read
+/// operands in the least time, if some are computed, then those that load their operands directly, and of these the
+/// ones whose parts are nearer to squares. `direct` is not asked of the others.
 std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target);
 
 /// Returns the run of K that each lane has of both operands of a product of mma.sync, read `step` elements of K at a
