@@ -9,9 +9,9 @@
 
 #include "analysis/effects.hpp"
 #include "ir/core/builder.hpp"
+#include "ir/core/families.hpp"
 #include "ir/core/rewrite.hpp"
 #include "ir/core/walk.hpp"
-#include "ir/core/families.hpp"
 #include "ir/infer/infer.hpp"
 #include "ir/memory/accesses.hpp"
 #include "ir/memory/registers.hpp"
@@ -147,7 +147,7 @@ class Chunks {
     std::unordered_set<Op const*> users(reductions.begin(), reductions.end());
     users.insert(stores.begin(), stores.end());
     if (!find_ops(users) || !worth_) return false;
-    // What is computed takes two chunks besides.
+    // Two chunks besides hold the steps of the arithmetic.
     if (taken_registers() + 2 * worth_chunks_ <= beside_ || !take_sinks(reductions, stores)) return false;
     compute();
     for (Op* store : stores_) store->erase();
