@@ -3,6 +3,7 @@
 // block chooses between whole vectors (predicated as wholes) and single elements.
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -193,6 +194,34 @@ Registers by_width(Emitter& e, Box& box, int width, bool whole_groups, Access co
   return result;
 }
 
+/// Tells whether a scalar only becomes elements of tiles, also by arithmetic and from one iteration of a loop to the
+/// next: no branch, bound or address depends on it.
+bool only_fills_tiles(ir::Value const& scalar) {
+  constexpr std::size_t bound = 32;  // of values that are looked at
+  std::vector<ir::Value const*> values = {&scalar};
+  auto const follow = [&](ir::Value const& value) {
+    if (std::find(values.begin(), values.end(), &value) == values.end()) values.push_back(&value);
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > bound) return false;
+    for (ir::Use const& use : values[i]->uses()) {
+      ir::Op const& user = *use.user;
+      if (user.is<ir::SplatOp>()) continue;
+      ir::Op const* const loop = user.is<ir::YieldOp>() ? user.parent_op() : &user;
+      int const carry = loop != nullptr && loop->is<ir::ForOp>() ? ir::Loop(*loop).carry_of(use) : -1;
+      if (carry >= 0) {
+        follow(*ir::Loop(*loop).carried(carry));
+        follow(*ir::Loop(*loop).result(carry));
+      } else if (user.is(ir::Family::elementwise) && user.result()->type().is_scalar() && !user.is<ir::CompareOp>()) {
+        follow(*user.result());
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// Loads one element in every thread.
 void load_scalar(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
@@ -211,8 +240,8 @@ void load_scalar(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
        load_vector(e.b, tensor.constant ? "global.nc" : "global", inside, element_address(e, source, offsets), 0,
                    {pack_word(e, element, words, &pad)}, words.bits))
     unpack_word(e, element, words, word, result);
-  // Shuffled, so that ptxas knows that whole warps take the branches that depend on it.
-  if (!e.elected) result[0] = e.shuffle_from(result[0], element, e.i32(0));
+  // Shuffled, so that ptxas knows that whole warps take the branches that depend on it. A shuffle waits for the load.
+  if (!e.elected && !only_fills_tiles(*op.result())) result[0] = e.shuffle_from(result[0], element, e.i32(0));
   e.set(*op.result(), std::move(result));
 }
 

@@ -46,8 +46,7 @@ std::optional<std::vector<Op*>> places(Op const& load, ir::Loop const& loop) {
 
 /// Tells whether a load may run ahead. One that only the next iteration reads does so already.
 bool may_move(Op const& load) {
-  if (!load.is<ir::LoadOp>() || !load.result()->type().is_tile() || !analysis::reads_constant_memory(load))
-    return false;
+  if (!load.is<ir::LoadOp>() || !analysis::reads_constant_memory(load)) return false;
   auto const& uses = load.result()->uses();
   bool const is_read =
       std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return !use.user->is<ir::YieldOp>(); });
@@ -123,7 +122,9 @@ PassResult load_ahead(ir::Function& function, AnalysisCache&, PassContext& conte
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> loops;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 1) loops.push_back(&op);
+    if (!op.is<ir::ForOp>()) return;
+    auto const& loop = op.as<ir::ForOp>();
+    if (loop.stages > 1 || loop.region == ir::LoopRegion::main) loops.push_back(&op);
   });
   bool changed = false;
   for (Op* loop : loops) {

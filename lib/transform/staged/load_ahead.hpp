@@ -1,12 +1,12 @@
-// Loads tiles that nothing copies one iteration ahead of their use.
+// Loads what nothing copies one iteration ahead of its use.
 #pragma once
 
 #include "transform/common/pass.hpp"
 
 namespace tegula::transform {
 
-/// Moves loads through pointers one iteration ahead, in loops for which stages are asked: their tiles wait in registers
-/// while the iteration before is computed.
+/// Moves loads through pointers one iteration ahead, in loops that have a ring or for which stages are asked: their
+/// tiles and scalars wait in registers while the iteration before is computed.
 ///
 ///   before: for %i = %lo to %hi step %s stages {     after: %first = load %t, f(%lo)
 ///             %x = load %t, f(%i)                           for %i = %lo to %hi step %s carry (%x = %first) {
