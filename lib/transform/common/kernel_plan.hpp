@@ -43,8 +43,11 @@ struct KernelPlan {
   [[nodiscard]] int count(ir::ProductPath path) const;
 };
 
-/// Counts elements of all threads that hold products' results: the sum of all that a loop carries, or the largest other
-/// one.
+/// Lists the tiles, at least as large as a product's result, that the loop around a block carries and no product
+/// yields: sums to which the loop adds results of products. Warps hold them beside those.
+std::vector<ir::Value const*> sums_beside_products(ir::Block const& block);
+/// Counts elements of all threads that hold products' results: the sum of all that a loop carries, and the largest
+/// other one.
 std::int64_t accumulators(std::vector<ir::Op*> const& dots);
 /// Counts the elements of sums that the warps of a CTA hold at most, beside the registers that the assembler needs.
 std::int64_t max_accumulators(TargetInfo const& target);

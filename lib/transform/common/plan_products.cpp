@@ -1,6 +1,7 @@
 #include "transform/common/plan_products.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "ir/core/families.hpp"
@@ -243,11 +244,29 @@ void PlannedProducts::leave_wgmma(KernelPlan const& best) {
   blocks = 0;
 }
 
+std::vector<Value const*> sums_beside_products(Block const& block) {
+  std::vector<Value const*> found;
+  if (block.parent_op() == nullptr || !block.parent_op()->is<ir::ForOp>()) return found;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // elements of a product
+  for (Op const& op : block)
+    if (op.is<ir::DotOp>()) least = std::min(least, op.result()->type().elements());
+  ir::Loop const loop(*block.parent_op());
+  for (int k = 0; k < loop.count(); ++k) {
+    Value const& carried = *loop.carried(k);
+    if (!carried.type().is_tile() || carried.type().elements() < least) continue;
+    if (loop.yielded(k)->defined_by<ir::DotOp>() == nullptr) found.push_back(&carried);
+  }
+  return found;
+}
+
 std::int64_t accumulators(std::vector<Op*> const& dots) {
   std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
   std::int64_t max = 0;
   for (Op const* dot : dots) {
-    auto& [carried, other] = blocks[dot->parent()];
+    auto const [at, first] = blocks.try_emplace(dot->parent());
+    auto& [carried, other] = at->second;
+    if (first)
+      for (Value const* sum : sums_beside_products(*dot->parent())) carried += sum->type().elements();
     auto const& uses = dot->result()->uses();
     auto const adds_on = [&](ir::Use const& use) {  // the next product of a chain, in place
       return use.user->is<ir::DotOp>() && use.user->parent() == dot->parent() &&

@@ -90,6 +90,7 @@ class Registers {
       turn.factors += factor;
       if (i != loop.products.back()) waiting += factor;
     }
+    for (Value const* sum : sums_beside_products(*loop.block)) always += registers_of(sum->type(), plan);
     // A thread has a fourth of the columns of a vector that all rows read, and loads them in about two parts.
     std::int64_t vectors = 0;
     for (Op const& op : *loop.block)
