@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/carried_sums.hpp"
 #include "ir/core/loop.hpp"
 #include "ir/core/walk.hpp"
 #include "ir/memory/accesses.hpp"
@@ -273,10 +274,11 @@ void add(Estimate& found, ir::Block& block, double times, Counting const& counti
 struct SumsOfLoop {
   double bytes = 0;          ///< of tiles
   std::int64_t columns = 0;  ///< of the narrowest tile
-  bool alone = false;        ///< nothing but sums of products, which start at zero
+  bool alone = false;        ///< nothing but sums of products, or of what follows from them, which start at zero
 };
 
 bool is_sum(ir::Loop const& loop, int k) {
+  if (ir::is_zero(*loop.init(k)) && adds_products(loop, k)) return true;
   Op const* const product = loop.yielded(k)->defining_op();
   return product != nullptr && product->is<ir::DotOp>() && product->in<ir::DotOp>("accumulator") == loop.carried(k) &&
          loop.carried(k)->uses().size() == 1 && ir::is_zero(*loop.init(k));

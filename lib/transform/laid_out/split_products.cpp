@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/carried_sums.hpp"
 #include "analysis/effects.hpp"
 #include "analysis/launch_cost.hpp"
 #include "ir/core/builder.hpp"
@@ -89,7 +90,8 @@ class Split {
     if (homes.size() != 1 || loop_ == nullptr || !loop_->is<ir::ForOp>()) return "its products are in several blocks";
     for (Op const* at = loop_->parent_op(); at != nullptr; at = at->parent_op())
       if (!at->is<ir::ForOp>()) return "the product's loop is inside " + std::string(at->info().mnemonic);
-    if (!find_sums()) return "its loop carries a value that is not an accumulator with the initial value 0";
+    if (!find_sums())
+      return "its loop carries a value that is neither an accumulator nor a sum with the initial value 0";
     // A warp that only holds copies sends nothing, so the CTA that adds the parts would not wait for it.
     for (Value const* sum : sums_)
       if (sum->type().layout()->free_bits(layout::Dim::warp) != 0) return "several warps hold copies of its sum";
@@ -130,6 +132,10 @@ class Split {
     if (loop.count() == 0) return false;
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
+      if (is_zero(*loop.init(k)) && bytes(sum.type().element()) == 4 && analysis::adds_products(loop, k)) {
+        sums_.push_back(loop.result(k));
+        continue;
+      }
       Value const& yielded = passed_on<ir::WgmmaWaitOp>(*loop.yielded(k));
       Op const* product = yielded.defining_op();
       bool const buffer = product != nullptr && ir::is_tensor_core_product(*product) && product->operand_count() == 3 &&

@@ -34,7 +34,8 @@ namespace tegula::transform {
 ///
 /// Rewrites a kernel only if
 /// - all its products are in one loop;
-/// - the loop carries their accumulators, which start at zero, and nothing else;
+/// - the loop carries their accumulators, or sums to which it adds what follows from them, which start at zero, and
+///   nothing else;
 /// - the kernel stores nothing before the loop;
 /// - the parts take at most 64 KiB, or those of one CTA's share do, and the columns can be shared.
 ///
