@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
                     {"long-rows", long_rows},
                     {"decode", decode_rows},
                     {"4-bits", four_bit_rows},
+                    {"block-scaled", block_scaled_rows},
                     {"scores", score_rows},
                     {"transforms", transform_rows},
                     {"pictures", picture_rows}});

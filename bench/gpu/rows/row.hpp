@@ -70,6 +70,7 @@ std::vector<Row> norm_rows();
 std::vector<Row> long_rows();
 std::vector<Row> decode_rows();
 std::vector<Row> four_bit_rows();
+std::vector<Row> block_scaled_rows();
 std::vector<Row> score_rows();
 std::vector<Row> transform_rows();
 std::vector<Row> picture_rows();
