@@ -123,7 +123,8 @@ TEST_CASE("a loop that loads scalars is not unrolled, and compiles", "[ptx][B28]
   for %i = %zero to %six step %one {
     %a = load %p, )" + place + R"( : i32
     %b = splat %a : tile<1xi32>
-    store %y, %b, %i
+    %at = cast %a : i64
+    store %y, %b, %at
     yield
   }
   return
@@ -136,6 +137,31 @@ TEST_CASE("a loop that loads scalars is not unrolled, and compiles", "[ptx][B28]
         CHECK(count(ptx, "shfl.sync.idx") == 1);
       }
     }
+}
+
+// Protects loads ahead of their use: a shuffle would wait for the load.
+TEST_CASE("a scalar that only fills tiles is not shuffled", "[ptx][B28]") {
+  for (char const* direction : {"inout", "in"}) {
+    std::string const text = std::string("tegula-ir 1\n\nkernel @filled(%p: ") + direction +
+                             R"( tensor<?xf32>, %y: out tensor<?xf32>, %n: i64) {
+  %zero = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %none = constant {value = 0 : f32} : f32
+  %total = for %i = %zero to %n step %one carry (%sum = %none) : f32 {
+    %a = load %p, %i : f32
+    %next = add %sum, %a : f32
+    yield %next
+  }
+  %b = splat %total : tile<1xf32>
+  store %y, %b, %zero
+  return
+}
+)";
+    INFO(text);
+    // Lanes might see different numbers of memory that is written.
+    CHECK(count(compiler::compile(module_of(text), unrolled(0)).image, "shfl.sync.idx") ==
+          (std::string(direction) == "inout" ? 1 : 0));
+  }
 }
 
 TEST_CASE("unrolling does not use registers for addresses", "[ptx][B29]") {

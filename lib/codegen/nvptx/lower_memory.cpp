@@ -241,7 +241,10 @@ void load_scalar(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
                    {pack_word(e, element, words, &pad)}, words.bits))
     unpack_word(e, element, words, word, result);
   // Shuffled, so that ptxas knows that whole warps take the branches that depend on it. A shuffle waits for the load.
-  if (!e.elected && !only_fills_tiles(*op.result())) result[0] = e.shuffle_from(result[0], element, e.i32(0));
+  // Lanes might see different numbers of memory that is written.
+  bool const constant = op.function()->is_kernel() && ir::parameter_of(source).direction == Direction::in;
+  bool const alone = e.elected || (constant && only_fills_tiles(*op.result()));
+  if (!alone) result[0] = e.shuffle_from(result[0], element, e.i32(0));
   e.set(*op.result(), std::move(result));
 }
 
