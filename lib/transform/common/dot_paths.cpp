@@ -218,7 +218,9 @@ StoredOperands stored_operands(ProductForm product, TargetInfo const& target) {
   int const size = bytes(right.element());
   bool const loads_left = left.fetched().view == nullptr && !left.turned && left.is_loaded();
   if (right.fetched().view == nullptr) {
-    bool const in_columns = size != 2 || (right.is_transpose() && right.is_loaded());  // K adjacent
+    // K adjacent: the only way but for 2 bytes, and as threads hold what lies so in memory.
+    bool const lies_so = right.is_loaded() || bits_in_memory(*right.tile, right.turned).has_value();
+    bool const in_columns = size != 2 || (right.is_transpose() && lies_so);
     stored.right = widest_swizzle(right.shape(), size, in_columns, [&](Layout const* layout) {
       return fits_wgmma(product, target, {layout, nullptr});
     });

@@ -107,6 +107,27 @@ TEST_CASE("facts are those of what compile makes, with the tile that takes most 
   CHECK(*read == compiled);
 }
 
+TEST_CASE("facts: a computed right operand is stored as its threads hold it", "[N14]") {
+  // Bytes that lie along K, with a scale for each row: the operand of wgmma is (N, K), and wide stores fill it.
+  auto const kernel =
+      tegula::kernel("computed", [](in<bf16, 2> x, in<std::uint8_t, 2> q, in<bf16, 2> scales, out<bf16, 2> y) {
+        auto g = grid_over(y, shape<64, 128>);
+        tile sums = loop(
+            x.extent(1) / 128, zeros<float>(shape<64, 128>),
+            [&](auto k, auto sum) {
+              tile scale = cast<float>(load(scales, shape<128, 1>, g[1], k));
+              tile w = cast<bf16>(cast<float>(load(q, shape<128, 128>, g[1], k)) * scale);
+              return dot(load(x, shape<64, 128>, g[0], k), trans(w), sum);
+            },
+            stages<3>);
+        store(y, shape<64, 128>, cast<bf16>(sums), g[0], g[1]);
+      });
+  KernelFacts const found = facts(kernel);
+  REQUIRE(found.dots.size() == 1);
+  CHECK(found.dots.front().path == Path::wgmma);
+  CHECK(found.bank_conflicts() == 0);
+}
+
 TEST_CASE("facts: transpositions access 16 bytes and exchange words without bank conflicts", "[N14]") {
   check_transposition(tegula::facts(transposed<float, 32>), 16);
   check_transposition(tegula::facts(transposed<float, 64>), 16);
