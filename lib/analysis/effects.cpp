@@ -34,6 +34,32 @@ void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
     add_effects(callee->body(), into, depth + 1);
 }
 
+/// Returns the parameter whose memory an effect is on; null: not known.
+ir::Value const* memory_of(ir::Op const& op, ir::Effect const& effect) {
+  if (effect.operand < 0) return nullptr;
+  ir::Value const& tensor = ir::tensor_of(*op.operand(effect.operand));
+  return tensor.type().is_tensor() ? &ir::parameter_behind(tensor) : nullptr;
+}
+
+/// Tells whether two effects may be on the same element of global memory, at least one of them a write.
+bool collide(ir::Op const& a, ir::Effect const& of_a, ir::Op const& b, ir::Effect const& of_b) {
+  if (of_a.space != ir::Space::global || of_b.space != ir::Space::global) return false;
+  if (of_a.access == ir::Access::read && of_b.access == ir::Access::read) return false;
+  ir::Value const* const memory = memory_of(a, of_a);
+  return memory == nullptr || memory == memory_of(b, of_b) || memory_of(b, of_b) == nullptr;
+}
+
+bool orders(ir::Op const& op) { return op.is<ir::CallOp>() || memory_order(op) != ir::MemoryOrder::relaxed; }
+
+/// Tells whether two ops may change places, the second one with all inside it.
+bool passes_all(ir::Op const& access, ir::Op const& op) {
+  if (!may_change_places(access, op)) return false;
+  for (int i = 0; i < op.block_count(); ++i)
+    for (ir::Op const& inner : op.block(i))
+      if (!passes_all(access, inner)) return false;
+  return true;
+}
+
 }  // namespace
 
 EffectSummary effects_of(ir::Op const& op) {
@@ -65,6 +91,25 @@ bool reads_constant_memory(ir::Op const& read) {
   // A callee's in may be the caller's inout.
   return ir::parameter_of(tensor).direction == Direction::in &&
          ir::parameter_behind(tensor).owner_block()->parent_function()->is_kernel();
+}
+
+bool may_change_places(ir::Op const& a, ir::Op const& b) {
+  if (orders(a) || orders(b)) return false;
+  for (ir::Effect const& of_a : a.info().effects)
+    for (ir::Effect const& of_b : b.info().effects)
+      if (collide(a, of_a, b, of_b)) return false;
+  return true;
+}
+
+bool may_wait_for(ir::Op const& access, ir::Op const& later) {
+  if (reads_constant_memory(access)) return true;
+  bool between = false;
+  for (ir::Op const& op : *access.parent()) {
+    if (&op == &later) break;
+    if (between && !passes_all(access, op)) return false;
+    between = between || &op == &access;
+  }
+  return true;
 }
 
 }  // namespace tegula::analysis

@@ -22,6 +22,14 @@ bool removable(ir::Op const& op);
 /// Returns the order of an atomic; relaxed for every other op.
 ir::MemoryOrder memory_order(ir::Op const& op);
 
+/// Tells whether two ops may change places: neither calls a function or orders other accesses, and neither writes
+/// global memory that the other one accesses. Their operands are not looked at. Tensors that a kernel writes overlap no
+/// other.
+bool may_change_places(ir::Op const& a, ir::Op const& b);
+/// Tells whether a load or a store may come just ahead of a later op: it may change places with all ops between them in
+/// its block, and with those inside these. It may if it comes after that op already.
+bool may_wait_for(ir::Op const& access, ir::Op const& later);
+
 /// True for an op that must run once for each tile, not in each CTA that works on it: a store, an assert, a print.
 inline bool runs_once(ir::Op const& op) {
   ir::Effects const& effects = op.info().effects;

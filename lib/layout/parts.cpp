@@ -61,6 +61,18 @@ Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& 
   return registers_of_part(whole, *part, offsets).empty() ? nullptr : part;
 }
 
+Layout const* layout_of_parts(Layout const& layout, Extents const& tile, Extents const& part, int axis) {
+  Layout const* result = nullptr;
+  Extents at = part;
+  for (std::int64_t& offset : at) offset = 0;
+  for (; at[axis] < tile[axis]; at[axis] += part[axis]) {
+    Layout const* const one = part_of(layout, part, at);
+    if (one == nullptr || (result != nullptr && one != result)) return nullptr;
+    result = one;
+  }
+  return result;
+}
+
 std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets) {
   if (whole.lanes() != part.lanes() || whole.warps() != part.warps()) return {};
   std::map<std::vector<std::int64_t>, int> place;  // of an element of lane 0 of warp 0

@@ -16,6 +16,10 @@ Layout const* folded(Layout const& layout, int axis);
 /// thread would hold elements of the box that another one does not hold at the same place of its part.
 Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets);
 
+/// Returns the layout that all parts of that shape have, which follow each other along one axis of a tile. Null: they
+/// differ, or one of them has none.
+Layout const* layout_of_parts(Layout const& layout, Extents const& tile, Extents const& part, int axis);
+
 /// Finds, for each register of `part`, the register of `whole` that holds, in the same thread, the element at the
 /// part's coordinates plus `offsets`. Empty when some element lies in another thread.
 std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets);

@@ -134,16 +134,8 @@ std::optional<Type> AxisDivision::part_of(Type const& whole, int axis) const {
   shape[axis] = extent_;
   Type const part = whole.with_shape(shape);
   if (whole.layout() == nullptr) return part;
-  layout::Layout const* held = nullptr;
-  Extents offsets = shape;
-  for (int other = 0; other < offsets.size(); ++other) offsets[other] = 0;
-  for (std::int64_t number = 0; number < parts_; ++number) {
-    offsets[axis] = number * extent_;
-    layout::Layout const* const one = layout::part_of(*whole.layout(), shape, offsets);
-    if (one == nullptr || (held != nullptr && one != held)) return std::nullopt;
-    held = one;
-  }
-  return part.with_layout(held);
+  layout::Layout const* const held = layout::layout_of_parts(*whole.layout(), whole.shape(), shape, axis);
+  return held == nullptr ? std::nullopt : std::optional(part.with_layout(held));
 }
 
 /// Divides the op's tiles, and moves its box or coordinates to the part.

@@ -23,19 +23,6 @@ namespace {
 
 std::string mnemonic(Op const& op) { return std::string(op.info().mnemonic); }
 
-/// Returns the layout that each share of so many columns has; null: they differ, or a thread would hold other columns.
-Layout const* layout_of_shares(Type const& whole, Extents const& share, int axis) {
-  Layout const* result = nullptr;
-  Extents at;
-  for (int i = 0; i < whole.rank(); ++i) at.push_back(0);
-  for (; at[axis] < whole.shape()[axis]; at[axis] += share[axis]) {
-    Layout const* const one = layout::part_of(*whole.layout(), share, at);
-    if (one == nullptr || (result != nullptr && one != result)) return nullptr;
-    result = one;
-  }
-  return result;
-}
-
 /// Returns the axis of the operand that an axis of the result comes from; empty: none.
 std::optional<int> source_axis(Op const& op, int axis) {
   if (op.is<ir::TransOp>()) return static_cast<int>(op.as<ir::TransOp>().permutation[axis]);
@@ -186,7 +173,8 @@ std::string ColumnShares::keep(Value& value, int axis, Layout const* preferred) 
   Extents shape = whole.shape();
   if (axis < 0 || shape[axis] % shares_ != 0) return "its columns have no equal shares";
   shape[axis] /= shares_;
-  Layout const* layout = whole.layout() == nullptr ? nullptr : layout_of_shares(whole, shape, axis);
+  Layout const* layout =
+      whole.layout() == nullptr ? nullptr : layout::layout_of_parts(*whole.layout(), whole.shape(), shape, axis);
   Op const* const op = value.defining_op();
   bool const passes = op != nullptr && (op->is<ir::ConvertLayoutOp>() || computes_elements(*op));
   if (passes && preferred != nullptr && (layout == nullptr || computes_elements(*op))) layout = preferred;
@@ -195,7 +183,8 @@ std::string ColumnShares::keep(Value& value, int axis, Layout const* preferred) 
     Type const& operand = op->operand()->type();
     Extents from = operand.shape();
     from[*source_axis(*op, axis)] /= shares_;
-    if (layout_of_shares(operand, from, *source_axis(*op, axis)) != preferred) return "a conversion is needed";
+    if (layout::layout_of_parts(*operand.layout(), operand.shape(), from, *source_axis(*op, axis)) != preferred)
+      return "a conversion is needed";
   }
   cuts_.emplace(&value, Cut{axis, Type::tile(whole.element(), shape, layout)});
   return {};

@@ -8,7 +8,6 @@
 #include "analysis/register_pressure.hpp"
 #include "ir/core/families.hpp"
 #include "ir/core/walk.hpp"
-#include "ir/memory/accesses.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -70,11 +69,8 @@ class Move {
 /// kernel writes overlap no other.
 std::size_t first_place(Run const& run, std::size_t next, std::size_t from) {
   if (can_move(*run[from])) return next;
-  ir::Value const& read = ir::parameter_behind(*run[from]->in("tensor"));
   for (std::size_t i = from; i-- > next;)
-    if (ir::Op const& op = *run[i];
-        (op.is<ir::StoreOp>() || op.is<ir::ScatterOp>()) && &ir::parameter_behind(*op.in("tensor")) == &read)
-      return i + 1;
+    if (!analysis::may_change_places(*run[from], *run[i])) return i + 1;
   return next;
 }
 

@@ -106,6 +106,17 @@ TEST_CASE("a box across lanes has no part in the registers of its threads", "[la
   CHECK(part_of(*row, {64}, {0}) == row);
 }
 
+TEST_CASE("parts along an axis have one layout, or none", "[layout]") {
+  std::string why;
+  Layout const* const whole = wgmma_layout({64, 192}, WarpGrid{4, 1}, why);
+  REQUIRE(whole != nullptr);
+  Layout const* const third = layout_of_parts(*whole, {64, 192}, {64, 64}, 1);
+  REQUIRE(third != nullptr);
+  for (std::int64_t const column : {0, 64, 128}) CHECK(part_of(*whole, {64, 64}, {0, column}) == third);
+  CHECK(layout_of_parts(*whole, {64, 192}, {32, 192}, 0) == nullptr);  // warps hold rows
+  CHECK(layout_of_parts(*whole, {64, 192}, {64, 4}, 1) == nullptr);    // lanes hold 8 columns
+}
+
 TEST_CASE("columns of warpgroups are an axis of their own, whatever odd factors they have", "[layout]") {
   for (int const groups : {2, 3, 5})
     for (std::int64_t const each : {96, 128, 160, 192, 224, 320, 384}) {
