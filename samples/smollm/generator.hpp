@@ -16,9 +16,10 @@
 
 namespace smollm {
 
-/// States how the products of few rows are divided: rows of W that a block multiplies, 8 or 16, and its warps.
+/// States how the steps of few sequences are divided: rows of W that a block multiplies, 8 or 16, and its warps; keys
+/// that a block of attention takes at once, 64 or 128.
 struct Division {
-  int rows = 16, warps = 4;
+  int rows = 16, warps = 4, keys = 64;
 };
 
 /// Joins the launches of a step that one kernel does.
@@ -37,6 +38,7 @@ class Generator {
         order_(order),
         sequences_(sequences),
         places_(places),
+        parts_(sequences > few ? parts_of_many : keys_of_few / division.keys),
         chunk_(model.where().is_cuda() ? std::min<std::int64_t>(places, 2048) : 256),
         tokens_(model.where(), sequences),
         positions_(model.where(), sequences),
@@ -53,9 +55,9 @@ class Generator {
         hidden_(model.where(), rows() * Hidden),
         wide_(model.where(), model.wide_rows() * Width),
         down_(model.where(), Width * Hidden),
-        sums_(model.where(), sequences, heads(), parts(), head),
-        tops_(model.where(), sequences, heads(), parts()),
-        totals_(model.where(), sequences, heads(), parts()),
+        sums_(model.where(), sequences, heads(), parts_, head),
+        tops_(model.where(), sequences, heads(), parts_),
+        totals_(model.where(), sequences, heads(), parts_),
         logits_(model.where(), sequences, model.sizes.vocabulary),
         best_(model.where(), sequences, (model.sizes.vocabulary + group - 1) / group) {
     if (places < 1 || places > model.sizes.context)
@@ -134,14 +136,14 @@ class Generator {
 
  private:
   static constexpr std::int64_t few = 4;  // sequences whose steps are products with vectors
-  // Parts of attention, each of some keys: so many that few sequences, too, give work to most of a GPU.
-  static constexpr int parts_of_few = 32, parts_of_many = 8;
-  static constexpr auto& logits_kernel = smollm::logits<64, Width>;
+  // Keys that the blocks of attention take at first: more would read much that short texts do not have.
+  static constexpr int keys_of_few = 1024;
+  static constexpr int parts_of_many = 8;  // parts of attention, each of some keys
+  static constexpr auto& logits_kernel = smollm::logits<8, Width>;
 
   /// Returns the option of a kernel whose rows of W are so few that each warp has four or eight of them.
   static tegula::with in_warps(int count) { return tegula::with({.warps = count}); }
   [[nodiscard]] std::int64_t heads() const { return model_.sizes.heads; }
-  [[nodiscard]] std::int64_t parts() const { return sequences_ <= few ? parts_of_few : parts_of_many; }
   [[nodiscard]] std::int64_t rows() const { return std::max(sequences_, chunk_); }
 
   template <class T, int rank>
@@ -246,29 +248,31 @@ class Generator {
       step_.push_back(tegula::prepare(launch...));
     };
     add(embed<Width>, tokens_, model_.table_bits(), model_.table_scales(), words(x_.data(), sequences_));
+    auto const products = in_warps(division.warps);
     if (sequences_ <= few && division.rows == 8)
-      prepare_few<8>(add, in_warps(division.warps));
+      division.keys == 64 ? prepare_few<8, 64>(add, products) : prepare_few<8, 128>(add, products);
     else if (sequences_ <= few)
-      prepare_few<16>(add, in_warps(division.warps));
+      division.keys == 64 ? prepare_few<16, 64>(add, products) : prepare_few<16, 128>(add, products);
     else if (model_.where().is_cuda())
       prepare_many<tegula::bf16>(add);
     else
       prepare_many<float>(add);
-    add(in_warps(8), logits_kernel, words(x_.data(), sequences_), words(model_.last_gain(), 1), model_.table_bits(),
+    add(in_warps(4), logits_kernel, words(x_.data(), sequences_), words(model_.last_gain(), 1), model_.table_bits(),
         model_.table_scales(), logits_, best_, model_.sizes.epsilon);
   }
-  template <int Rows, class Add>
+  template <int Rows, int Keys, class Add>
   void prepare_few(Add const& add, tegula::with const& warps) {
     auto const x = view<float>(x_.data(), {sequences_, Width}), h = view<float>(hidden_.data(), {sequences_, Hidden});
     auto const q = view<float>(q_.data(), {sequences_, heads(), head});
     float const epsilon = model_.sizes.epsilon;
+    constexpr int parts = keys_of_few / Keys;
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       auto const& layer = model_.layers[i];
       add(warps, smollm::heads<Kept, Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.attention_gain, 1),
-          layer.qkv.words, layer.qkv.scales, rotation_, own_, positions_, q, keys_[i], values_[i], epsilon);
-      add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_few>, q, keys_[i], values_[i], own_, positions_, sums_,
-          tops_, totals_);
-      add(warps, add_attention<Rows, Width, parts_of_few>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
+          layer.qkv.words, layer.qkv.scales, rotation_, positions_, q, keys_[i], values_[i], epsilon);
+      add(in_warps(8), attend<Kept, queries_of_key, Keys, parts>, q, keys_[i], values_[i], positions_, sums_, tops_,
+          totals_);
+      add(warps, add_attention<Rows, Width, parts>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
       add(warps, gated<Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.hidden_gain, 1), layer.gate.words,
           layer.gate.scales, layer.up.words, layer.up.scales, h, epsilon);
       add(warps, add_product<Rows / 4, Hidden>, layer.down.words, layer.down.scales,
@@ -279,8 +283,8 @@ class Generator {
   void prepare_many(Add const& add) {
     auto const q = view<float>(q_.data(), {sequences_, heads(), head});
     many_rows<T, 64, 32, float>(add, sequences_, own_, positions_, [&](std::size_t i) {
-      add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_many>, q, keys_[i], values_[i], own_, positions_,
-          sums_, tops_, totals_);
+      add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_many>, q, keys_[i], values_[i], positions_, sums_,
+          tops_, totals_);
       add(join_attention<T, Width / head, parts_of_many>, sums_, tops_, totals_,
           view<T>(normal_.data(), {sequences_, heads(), head}));
     });
@@ -288,7 +292,7 @@ class Generator {
 
   Model<Width, Hidden> const& model_;
   tegula::stream const& order_;
-  std::int64_t sequences_, places_, chunk_;
+  std::int64_t sequences_, places_, parts_, chunk_;
   tegula::buffer<int> tokens_, positions_, own_, read_tokens_, read_positions_, read_sequences_;
   tegula::buffer<int, 2> made_;
   tegula::buffer<float, 3> rotation_;

@@ -43,6 +43,10 @@ struct Q8 {
   in<f16, 4, along<1, fixed<Width / block>>, along<2, fixed<1>>, along<3, fixed<1>>> scales;
 };
 
+/// Views rows of activations as blocks of the table: eight words of four bytes.
+template <int Width, template <class, int, class...> class Access>
+using WordRows = Access<float, 4, along<1, fixed<Width / block>>, along<2, fixed<8>>, along<3, fixed<4>>>;
+
 /// Views rows of activations as blocks, halves of a block, and four bytes of four words.
 template <int Width, template <class, int, class...> class Access, class... Facts>
 using Rows = Access<float, 5, along<1, fixed<Width / block>>, along<2, fixed<2>>, along<3, fixed<4>>,
@@ -96,14 +100,14 @@ Normal<Width / block> normalized(Rows<Width, in> const& x, Gains<Width> const& g
                                  arg<float> const& epsilon) {
   auto const gain = halves<Width>(gains, 0);
   auto const row = halves<Width>(x, i);
-  tile squares = sum(row.low * row.low + row.high * row.high, axis<1, 2, 3>);
+  tile squares = sum(sum(row.low * row.low + row.high * row.high, axis<1>), axis<2, 3>);
   return {{tile(row.low * gain.low), tile(row.high * gain.high)},
           tile(rsqrt(squares / static_cast<float>(Width) + epsilon))};
 }
 
 /// Copies the rows of the tokens out of the table.
 template <int Width>
-inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> table, out<float, 4> x) {
+inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> table, WordRows<Width, out> x) {
   constexpr int blocks = Width / block;
   auto g = grid(x.extent(0));
   auto token = load(tokens, g[0]);
@@ -112,6 +116,9 @@ inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, Q8<Width> ta
   store(x, shape<1, blocks, 8, 4>, bits * scale, g[0], 0, 0, 0);
 });
 
+/// Views cosines and sines of all positions, (places, 2, 32).
+using RotationTable = in<float, 3, along<1, fixed<2>>, along<2, fixed<head / 2>>>;
+
 /// Holds cosines and sines of the angles by which `N` elements of a head are rotated.
 template <int N>
 struct Rotation {
@@ -119,7 +126,7 @@ struct Rotation {
 };
 /// Loads those of elements `first` * N and further at a position.
 template <int N, class Position, class First>
-Rotation<N> rotation_at(in<float, 3> const& table, Position const& position, First const& first) {
+Rotation<N> rotation_at(RotationTable const& table, Position const& position, First const& first) {
   constexpr auto half = shape<1, 1, N / 2>;
   return {tile(reshape(load(table, half, position, 0, first), shape<N / 2>)),
           tile(reshape(load(table, half, position, 1, first), shape<N / 2>))};
@@ -131,24 +138,30 @@ auto rotated(Tile const& y, tile<float, Shape<Half>> const& cosine, tile<float, 
   return let(reshape(join(even * cosine - odd * sine, even * sine + odd * cosine), shape<2 * Half>));
 }
 
-/// Holds the cache of a layer, (sequences, heads, places, 64), for a kernel that writes to it.
+/// Views the keys or the values of a layer, (sequences, heads, places, 64).
+template <class T, template <class, int, class...> class Access>
+using CacheView = Access<T, 4, along<3, fixed<head>>>;
+/// Holds both for a kernel that writes to them.
 template <class T>
 struct Cache {
-  inout<T, 4> keys, values;
+  CacheView<T, inout> keys, values;
 };
+/// Views heads of rows, (rows, heads, 64).
+template <template <class, int, class...> class Access>
+using HeadRows = Access<float, 3, along<2, fixed<head>>>;
 
 /// Normalizes x and computes `N` elements of a head of a row: of a query, or of a key or a value, which go to the row's
-/// place in the cache. The rows of W are those of all queries, then keys, then values.
+/// place in the cache. The rows of W are those of all queries, then keys, then values. Row i belongs to sequence i.
 template <class T, int N, int Width>
 inline constexpr auto heads = kernel("heads", [](Rows<Width, in> x, Gains<Width> gains, Q4<Width> w,
-                                                 in<float, 3> rotation, in<int, 1> sequences, in<int, 1> positions,
-                                                 out<float, 3> q, Cache<T> cache, arg<float> epsilon) {
+                                                 RotationTable rotation, in<int, 1> positions, HeadRows<out> q,
+                                                 Cache<T> cache, arg<float> epsilon) {
   constexpr int parts = head / N;
   auto queries = q.extent(1), keys = cache.keys.extent(1);
   require(w.words.extent(0) == (queries + 2 * keys) * head, "heads: W has the rows of all heads");
   auto g = grid(x.extent(0), queries + 2 * keys, parts);
   auto const matrix = weights<N>(w, g[1] * parts + g[2]);
-  auto sequence = load(sequences, g[0]), position = load(positions, g[0]);
+  auto position = load(positions, g[0]);
   auto const turn = rotation_at<N>(rotation, position, g[2]);
   auto const normal = normalized<Width>(x, gains, g[0], epsilon);
   tile y = reshape(multiply(matrix, normal.halves) * normal.scale, shape<N>);
@@ -158,41 +171,52 @@ inline constexpr auto heads = kernel("heads", [](Rows<Width, in> x, Gains<Width>
         tile r = rotated(y, turn.cosine, turn.sine);
         if_(
             g[1] < queries, [&] { store(q, shape<N>, r, g[0], g[1], g[2]); },
-            [&] { store(cache.keys, shape<N>, cast<T>(r), sequence, g[1] - queries, position, g[2]); });
+            [&] { store(cache.keys, shape<N>, cast<T>(r), g[0], g[1] - queries, position, g[2]); });
       },
-      [&] { store(cache.values, shape<N>, cast<T>(y), sequence, g[1] - queries - keys, position, g[2]); });
+      [&] { store(cache.values, shape<N>, cast<T>(y), g[0], g[1] - queries - keys, position, g[2]); });
 });
 
 /// Holds the parts of attention over some keys each: sums of values by weights 2^(score - top), and of the weights.
-template <template <class, int, class...> class Access>
+template <int Parts, template <class, int, class...> class Access, class... Facts>
 struct AttentionParts {
-  Access<float, 4> sums;          ///< (rows, heads, parts, 64)
-  Access<float, 3> tops, totals;  ///< (rows, heads, parts)
+  Access<float, 4, along<2, fixed<Parts>>, along<3, fixed<head>>, Facts...> sums;  ///< (rows, heads, parts, 64)
+  Access<float, 3, along<2, fixed<Parts>>, Facts...> tops, totals;                 ///< (rows, heads, parts)
 };
+/// Holds the parts of `Heads` heads.
+template <int Heads, int Parts>
+using PartsOfHeads = AttentionParts<Parts, in, along<1, fixed<Heads>>>;
 
 /// Computes attention of the `Group` queries that share a head of keys, over the cached keys up to their position. A
-/// block takes each `Parts`-th `BN` keys. Values behind the position are multiplied by 0: the cache must hold numbers.
+/// block takes each `Parts`-th `BN` keys. Where its first ones lie does not depend on the position: they are on their
+/// way ahead of the launch before. Values behind the position are multiplied by 0: the cache must hold numbers. Row i
+/// belongs to sequence i.
 template <class T, int Group, int BN, int Parts>
-inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<T, 4> keys, in<T, 4> values, in<int, 1> sequences,
-                                                   in<int, 1> positions, AttentionParts<out> parts) {
+inline constexpr auto attend = kernel("attend", [](HeadRows<in> q, CacheView<T, in> keys, CacheView<T, in> values,
+                                                   in<int, 1> positions, AttentionParts<Parts, out> parts) {
   require(q.extent(1) == keys.extent(1) * Group, "attend: a head of keys serves `Group` queries");
   auto g = grid(q.extent(0), keys.extent(1), Parts);
-  auto sequence = load(sequences, g[0]);
-  auto count = load(positions, g[0]) + 1;
-  tile query = reshape(load(q, shape<1, Group, head>, g[0], g[1], 0), shape<Group, 1, head>) * score_scale;
-  auto const add = [&](auto j, auto sums, auto top, auto total) {
-    tile key = expand_dims(cast<float>(load(keys, shape<BN, head>, sequence, g[1], j, 0)), axis<0>);
-    tile value = expand_dims(cast<float>(load(values, shape<BN, head>, sequence, g[1], j, 0)), axis<0>);
-    tile kept = mask_outside(sum(key * query, axis<2>), axis<1>, j, count, -inf);  // (Group, BN, 1)
-    tile higher = max(top, max(kept, axis<1>));  // a number, also where all keys are hidden
-    tile p = exp2(kept - higher);
-    tile old = exp2(top - higher);
-    return carry(sums * old + sum(p * value, axis<1>), higher, total * old + sum(p, axis<1>));
+  auto const loaded = [&](CacheView<T, in> const& from, auto const& j) {
+    return let(expand_dims(cast<float>(load(from, shape<BN, head>, g[0], g[1], j, 0)), axis<0>));
   };
-  auto [sums, top, total] = loop(range(g[2], (count + (BN - 1)) / BN, Parts),
-                                 carry(zeros<float>(shape<Group, 1, head>), full<float>(shape<Group, 1, 1>, -1e30F),
-                                       zeros<float>(shape<Group, 1, 1>)),
-                                 add);
+  tile first_key = loaded(keys, g[2]), first_value = loaded(values, g[2]);
+  tile query = reshape(load(q, shape<1, Group, head>, g[0], g[1], 0), shape<Group, 1, head>) * score_scale;
+  auto count = load(positions, g[0]) + 1;
+  auto const scores = [&](auto const& key, auto const& j) {  // (Group, BN, 1)
+    return let(mask_outside(sum(key * query, axis<2>), axis<1>, j, count, -inf));
+  };
+  tile kept = scores(first_key, g[2]);
+  tile first_top = max(max(kept, axis<1>), -1e30F);  // a number, also where all keys are hidden
+  tile p = exp2(kept - first_top);
+  auto [sums, top, total] = loop(range(g[2] + Parts, (count + (BN - 1)) / BN, Parts),
+                                 carry(sum(p * first_value, axis<1>), first_top, sum(p, axis<1>)),
+                                 [&](auto j, auto sums0, auto top0, auto total0) {
+                                   tile more = scores(loaded(keys, j), j);
+                                   tile higher = max(top0, max(more, axis<1>));
+                                   tile weights = exp2(more - higher);
+                                   tile old = exp2(top0 - higher);
+                                   return carry(sums0 * old + sum(weights * loaded(values, j), axis<1>), higher,
+                                                total0 * old + sum(weights, axis<1>));
+                                 });
   store(parts.sums, shape<1, Group, 1, head>, expand_dims(sums, axis<0>), g[0], g[1], g[2], 0);
   store(parts.tops, shape<1, Group, 1>, reshape(top, shape<1, Group, 1>), g[0], g[1], g[2]);
   store(parts.totals, shape<1, Group, 1>, reshape(total, shape<1, Group, 1>), g[0], g[1], g[2]);
@@ -200,7 +224,7 @@ inline constexpr auto attend = kernel("attend", [](in<float, 3> q, in<T, 4> keys
 
 /// Joins the parts of attention of a row: (heads, 1, 64).
 template <int Heads, int Parts, class Index>
-auto joined(AttentionParts<in> const& parts, Index const& row) {
+auto joined(PartsOfHeads<Heads, Parts> const& parts, Index const& row) {
   tile tops = load(parts.tops, shape<1, Heads, Parts>, row, 0, 0);
   tile weights = exp2(tops - max(tops, axis<2>));
   tile total = sum(weights * load(parts.totals, shape<1, Heads, Parts>, row, 0, 0), axis<2>);
@@ -211,7 +235,7 @@ auto joined(AttentionParts<in> const& parts, Index const& row) {
 
 /// Joins the parts of attention a and adds W a to x, `N` elements a block.
 template <int N, int Width, int Parts>
-inline constexpr auto add_attention = kernel("add_attention", [](Q4<Width> w, AttentionParts<in> parts,
+inline constexpr auto add_attention = kernel("add_attention", [](Q4<Width> w, PartsOfHeads<Width / head, Parts> parts,
                                                                  inout<float, 2> x) {
   require(w.words.extent(0) == x.extent(1), "add_attention: W has a row for each element of x");
   auto g = grid_over(x, shape<1, N>);
@@ -250,27 +274,29 @@ inline constexpr auto gated = kernel("gated", [](Rows<Width, in> x, Gains<Width>
   store(h, shape<1, N>, reshape(silu(a) * b, shape<1, N>), g[0], g[1]);
 });
 
-inline constexpr int group = 32;  // logits that share a maximum
+inline constexpr int group = 16;  // logits that share a maximum
 
-/// Normalizes x and multiplies it by the table of embeddings, `N` tokens a block. `best` gets the maximum of each
-/// group, so that the next kernel looks at few logits.
-template <int N, int Width>
-inline constexpr auto logits = kernel("logits", [](in<float, 4> x, in<float, 4> gains, Q8<Width> table, out<float, 2> y,
-                                                   out<float, 2> best, arg<float> epsilon) {
-  constexpr auto row = shape<1, Width / block, 8, 4>;
+/// Normalizes x and multiplies it by the table of embeddings, `Groups` groups of tokens a block, one after another: so
+/// many products share the row. `best` gets the maximum of each group, so that the next kernel looks at few logits.
+template <int Groups, int Width>
+inline constexpr auto logits = kernel("logits", [](WordRows<Width, in> x, WordRows<Width, in> gains, Q8<Width> table,
+                                                   out<float, 2> y, out<float, 2> best, arg<float> epsilon) {
+  constexpr int blocks = Width / block;
+  constexpr auto row = shape<1, blocks, 8, 4>;
   require(table.bits.extent(0) == y.extent(1), "logits: the table has a row for each token");
-  require(ceil_div(y.extent(1), group) == best.extent(1), "logits: each group of 32 has a maximum");
-  auto g = grid_over(y, shape<1, N>);
-  tile bits = load(table.bits, shape<N, Width / block, 8, 4>, g[1], 0, 0, 0);
-  tile scale = cast<float>(load(table.scales, shape<N, Width / block, 1, 1>, g[1], 0, 0, 0));
+  require(ceil_div(y.extent(1), group) == best.extent(1), "logits: each group of 16 has a maximum");
+  auto g = grid(y.extent(0), ceil_div(best.extent(1), Groups));
   tile a = load(x, row, g[0], 0, 0, 0);
-  tile root = rsqrt(sum(a * a, axis<1, 2, 3>) / static_cast<float>(Width) + epsilon);
-  tile products = sum(cast<float>(bits) * (a * load(gains, row, 0, 0, 0, 0)), axis<3>);
-  tile all = reshape(sum(sum(scale * products, axis<1>), axis<2>) * root, shape<1, N>);
-  store(y, shape<1, N>, all, g[0], g[1]);
-  tile inside = mask_outside(all, axis<1>, g[1], y.extent(1), -inf);
-  tile maxima = max(reshape(inside, shape<N / group, group>), axis<1>);
-  store(best, shape<1, N / group>, reshape(maxima, shape<1, N / group>), g[0], g[1]);
+  tile scaled = a * load(gains, row, 0, 0, 0, 0);
+  tile root = rsqrt(sum(sum(a * a, axis<1>), axis<2, 3>) / static_cast<float>(Width) + epsilon);
+  loop(range(g[1] * Groups, min((g[1] + 1) * Groups, best.extent(1))), [&](auto j) {
+    tile bits = load(table.bits, shape<group, blocks, 8, 4>, j, 0, 0, 0);
+    tile scale = cast<float>(load(table.scales, shape<group, blocks, 1, 1>, j, 0, 0, 0));
+    tile products = sum(cast<float>(bits) * scaled, axis<3>);
+    tile all = reshape(sum(sum(scale * products, axis<1>), axis<2>) * root, shape<1, group>);
+    store(y, shape<1, group>, all, g[0], j);
+    store(best, shape<1, 1>, max(mask_outside(all, axis<1>, j, y.extent(1), -inf), axis<1>), g[0], j);
+  });
 });
 
 // --- many rows ---
@@ -341,7 +367,7 @@ inline constexpr auto gated_product = kernel("gated_product", [](in<T, 2> a, in<
 
 /// Rotates queries and keys, and puts keys and values at their places in the cache. qkv: (rows, all heads, 64).
 template <class Q, class T>
-inline constexpr auto rotate = kernel("rotate", [](in<float, 3> qkv, in<float, 3> rotation, in<int, 1> sequences,
+inline constexpr auto rotate = kernel("rotate", [](in<float, 3> qkv, RotationTable rotation, in<int, 1> sequences,
                                                    in<int, 1> positions, out<Q, 3> q, Cache<T> cache) {
   auto queries = q.extent(1), keys = cache.keys.extent(1);
   require(qkv.extent(1) == queries + 2 * keys, "rotate: all heads of queries, keys and values are expected");
@@ -388,7 +414,7 @@ inline constexpr auto attend_rows = kernel("attend_rows", [](in<T, 3> q, in<T, 4
 
 /// Joins the parts of attention of many rows.
 template <class To, int Heads, int Parts>
-inline constexpr auto join_attention = kernel("join_attention", [](AttentionParts<in> parts, out<To, 3> o) {
+inline constexpr auto join_attention = kernel("join_attention", [](PartsOfHeads<Heads, Parts> parts, out<To, 3> o) {
   auto g = grid(o.extent(0));
   tile a = joined<Heads, Parts>(parts, g[0]);
   store(o, shape<1, Heads, head>, cast<To>(reshape(a, shape<1, Heads, head>)), g[0], 0, 0);
@@ -397,7 +423,7 @@ inline constexpr auto join_attention = kernel("join_attention", [](AttentionPart
 // --- the next token ---
 
 inline constexpr int candidates = 64;  // tokens among which `sample` chooses
-inline constexpr int groups = 1536;    // at most: 49152 tokens
+inline constexpr int groups = 3072;    // at most: 49152 tokens
 
 /// Takes the token with the highest logit, and moves each row to its next position. `made` keeps the tokens of all
 /// positions.
@@ -421,7 +447,7 @@ inline constexpr auto sample = kernel("sample", [](in<float, 2> y, in<float, 2> 
   require(best.extent(1) <= groups, "sample: at most 49152 tokens");
   auto g = grid(y.extent(0));
   auto [maxima, where] = top_k<candidates>(load(best, shape<1, groups>, g[0], 0, pad(-inf)), axis<1>);
-  tile ids = trans(where) * group + iota<int>(shape<1, group>, axis<1>);  // (64, 32)
+  tile ids = trans(where) * group + iota<int>(shape<1, group>, axis<1>);  // (64, 16)
   tile all = reshape(gather(y, g[0], ids, pad(-inf)), shape<1, candidates * group>);
   auto [logit, place] = top_k<candidates>(all, axis<1>);
   tile rank = iota<int>(shape<1, candidates>, axis<1>);
@@ -432,7 +458,7 @@ inline constexpr auto sample = kernel("sample", [](in<float, 2> y, in<float, 2> 
   tile draw = random_uniform(seed, reshape(position, shape<1, 1>) + cast<int>(g[0]) * (1 << 20)) * sum(kept, axis<1>);
   // Rounding may leave the draw at the very end: the last kept token is taken then.
   tile chosen = min(sum(cast<int>(cumsum(kept, axis<1>) <= draw), axis<1>), sum(cast<int>(kept > 0), axis<1>) - 1);
-  tile at = sum(select(rank == chosen, place, 0), axis<1>);  // among the 64 x 32
+  tile at = sum(select(rank == chosen, place, 0), axis<1>);  // among the 64 x 16
   tile first = sum(select(rank == at / group, where, 0), axis<1>) * group;
   tile token = reshape(first + at % group, shape<1>);
   store(tokens, shape<1>, token, g[0]);
