@@ -270,7 +270,7 @@ class Generator {
       auto const& layer = model_.layers[i];
       add(warps, smollm::heads<Kept, Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.attention_gain, 1),
           layer.qkv.words, layer.qkv.scales, rotation_, positions_, q, keys_[i], values_[i], epsilon);
-      add(in_warps(8), attend<Kept, queries_of_key, Keys, parts>, q, keys_[i], values_[i], positions_, sums_, tops_,
+      add(in_warps(4), attend<Kept, queries_of_key, Keys, parts>, q, keys_[i], values_[i], positions_, sums_, tops_,
           totals_);
       add(warps, add_attention<Rows, Width, parts>, layer.o.words, layer.o.scales, sums_, tops_, totals_, x);
       add(warps, gated<Rows, Width>, blocks(x_.data(), sequences_), blocks(layer.hidden_gain, 1), layer.gate.words,
