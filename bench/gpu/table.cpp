@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
                     {"memory", memory_rows},
                     {"norms", norm_rows},
                     {"long-rows", long_rows},
+                    {"sampling", sampling_rows},
                     {"decode", decode_rows},
                     {"4-bits", four_bit_rows},
                     {"block-scaled", block_scaled_rows},

@@ -20,7 +20,7 @@ class PreparedGraph : public detail::PreparedState {
     graph_ = std::make_unique<runtime::cuda::Graph>(order, [&] { run_each(order); });
   }
   void run(stream const& order) const override {
-    if (graph_)
+    if (graph_ && !runtime::cuda::is_captured(order))
       graph_->launch(order);
     else
       run_each(order);

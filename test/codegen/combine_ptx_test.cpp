@@ -41,6 +41,7 @@ TEST_CASE("combiners, sorts and top_k run within warps by shuffles on Hopper, wi
   check("recurrence from the end", recurrence<float, 1, 8, 200, true, true>);
   check("sorted rows", sorted_tiles<float, 1, 4, 256, false>);
   check("largest eight", largest<float, 8, 1000, 8>);
+  check("largest 64", largest<float, 1, 4096, 64>);
   // The rows of a warp are its own: nothing goes through shared memory.
   CHECK(ptx_of(place_of_largest<float, 1, 16, 128>).find("bar.sync") == std::string::npos);
 }

@@ -132,6 +132,13 @@ inline void check_largest_elements(Executor on) {
   check_largest<f16, 2, 64, 1>(on);
   check_largest<int, 2, 5, 5>(on);
   check_largest<double, 1, 70, 20>(on);
+  check_largest<float, 2, 300, 50>(on);  // by halves
+  check_largest<float, 1, 512, 64>(on);
+  check_largest<bf16, 1, 130, 65>(on);
+  check_largest<int, 3, 33, 17>(on);
+  check_largest<float, 1, 40, 40>(on);
+  check_largest<std::int8_t, 2, 128, 32>(on);
+  check_largest<std::uint64_t, 1, 100, 18>(on);
 }
 
 }  // namespace tegula::test

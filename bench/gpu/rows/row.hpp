@@ -68,6 +68,7 @@ std::vector<Row> attention_rows();
 std::vector<Row> memory_rows();
 std::vector<Row> norm_rows();
 std::vector<Row> long_rows();
+std::vector<Row> sampling_rows();
 std::vector<Row> decode_rows();
 std::vector<Row> four_bit_rows();
 std::vector<Row> block_scaled_rows();

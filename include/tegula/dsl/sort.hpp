@@ -59,38 +59,78 @@ inline trace::Id elements_of(AxisSteps const& steps, trace::Id key, Element elem
   return type == keys ? key : recorder.emit(ir::CastOp{}, {key}, type, steps.where);
 }
 
-/// Records a bitonic network that sorts tiles whose extent along the axis is a power of two. It sorts by the first
-/// tile, or by the first two where `places` tells equal ones apart. The others follow.
+/// Tells whether the first tile of `b` goes ahead of that of `a`; of equal ones, where there are two, the second tile
+/// decides.
 template <int count>
-Bundle<count> bitonic(AxisSteps const& steps, Bundle<count> tiles) {
+trace::Id goes_ahead(AxisSteps const& steps, Bundle<count> const& b, Bundle<count> const& a) {
+  trace::Recorder& recorder = steps.recorder;
+  ir::Type const mask = recorder.type(a.at[0]).with_element(Element::boolean);
+  auto const compared = [&](ir::Predicate predicate, int i) {
+    return recorder.emit(ir::make_op<ir::CompareOp>(predicate), {b.at[i], a.at[i]}, mask, steps.where);
+  };
+  trace::Id const lower = compared(ir::Predicate::lt, 0);
+  if constexpr (count == 1) return lower;
+  trace::Id const tie =
+      recorder.emit(ir::AndOp{}, {compared(ir::Predicate::eq, 0), compared(ir::Predicate::lt, count == 1 ? 0 : 1)},
+                    mask, steps.where);
+  return recorder.emit(ir::OrOp{}, {lower, tie}, mask, steps.where);
+}
+
+/// Records the steps that sort blocks of `block` elements, each of which is bitonic: it rises, then falls, or the other
+/// way round. Blocks whose places have the bit `falling` fall, the others rise.
+template <int count>
+Bundle<count> merged(AxisSteps const& steps, Bundle<count> tiles, std::int64_t block, std::int64_t falling) {
   trace::Recorder& recorder = steps.recorder;
   ir::Type const type = recorder.type(tiles.at[0]);
   ir::Type const mask = type.with_element(Element::boolean);
-  std::int64_t const extent = type.shape()[steps.axis];
-  auto const compared = [&](ir::Predicate predicate, trace::Id a, trace::Id b) {
-    return recorder.emit(ir::make_op<ir::CompareOp>(predicate), {a, b}, mask, steps.where);
-  };
-  for (std::int64_t block = 2; block <= extent; block *= 2)
-    for (std::int64_t stride = block / 2; stride > 0; stride /= 2) {
-      Bundle<count> const other =
-          steps.each(tiles, [&](trace::Id x, ir::Type const& own) { return steps.butterfly(x, own, stride); });
-      // Every other block is sorted the other way round, the last one as it should be.
-      trace::Id takes_larger = steps.any_bit(type, stride);
-      if (block < extent)
-        takes_larger = recorder.emit(ir::XorOp{}, {takes_larger, steps.any_bit(type, block)}, mask, steps.where);
-      if constexpr (count == 1) {
-        trace::Id const larger = recorder.emit(ir::MaxOp{}, {tiles.at[0], other.at[0]}, type, steps.where);
-        trace::Id const smaller = recorder.emit(ir::MinOp{}, {tiles.at[0], other.at[0]}, type, steps.where);
-        tiles.at[0] = recorder.emit(ir::SelectOp{}, {takes_larger, larger, smaller}, type, steps.where);
-      } else {
-        trace::Id const lower = compared(ir::Predicate::lt, other.at[0], tiles.at[0]);
-        trace::Id const equal = compared(ir::Predicate::eq, other.at[0], tiles.at[0]);
-        trace::Id const earlier = compared(ir::Predicate::lt, other.at[1], tiles.at[1]);
-        trace::Id const tie = recorder.emit(ir::AndOp{}, {equal, earlier}, mask, steps.where);
-        trace::Id const ahead = recorder.emit(ir::OrOp{}, {lower, tie}, mask, steps.where);
-        tiles = steps.select(recorder.emit(ir::XorOp{}, {ahead, takes_larger}, mask, steps.where), other, tiles);
-      }
+  for (std::int64_t stride = block / 2; stride > 0; stride /= 2) {
+    Bundle<count> const other =
+        steps.each(tiles, [&](trace::Id x, ir::Type const& own) { return steps.butterfly(x, own, stride); });
+    trace::Id takes_larger = steps.any_bit(type, stride);
+    if (falling < type.shape()[steps.axis])
+      takes_larger = recorder.emit(ir::XorOp{}, {takes_larger, steps.any_bit(type, falling)}, mask, steps.where);
+    if constexpr (count == 1) {
+      trace::Id const larger = recorder.emit(ir::MaxOp{}, {tiles.at[0], other.at[0]}, type, steps.where);
+      trace::Id const smaller = recorder.emit(ir::MinOp{}, {tiles.at[0], other.at[0]}, type, steps.where);
+      tiles.at[0] = recorder.emit(ir::SelectOp{}, {takes_larger, larger, smaller}, type, steps.where);
+    } else {
+      trace::Id const ahead = goes_ahead(steps, other, tiles);
+      tiles = steps.select(recorder.emit(ir::XorOp{}, {ahead, takes_larger}, mask, steps.where), other, tiles);
     }
+  }
+  return tiles;
+}
+
+/// Records a bitonic network that sorts tiles whose extent along the axis is a power of two. It sorts by the first
+/// tile, or by the first two where there are more. The others follow.
+template <int count>
+Bundle<count> bitonic(AxisSteps const& steps, Bundle<count> tiles) {
+  std::int64_t const extent = steps.recorder.type(tiles.at[0]).shape()[steps.axis];
+  for (std::int64_t block = 2; block <= extent; block *= 2) tiles = merged(steps, tiles, block, block);
+  return tiles;
+}
+
+/// Records a network that sorts the lowest `wanted` elements of tiles: blocks of them are sorted, those of the first
+/// half rising, of the other half falling. Of two such blocks the lower element of each place belongs to the lowest,
+/// and these are bitonic again. So half of the elements are left, until one block is. Both extents are powers of two.
+template <int count>
+Bundle<count> lowest_by_halves(AxisSteps const& steps, Bundle<count> tiles, std::int64_t wanted) {
+  trace::Recorder& recorder = steps.recorder;
+  std::int64_t extent = recorder.type(tiles.at[0]).shape()[steps.axis];
+  for (std::int64_t block = 2; block <= wanted; block *= 2)
+    tiles = merged(steps, tiles, block, block == wanted && wanted < extent ? extent / 2 : block);
+  for (; extent > wanted; extent /= 2) {
+    auto const half = [&](std::int64_t which) {
+      return steps.each(tiles, [&](trace::Id x, ir::Type const& type) {
+        Extents offsets;
+        for (int i = 0; i < type.rank(); ++i) offsets.push_back(i == steps.axis ? which * extent / 2 : 0);
+        return recorder.emit(ir::make_op<ir::ExtractOp>(offsets), {x}, steps.with(type, extent / 2), steps.where);
+      });
+    };
+    Bundle<count> const first = half(0), second = half(1);
+    tiles = steps.select(goes_ahead(steps, second, first), second, first);
+    tiles = merged(steps, tiles, wanted, extent / 2 == wanted ? wanted : extent / 4);
+  }
   return tiles;
 }
 
@@ -278,12 +318,13 @@ auto top_k(X&& x, Axis<along>, location where = location::current()) {
       best = detail::lowest_by_reductions(steps, key, wanted);
     } else {
       trace::Id const whole = detail::lengthened_keys(steps, key);
-      best = detail::bitonic(steps, detail::Bundle<2>{{whole, steps.places(recorder.type(whole))}});
-      for (trace::Id& tile : best.at) tile = steps.resized(tile, wanted);
+      best = detail::lowest_by_halves(steps, detail::Bundle<2>{{whole, steps.places(recorder.type(whole))}},
+                                      detail::whole_power(wanted));
     }
     trace::Id const values = detail::elements_of(steps, best.at[0], Check::Tiles::elements[0], true);
-    return detail::Results<tile<T, R>, tile<std::int32_t, R>>(tile<T, R>(recorder.handle(values)),
-                                                              tile<std::int32_t, R>(recorder.handle(best.at[1])));
+    return detail::Results<tile<T, R>, tile<std::int32_t, R>>(
+        tile<T, R>(recorder.handle(steps.resized(values, wanted))),
+        tile<std::int32_t, R>(recorder.handle(steps.resized(best.at[1], wanted))));
   } else {
     return detail::InvalidResults<2>();
   }

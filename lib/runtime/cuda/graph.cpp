@@ -33,6 +33,14 @@ void Graph::launch(stream const& order) const {
   driver().GraphLaunch(static_cast<CUgraphExec>(executable_), order.handle());
 }
 
+bool is_captured(stream const& order) {
+  ContextScope const scope(order.where().number());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  // It fails on the legacy default stream while another one is captured; the launch then says so.
+  return driver().StreamIsCapturing.raw(order.handle(), &status) == CUDA_SUCCESS &&
+         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 }  // namespace tegula::runtime::cuda
 
 #endif

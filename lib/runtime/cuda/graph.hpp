@@ -26,4 +26,7 @@ class Graph {
   void* executable_ = nullptr;
 };
 
+/// Tells whether work of a stream goes to a graph that is being captured. No graph can be launched there.
+[[nodiscard]] bool is_captured(stream const& order);
+
 }  // namespace tegula::runtime::cuda

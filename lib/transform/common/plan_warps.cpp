@@ -161,18 +161,43 @@ std::vector<int> candidates(PlannedProducts const& products) { return Candidates
 
 namespace {
 
-/// Counts the elements of the smallest box of which tiles are taken apart as a whole; more threads would hold copies.
-std::int64_t smallest_box(ir::Module const& module) {
-  std::int64_t min = std::numeric_limits<std::int64_t>::max();
-  std::map<ir::Value const*, std::int64_t> taken;  // elements
-  for (auto const& function : module.functions())
-    ir::walk(*function, [&](Op& op) {
-      if (op.result_count() != 1 || !op.result()->type().is_tile() || !ir::takes_box(op)) return;
-      std::int64_t const box = op.result()->type().elements(), whole = op.operand()->type().elements();
-      if (box < whole && (taken[op.operand()] += box) >= whole) min = std::min(min, box);
-    });
-  return min;
-}
+/// Collects tiles that are taken apart as a whole into boxes of the same size, and the ops by the size of their tiles.
+class Boxes {
+ public:
+  explicit Boxes(ir::Module const& module) {
+    for (auto const& function : module.functions()) ir::walk(*function, [this](Op& op) { add(op); });
+  }
+
+  /// Returns the threads that are worth their while: as many as the smallest box has elements, since more hold copies.
+  /// They may be more where large tiles are most of the work: copies of small ones then add at most a quarter to it.
+  [[nodiscard]] std::int64_t threads(std::int64_t max) const {
+    std::int64_t threads = smallest_;
+    while (threads < max && 4 * work(2 * threads) <= 5 * work(smallest_)) threads *= 2;
+    return threads;
+  }
+
+ private:
+  void add(Op& op) {
+    if (op.result_count() != 1 || !op.result()->type().is_tile()) return;
+    std::int64_t const elements = op.result()->type().elements();
+    ++ops_[elements];
+    if (!ir::takes_box(op)) return;
+    std::int64_t const whole = op.operand()->type().elements();
+    if (elements < whole && (taken_[op.operand()] += elements) >= whole) smallest_ = std::min(smallest_, elements);
+  }
+
+  /// Counts the elements that so many threads compute in tiles no smaller than the smallest box, with all copies.
+  [[nodiscard]] std::int64_t work(std::int64_t threads) const {
+    std::int64_t sum = 0;
+    for (auto const& [elements, ops] : ops_)
+      if (elements >= smallest_) sum += ops * std::max(elements, threads);
+    return sum;
+  }
+
+  std::map<std::int64_t, std::int64_t> ops_;        // by elements
+  std::map<ir::Value const*, std::int64_t> taken_;  // elements
+  std::int64_t smallest_ = std::numeric_limits<std::int64_t>::max();
+};
 
 }  // namespace
 
@@ -198,7 +223,8 @@ int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64
   std::int64_t const per_thread = long_rows                             ? tuning.large_elements
                                   : max >= tuning.medium_tile || narrow ? tuning.medium_elements
                                                                         : tuning.small_elements;
-  std::int64_t const wanted = std::min(max / (warp_lanes * per_thread), smallest_box(module) / warp_lanes);
+  std::int64_t const threads = max / per_thread;
+  std::int64_t const wanted = std::min(threads, Boxes(module).threads(threads)) / warp_lanes;
   int warps = 1;
   while (warps < wanted && warps < tuning.max_warps) warps *= 2;
   return warps;
