@@ -64,8 +64,7 @@ Warps spread_warps(ir::Type const& type, BlockedRequest const& request, Extents 
   Warps result{ones(type.rank())};
   for (bool now_reduced : {false, true})
     for (int axis = 0; axis < type.rank(); ++axis) {
-      bool const is_reduced =
-          std::find(request.reduced.begin(), request.reduced.end(), axis) != request.reduced.end();
+      bool const is_reduced = std::find(request.reduced.begin(), request.reduced.end(), axis) != request.reduced.end();
       if (is_reduced != now_reduced) continue;
       std::int64_t const here = std::min(room(type, axis, taken[axis]), left);
       result.along[axis] *= here;
