@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a page of results for each machine, its plot, and the figures of the first page from bench/results/*.jsonl.
+"""Makes a page of results for each machine, its plot, and figures of other pages from bench/results/*.jsonl.
 
     bench/report.py            writes them
     bench/report.py --check    fails if one of them is not what the data gives
@@ -35,8 +35,8 @@ GPU = [
                                             ("cost model", ["gpu product bf16"], ["cost model"], "")]),
     ("Product of", "TFLOP/s", CUBLASLT, [(element, [f"gpu product {element}"], [], "")
                                          for element in ("tf32", "e4m3", "i8")]),
-    ("Product with bias and GELU", "TFLOP/s", ("the plain product", "plain product"),
-     [("by exp", ["gpu product gelu"], [], ""), ("by fast_tanh", ["gpu product gelu by fast_tanh"], [], "")]),
+    ("Product with bias and GELU", "TFLOP/s", ("our product without bias and GELU", "plain product"),
+     [("tanh by exp", ["gpu product gelu"], [], ""), ("tanh by fast_tanh", ["gpu product gelu by fast_tanh"], [], "")]),
     ("Attention", "TFLOP/s", CUDNN, [("full", ["gpu attention"], [], ""), ("causal", ["gpu attention, causal"], [], "")]),
     ("Gradients of attention", "TFLOP/s", CUDNN, [("full", ["gpu attention backward"], [], ""),
                                                   ("causal", ["gpu attention backward, causal"], [], "")]),
@@ -88,6 +88,20 @@ FIRST_PAGE = [
     ("f32 product, 1024 x 1024 x 1024, one core of Zen 4", "OpenBLAS", "gemm f32", "1024 cubed, threads 1", "tile ops",
      "OpenBLAS Zen"),
 ]
+
+# The page that compares languages: its row, and the family, group and size that hold Tegula's ratio.
+OTHERS = "lib/doc/coming_from.md"
+COMPARED = [(f"product bf16, {size} cubed", "Product, bf16", "tuned table", " x ".join([size] * 3))
+            for size in ("4096", "8192", "4000")] + [
+    ("product e4m3, 8192 cubed", "Product of", "e4m3", "8192 x 8192 x 8192"),
+    ("attention, 4 x 16 x 4096 x 128", "Attention", "full", "4 x 16 x 4096 x 128"),
+    ("causal attention, 4 x 16 x 4096 x 128", "Attention", "causal", "4 x 16 x 4096 x 128"),
+    ("attention, 16384 tokens, heads of 128", "Attention", "full", "1 x 16 x 16384 x 128"),
+    ("attention, 16384 tokens, heads of 64", "Attention", "full", "1 x 32 x 16384 x 64"),
+    ("softmax f32, rows of 4096", "Limited by memory", "", "softmax f32, 32768 x 4096"),
+    ("transpose f32, 8192 x 8192", "Limited by memory", "", "transpose f32, tiles of 64, 8192 x 8192"),
+]
+COMPILED_ROWS = [("Tegula, a product", COMPILED[0]), ("Tegula, attention", COMPILED[1])]
 
 
 def read_lines():
@@ -213,13 +227,14 @@ def page(machine, families, plot_name, lines):
     out = [f"# Measured rates, {machine}", "",
            "`bench/report.py` makes this page from the data in `bench/results/`; [METHOD.md](METHOD.md) says how they are",
            "measured. A ratio above 1 says that Tegula is faster. \"Ours\" is the fastest of the tile shapes that the run",
-           "measured, if the column names no other choice. Each family is of one run.", "",
-           "| family | rival | geometric mean | worst size | run |", "|---|---|---|---|---|"]
+           "measured, if the column names no other choice. Each family is of one run. Sizes: a product M x N x K; attention",
+           "batch x heads x sequence x dimension of a head; else the extents of the tensor.", "",
+           "| family | rival | geometric mean | sizes | worst size | run |", "|---|---|---|---|---|---|"]
     for family in families:
         for group in family.groups:
             ratios = family.ratios(group)
             text, worst = min(ratios, key=lambda row: row[1])
-            out.append(f"| {family.name(group)} | {family.rival} | {family.mean(group):.3f} of {len(ratios)} | "
+            out.append(f"| {family.name(group)} | {family.rival} | {family.mean(group):.3f} | {len(ratios)} | "
                        f"{worst:.3f}: {text} | {family.date}, {family.commit} |")
     out += ["", f"![ratios by family](results/{plot_name})", ""]
     for family in families:
@@ -275,6 +290,22 @@ def first_page(lines, products):
     return "\n".join(out) + "\n"
 
 
+def compared(text, families, lines):
+    """A page with Tegula's figures in the third column of the rows of COMPARED, in the second of those of COMPILED."""
+    for row, title, group, wanted in COMPARED:
+        ratio = dict(families[title].ratios(group)).get(wanted)
+        if ratio is None:
+            sys.exit(f"bench/report.py: no data for {row} of {OTHERS}")
+        text, count = re.subn(rf"(?m)^(\| {re.escape(row)} \|[^|]*\|)[^|]*\|", rf"\g<1> {ratio:.3f} |", text)
+        if count != 1:
+            sys.exit(f"bench/report.py: {OTHERS} has {count} rows of {row}")
+    last = [line for line in lines if line["kernel"] == "gpu compile" and line["variant"] == "all"]
+    for row, kernel in COMPILED_ROWS:
+        seconds = [line["median"] for line in last if line["shape"] == kernel][-1]
+        text = re.sub(rf"(?m)^(\| {re.escape(row)} \|)[^|]*\|", rf"\g<1> {seconds:.2f} |", text)
+    return text
+
+
 def main():
     every = read_lines()
     pages, products = {}, None
@@ -284,6 +315,9 @@ def main():
         products = made[0] if name == "RESULTS.md" else products
         pages[BENCH / name] = page(machine, made, plot_name, lines)
         pages[RESULTS / plot_name] = plot(machine, made)
+        if name == "RESULTS.md":
+            others = compared((ROOT / OTHERS).read_text(), {family.title: family for family in made}, lines)
+            pages[ROOT / OTHERS] = others
     readme = (ROOT / "README.md").read_text()
     begin, end = "<!-- bench/report.py writes this table -->\n", "<!-- end -->"
     before, rest = readme.split(begin)

@@ -30,7 +30,7 @@ std::string Advice::str(int indent) const {
   std::string const begin(static_cast<std::size_t>(indent), ' ');
   std::string text = fmt::format("{}limit: {}, ", begin, name(limit));
   if (limit == Limit::latency)
-    text += fmt::format("{:.1f} of {:.1f} us expected", least_seconds * 1e6, seconds * 1e6);
+    text += fmt::format("{:.1f} of {:.1f} us expected", min_seconds * 1e6, seconds * 1e6);
   else
     text += fmt::format("{:.0f} % of {} expected", share() * 100, rate);
   if (measured > 0)

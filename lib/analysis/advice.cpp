@@ -110,7 +110,7 @@ class Judgement {
     if (result.limit != Advice::Limit::latency) return;
     constexpr double of_graph = 0.6;  // of a launch's latency, what stays in a graph
     double const saved = launch_.machine.launch_ns * 1e-9 * (1 - of_graph) / result.seconds;
-    if (saved < least_gain) return;
+    if (saved < min_gain) return;
     result.slow.push_back(
         {Kind::launch, launch_.about.where, "",
          fmt::format("a launch takes {:.1f} us before its first block works", launch_.machine.launch_ns * 1e-3),
@@ -155,7 +155,7 @@ class Judgement {
                                           [](Bound const& a, Bound const& b) { return a.seconds < b.seconds; });
     result.limit = most.limit;
     result.rate = most.rate;
-    result.least_seconds = std::min(most.seconds, result.seconds);
+    result.min_seconds = std::min(most.seconds, result.seconds);
   }
 
   [[nodiscard]] bool by_lanes(location where) const {

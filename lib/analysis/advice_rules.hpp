@@ -17,7 +17,7 @@ namespace tegula::analysis {
 struct Loss {
   SlowSpot spot;
   std::function<void(Estimate&)> add;
-  double least = least_gain;  ///< share of the time from which on it is named
+  double least = min_gain;  ///< share of the time from which on it is named
 };
 
 /// Holds a launch without what is slow, and what rules find to be slow.
@@ -38,7 +38,7 @@ class AdvisedLaunch {
   [[nodiscard]] double contracted() const;
   /// Notes something slow; what has the same remedy on the same line is one thing.
   void lose(SlowSpot::Kind kind, location where, std::string memory, std::string what, std::string remedy,
-            std::function<void(Estimate&)> add, double least = least_gain);
+            std::function<void(Estimate&)> add, double least = min_gain);
 
  private:
   void leave_out_assumptions();

@@ -138,7 +138,7 @@ bool is_shifted(Op const& load) {
 }
 
 /// Returns the lines that a row of 128 bytes touches, in the mean over rows: rows that follow each other at a distance
-/// that is no multiple of 128 bytes touch two, but for some.
+/// that is not a multiple of 128 bytes touch two, but for some.
 double lines_of_a_row(Op const& load, Counting const& counting) {
   TensorSize const* const tensor = tensor_of(load, counting);
   if (tensor == nullptr || tensor->extents.size() < 2) return 1;

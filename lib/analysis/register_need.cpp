@@ -15,8 +15,8 @@
 namespace tegula::analysis {
 namespace {
 
-/// The assembler takes no smaller limit.
-constexpr int least_registers = 24;
+/// The assembler does not accept a smaller limit.
+constexpr int min_registers = 24;
 
 /// The model errs by less than this part for most kernels (test/registers).
 constexpr double may_err = 0.15;
@@ -34,7 +34,7 @@ struct Weights {
 constexpr Weights of_rows{10, 0.55, 0}, of_mma{2, 0.7, 0.9}, of_wgmma{24, 0, 0.9}, of_consumer{8, 0.5, 1};
 
 /// A role without tiles starts copies: its places stay in the registers of the warp beyond so many.
-constexpr int most_of_copies = 32;
+constexpr int max_for_copies = 32;
 
 /// Follows renamed registers to the op that made the tile.
 ir::Op const* maker(ir::Value const& value) {
@@ -221,14 +221,14 @@ int weighed(Counts const& counts, Weights const& weights) {
 
 RegisterNeed::Part need_of_role(ir::Block& role) {
   Counts const counts = count(role);
-  if (!counts.tiles) return {std::min(register_pressure(role), most_of_copies)};
+  if (!counts.tiles) return {std::min(register_pressure(role), max_for_copies)};
   return {weighed(counts, of_consumer), 0, counts.largest};
 }
 
 RegisterNeed::Part need_alone(ir::Function const& kernel) {
   Counts const counts = count(kernel.body());
   int const registers = weighed(counts, counts.wgmma ? of_wgmma : counts.mma ? of_mma : of_rows);
-  return {std::max(registers, least_registers), 0, counts.largest};
+  return {std::max(registers, min_registers), 0, counts.largest};
 }
 
 /// Returns the roles of a kernel that set registers, unless all set as many: those share the code's limit.
@@ -272,14 +272,14 @@ RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target)
 
 int registers_needed(ir::Function const& kernel) {
   int most = 0;
-  for (RegisterNeed::Part const& role : roles_of(kernel)) most = std::max({most, role.registers, least_registers});
+  for (RegisterNeed::Part const& role : roles_of(kernel)) most = std::max({most, role.registers, min_registers});
   return most != 0 ? most : need_alone(kernel).registers;
 }
 
 int registers_needed(ir::Function const& kernel, Kernels kind, std::function<int(ir::Value const&)> const& cost) {
   Counts counts;
   count_alive(counts, kernel.body(), cost);
-  return std::max(weighed(counts, kind == Kernels::of_wgmma ? of_consumer : of_rows), least_registers);
+  return std::max(weighed(counts, kind == Kernels::of_wgmma ? of_consumer : of_rows), min_registers);
 }
 
 int registers_of_role(ir::Block& role) { return need_of_role(role).registers; }

@@ -65,8 +65,8 @@ void add_lines(std::string& text, std::string const& file, std::uint32_t first, 
   text += fmt::format("{}// {}{}\n", text.empty() ? "" : "\n", file, contents ? "" : " cannot be read here");
   if (!contents) return;
   std::vector<std::string_view> const lines = page::lines_of(*contents);
-  constexpr std::uint32_t most_behind = 4;
-  for (std::uint32_t behind = 0; behind < most_behind && last < lines.size(); ++behind) {
+  constexpr std::uint32_t max_behind = 4;
+  for (std::uint32_t behind = 0; behind < max_behind && last < lines.size(); ++behind) {
     std::string_view const next = lines[last];
     if (next.find('}') == std::string_view::npos) break;
     ++last;
@@ -155,7 +155,7 @@ Section source_text(Traced const& source) {
 /// Makes up the arguments of a kernel: dense tensors, and integers, of one extent. They have no memory. Axes before the
 /// last two are those of a batch.
 std::vector<Argument> arguments_of_extent(ir::Function const& kernel, std::int64_t extent) {
-  constexpr std::int64_t most_of_batch = 16;
+  constexpr std::int64_t max_batch = 16;
   std::vector<Argument> arguments;
   for (ParameterInfo const& parameter : analysis::parameters_of(kernel)) {
     Argument& argument = arguments.emplace_back();
@@ -165,7 +165,7 @@ std::vector<Argument> arguments_of_extent(ir::Function const& kernel, std::int64
     if (!is_float(parameter.element)) argument.scalar = extent;
     std::int64_t stride = 1;
     for (int axis = parameter.rank - 1; axis >= 0; --axis) {
-      argument.extents[axis] = axis + 2 < parameter.rank ? std::min(extent, most_of_batch) : extent;
+      argument.extents[axis] = axis + 2 < parameter.rank ? std::min(extent, max_batch) : extent;
       argument.strides[axis] = stride;
       stride *= argument.extents[axis];
     }

@@ -20,7 +20,7 @@
 namespace tegula::jit {
 namespace {
 
-constexpr std::int64_t most_extent = std::int64_t{1} << 17, least_cut = 128;
+constexpr std::int64_t max_extent = std::int64_t{1} << 17, min_cut = 128;
 
 std::int64_t elements(std::span<Argument const> arguments) {
   std::int64_t sum = 0;
@@ -96,32 +96,32 @@ bool equal_extents(Argument const& a, Argument const& b) {
 
 /// Cuts a launch until few tiles are left, and its requirements hold. Throws UserError if that cannot be.
 std::vector<Argument> small_launch(ir::Function const& kernel, std::span<Argument const> arguments) {
-  constexpr std::int64_t most_tiles = 512;
-  for (std::int64_t most = most_extent; most >= least_cut; most /= 2) {
+  constexpr std::int64_t max_tiles = 512;
+  for (std::int64_t most = max_extent; most >= min_cut; most /= 2) {
     std::vector<Argument> small = cut(arguments, most);
     try {
       sim::Grid const grid = sim::launch_grid(kernel, Tensors(small).given);
-      if (grid[0] * grid[1] * grid[2] <= most_tiles) return small;
+      if (grid[0] * grid[1] * grid[2] <= max_tiles) return small;
     } catch (UserError const&) {
-      if (most / 2 < least_cut) throw;
+      if (most / 2 < min_cut) throw;
     }
   }
-  throw UserError(fmt::format("the grid has more than {} blocks; pass the records of a launch", most_tiles));
+  throw UserError(fmt::format("the grid has more than {} blocks; pass the records of a launch", max_tiles));
 }
 
 }  // namespace
 
 std::vector<Argument> cut(std::span<Argument const> arguments, std::int64_t most) {
-  constexpr std::int64_t most_elements = std::int64_t{1} << 18;
+  constexpr std::int64_t max_elements = std::int64_t{1} << 18;
   std::vector<Argument> result(arguments.begin(), arguments.end());
   for (;; most /= 2) {
     for (Argument& argument : result)
       for (int axis = 0; argument.kind == ParameterKind::tensor && axis < argument.rank; ++axis)
         argument.extents[axis] = std::min(argument.extents[axis], most);
-    if (most / 2 < least_cut || elements(result) <= most_elements) break;
+    if (most / 2 < min_cut || elements(result) <= max_elements) break;
   }
   // Of batches and heads, few show as much.
-  for (std::int64_t batch = 4; elements(result) > most_elements && batch >= 1; batch /= 2)
+  for (std::int64_t batch = 4; elements(result) > max_elements && batch >= 1; batch /= 2)
     for (Argument& argument : result)
       for (int axis = 0; argument.kind == ParameterKind::tensor && axis + 2 < argument.rank; ++axis)
         argument.extents[axis] = std::min(argument.extents[axis], batch);

@@ -104,7 +104,7 @@ bool unwrap(Records& records, ProfileRowHeader const& header, RowClock const& cl
 }
 
 /// Finds the least number of clocks between two records, an upper bound of the cost of one.
-std::int64_t least_step(std::vector<Records> const& all) {
+std::int64_t min_step(std::vector<Records> const& all) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (Records const& records : all)
     for (std::size_t i = 1; i < records.list.size(); ++i)
@@ -260,7 +260,7 @@ Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, S
     row.stop -= earliest;
   }
   profile.record_clocks =
-      std::min(std::max(source.record_clocks, 0.0), static_cast<double>(std::max<std::int64_t>(least_step(all), 0)));
+      std::min(std::max(source.record_clocks, 0.0), static_cast<double>(std::max<std::int64_t>(min_step(all), 0)));
   for (std::size_t i = 0; i < all.size(); ++i) add_events(profile, static_cast<std::int32_t>(i), all[i]);
   return profile;
 }

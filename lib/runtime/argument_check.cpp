@@ -82,17 +82,21 @@ void check_reach(Place place, Argument const& argument) {
     if (!too_far) (reach < 0 ? lowest : highest) += reach * bytes(argument.element);
     count *= argument.extents[axis];
     if (too_far || highest > max || lowest < -max || count > max)
-      refuse(place, "its offsets do not fit 64 bits (extents {})", extents_text(argument));
+      refuse(place, "its offsets do not fit 64 bits (extents {}); check the strides, which count elements",
+             extents_text(argument));
   }
   auto const base = reinterpret_cast<std::uintptr_t>(argument.address);
   if (static_cast<Int128>(base) + lowest < 0 || static_cast<Int128>(base) + highest > max)
-    refuse(place, "it reaches outside the address space (extents {})", extents_text(argument));
+    refuse(
+        place,
+        "it reaches outside the address space (extents {}); check the address, and the strides, which count elements",
+        extents_text(argument));
 }
 
 void check_tensor(Place place, ParameterInfo const& parameter, Argument const& argument) {
   for (int axis = 0; axis < argument.rank; ++axis)
     if (argument.extents[axis] < 0)
-      refuse(place, "extent {} of axis {} is negative", argument.extents[axis], axis);
+      refuse(place, "extent {} of axis {} is negative; give 0 where there is nothing", argument.extents[axis], axis);
     else if (argument.extents[axis] > max_tensor_extent)
       refuse(place, "axis {} has {} elements, more than the {} that a kernel can index; pass slices of it", axis,
              argument.extents[axis], max_tensor_extent);

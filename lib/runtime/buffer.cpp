@@ -85,7 +85,8 @@ std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t e
   bool empty = false;
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] < 0)
-      throw UserError(fmt::format("buffer: extent {} of axis {} is negative", extents[axis], axis));
+      throw UserError(
+          fmt::format("buffer: extent {} of axis {} is negative; give 0 where there is nothing", extents[axis], axis));
     empty = empty || extents[axis] == 0;
     overflow = __builtin_mul_overflow(bytes, extents[axis], &bytes) || overflow;
   }

@@ -27,7 +27,7 @@ std::shared_ptr<LoadedKernel const> load_on(CompiledKernel compiled, device wher
   loaded->compiled = std::move(compiled);
   loaded->where = where;
   loaded->multiprocessors = where.limits().processors;
-  // Groups of multiprocessors whose number is no multiple of a cluster's CTAs leave some idle.
+  // Groups of multiprocessors whose number is not a multiple of a cluster's CTAs leave some idle.
   if (loaded->compiled.cluster > 1)
     loaded->multiprocessors =
         std::min<std::int64_t>(loaded->multiprocessors, loaded->function.active_clusters * loaded->compiled.cluster);

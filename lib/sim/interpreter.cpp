@@ -73,6 +73,25 @@ std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule
   return order;
 }
 
+/// Refuses a negative extent of the grid in the words of launches (runtime::check_grid).
+void check_grid_extent(std::string const& kernel, std::int64_t extent, std::size_t axis, location where) {
+  if (extent < 0)
+    throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative; give 0 or more", kernel, extent, axis),
+                    where);
+}
+
+/// Words an extent that no tensor may have as launches do (runtime::check_arguments).
+std::string text_of_extent(std::int64_t extent, int axis) {
+  if (extent < 0) return fmt::format("extent {} of axis {} is negative; give 0 where there is nothing", extent, axis);
+  return fmt::format("axis {} has {} elements, more than the {} that a kernel can index; pass slices of it", axis,
+                     extent, max_tensor_extent);
+}
+
+/// Words a requirement that does not hold as launches do, without the numbers found (runtime::check_requirements).
+std::string text_of_requirement(std::string const& kernel, std::string_view message) {
+  return message.starts_with(kernel) ? std::string(message) : fmt::format("{}: {}", kernel, message);
+}
+
 /// Computes grid and requirements, by an agent that stands for the host.
 Grid run_launch_statements(Launch& launch) {
   Agent host(launch, 0);
@@ -88,17 +107,13 @@ Grid run_launch_statements(Launch& launch) {
     if (op.is<RequireOp>()) {
       compute(*op.in<RequireOp>("condition"));
       if (!host.condition(*op.in<RequireOp>("condition")))
-        throw UserError(
-            launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()),
-            op.where());
+        throw UserError(text_of_requirement(launch.kernel().name(), op.as<RequireOp>().message.view()), op.where());
     } else if (op.is<GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i) {
         compute(*op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
-        if (grid[static_cast<std::size_t>(i)] < 0)
-          throw UserError(
-              fmt::format("{}: grid extent {} is {}", launch.kernel().name(), i, host.index(*op.operand(i))),
-              op.where());
+        check_grid_extent(launch.kernel().name(), grid[static_cast<std::size_t>(i)], static_cast<std::size_t>(i),
+                          op.where());
       }
     }
   }
@@ -158,8 +173,8 @@ Launch::Launch(Function const& kernel, Arguments const& arguments, Options const
   result_.schedule = options.schedule;
   result_.grid = run_launch_statements(*this);
   if (options.grid) result_.grid = *options.grid;
-  for (std::int64_t extent : result_.grid)
-    if (extent < 0) throw UserError(fmt::format("{}: a grid extent is {}", kernel.name(), extent));
+  for (std::size_t axis = 0; axis < result_.grid.size(); ++axis)
+    check_grid_extent(kernel.name(), result_.grid[axis], axis, {});
 }
 
 void Launch::number_block(Block const& block) {
@@ -185,16 +200,15 @@ void Launch::check_arguments() const {
     Type const given = argument.is_tensor ? Type::tensor(argument.tensor.element, argument.tensor.extents.size())
                                           : Type::scalar(argument.scalar.element);
     if (given != parameter.type())
-      throw UserError(fmt::format("{}: argument {} is {} but the parameter is {}", kernel_.name(), i, to_string(given),
-                                  to_string(parameter.type())));
+      throw UserError(fmt::format("{}: argument {} is {} but the parameter is {}", kernel_.name(), i + 1,
+                                  to_string(given), to_string(parameter.type())));
     if (!argument.is_tensor) continue;
     if (argument.tensor.strides.size() != argument.tensor.extents.size())
-      throw UserError(fmt::format("{}: argument {} has {} extents but {} strides", kernel_.name(), i,
+      throw UserError(fmt::format("{}: argument {} has {} extents but {} strides", kernel_.name(), i + 1,
                                   argument.tensor.extents.size(), argument.tensor.strides.size()));
-    for (std::int64_t extent : argument.tensor.extents)
-      if (extent < 0 || extent > max_tensor_extent)
-        throw UserError(fmt::format("{}: argument {} has an extent of {}, expected 0 to {}", kernel_.name(), i, extent,
-                                    max_tensor_extent));
+    for (int axis = 0; axis < argument.tensor.extents.size(); ++axis)
+      if (std::int64_t const extent = argument.tensor.extents[axis]; extent < 0 || extent > max_tensor_extent)
+        throw UserError(fmt::format("{}: argument {}: {}", kernel_.name(), i + 1, text_of_extent(extent, axis)));
   }
 }
 

@@ -78,7 +78,7 @@ void Recorder::require(Id condition, char const* message, location where) {
     return;
   }
   if (impl_->eager != nullptr && impl_->numbers_of({condition}).front() == 0)
-    impl_->fail(fmt::format("requirement failed: {}", message), where);
+    impl_->fail(fmt::format("require{}: {}", at(where), message), where);
   ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol(message));
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
 }

@@ -29,7 +29,7 @@ struct Rule {
 };
 
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t most_slots = std::int64_t{1} << 20;
+constexpr std::int64_t max_slots = std::int64_t{1} << 20;
 constexpr std::array warps{0, 1, 2, 4, 8, 16, 32};
 constexpr std::array split{0, 1, 2, 3, 4, 5, 6, 7, 8, 16};
 constexpr std::array share{0, 1, 2, 4};
@@ -41,7 +41,7 @@ constexpr Rule rules[] = {
     {"unroll", 0, ir::ForOp::max_unrolled, {}, "0 to keep the kernel's own"},
     {"split", 0, 0, split, "0 or 1 not to split"},
     {"share", 0, 0, share, "0 or 1 not to share"},
-    {"profile_slots", 1, most_slots, {}, {}},
+    {"profile_slots", 1, max_slots, {}, {}},
     {"profile_rows", 1, std::numeric_limits<std::int32_t>::max(), {}, {}},
     {"profile_first_cta", 0, any, {}, {}},
     {"profile_cta_step", 1, any, {}, {}},

@@ -14,6 +14,7 @@ template <int BM, int BN, class Epilogue>
 constexpr auto layer(Epilogue epilogue) {
   return kernel("layer", [epilogue](in<bf16, 2> X, in<bf16, 2> W, in<float, 1> bias, out<bf16, 2> Y) {
     require(X.extent(1) == W.extent(0), "layer: X is M x K and W is K x N, but the two K differ");
+    require(bias.extent(0) == Y.extent(1), "layer: bias must have an element for each column of Y");
     auto g = grid_over(Y, shape<BM, BN>);
     tile sums = loop(ceil_div(X.extent(1), 64), zeros<float>(shape<BM, BN>), [&](auto k, auto sum) {
       return dot(load(X, shape<BM, 64>, g[0], k), load(W, shape<64, BN>, k, g[1]), sum);

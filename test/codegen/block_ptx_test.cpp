@@ -492,8 +492,8 @@ TEST_CASE("a wgmma that Hopper does not have is refused with its reason", "[bloc
       return "";
     };
     CHECK_THAT(why({.n = 16}, false, 8), ContainsSubstring("multiples of 16 bytes, not 8"));
-    CHECK_THAT(why({.n = 12}), ContainsSubstring("n is a multiple of 8 up to 256"));
-    CHECK_THAT(why({.n = 264}), ContainsSubstring("n is a multiple of 8 up to 256"));
+    CHECK_THAT(why({.n = 12}), ContainsSubstring("n must be a multiple of 8 up to 256"));
+    CHECK_THAT(why({.n = 264}), ContainsSubstring("n must be a multiple of 8 up to 256"));
     CHECK_THAT(why({.n = 40, .a = Element::i8, .b = Element::i8, .d = MmaResult::s32}),
                ContainsSubstring("multiple of 16"));
     CHECK_THAT(why({.a = Element::f16}), ContainsSubstring("do not go together"));

@@ -31,7 +31,7 @@ struct KernelValues {
 
 class PtxModule {
  public:
-  explicit PtxModule(int ptx_version = codegen::nvptx::min_ptx_version)
+  explicit PtxModule(int ptx_version = sm_90a.ptx_version)
       : machine_(codegen::nvptx::make_target_machine(sm_90a, ptx_version)), module_("test", context_) {
     codegen::nvptx::prepare_module(module_, *machine_);
     shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), 0), false,

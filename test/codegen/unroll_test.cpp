@@ -69,7 +69,7 @@ CompileOptions unrolled(int factor) {
 std::string llvm_of(ir::Module const& lowered) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
-  auto const machine = codegen::nvptx::make_target_machine(sm_90a);
+  auto const machine = codegen::nvptx::make_target_machine(sm_90a, sm_90a.ptx_version);
   codegen::nvptx::prepare_module(module, *machine);
   codegen::nvptx::Emitter(module, lowered.kernel(), sm_90a).emit_kernel();
   std::string text;

@@ -1,4 +1,4 @@
-// expect: atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32
+// expect: atomics: sums, min and max must be of f16, bf16 or numbers of 32 and 64 bits, bit operations of integers of
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-"""Checks that the messages which lib/doc/errors.md and lib/doc/fallbacks.md quote occur in the sources.
+"""Checks that the messages which lib/doc/errors.md, fallbacks.md and language.md quote occur in the sources.
 
     errors.py <root>
 
@@ -35,7 +35,7 @@ def main():
     )
     text = re.sub(r'"\s*"', "", text)  # adjacent literals
     wrong, count = [], 0
-    for name in ("errors.md", "fallbacks.md"):
+    for name in ("errors.md", "fallbacks.md", "language.md"):
         page = root / "lib" / "doc" / name
         for line, message in messages(page) if page.is_file() else ():
             count += 1

@@ -4,7 +4,7 @@
 
 A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `parser.cpp` after
 `lib/ir/text/lexer.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for
-any part, and `analysis/liveness` for its header. In the sections "Add ..." of CONTRIBUTING.md
+any part, and `analysis/liveness` for its header. lib/doc/README.md links every page of lib/doc. In the sections "Add ..." of CONTRIBUTING.md
 the other words in backticks are names that the sources hold. Blocks of Python are Python.
 """
 import ast
@@ -77,6 +77,9 @@ def main():
                 elif heading.startswith("Add ") and page.name == "CONTRIBUTING.md" and NAME.fullmatch(span):
                     if span not in EXAMPLES and span not in words:
                         wrong.append(f"{page.relative_to(root)}:{line}: the sources do not hold `{span}`")
+    index = (root / "lib" / "doc" / "README.md").read_text()
+    wrong += [f"lib/doc/README.md does not link {page.name}" for page in sorted((root / "lib" / "doc").glob("*.md"))
+              if page.name != "README.md" and f"]({page.name})" not in index]
     print("\n".join(wrong) if wrong else f"{len(pages)} pages cite files and names that exist")
     return 1 if wrong else 0
 

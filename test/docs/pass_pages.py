@@ -7,7 +7,8 @@ of the kernel as it is written, and lines of the output of the passes in the tex
 the text. A line "..." stands for any lines, and "..." within a line for any characters; indentation does not count.
 
 A page has at most 60 lines of 120 columns, an example, a drawing and the section "Place in the order". Its pass has one
-row in lib/doc/passes.md, which links the page, and no pass has two rows there.
+row in lib/doc/passes.md, which links the page. Each pass of the cuda pipeline has one row there; those that run once
+stand in the order of lib/transform/pass_table.cpp.
 """
 import re
 import subprocess
@@ -62,11 +63,26 @@ def faults(root, tool, page):
                 yield f"shows lines that the {place} of @{name} in {file} does not have: {block.splitlines()[0]} ..."
 
 
+def faults_of_rows(rows, table):
+    """The rows of lib/doc/passes.md that do not suit the pipeline in the text of pass_table.cpp."""
+    pipeline = re.findall(r'"([\w-]+)"', re.search(r"for_cuda = list\((.*?)\);", table, re.DOTALL)[1])
+    yield from (f"{name} has two rows" for name in sorted({x for x in rows if rows.count(x) > 1}))
+    yield from (f"{name} has no row" for name in dict.fromkeys(pipeline) if name not in rows)
+    once = [name for name in pipeline if pipeline.count(name) == 1]
+    shown = [name for name in rows if name in once]
+    expected = [name for name in once if name in rows]
+    for found, right in zip(shown, expected):
+        if found != right:
+            yield f"the row of {found} stands where {right} is next in the pipeline"
+            return
+
+
 def main():
     root, tool = Path(sys.argv[1]), sys.argv[2]
     index = (root / "lib" / "doc" / "passes.md").read_text()
     rows = re.findall(r"(?m)^\| \[?`([\w-]+)`", index)
-    wrong = [f"lib/doc/passes.md: {name} has two rows" for name in sorted({x for x in rows if rows.count(x) > 1})]
+    table = (root / "lib" / "transform" / "pass_table.cpp").read_text()
+    wrong = [f"lib/doc/passes.md: {fault}" for fault in faults_of_rows(rows, table)]
     pages = sorted((root / "lib" / "doc" / "passes").glob("*.md"))
     for page in pages:
         if f"| [`{page.stem}`](passes/{page.name}) |" not in index:

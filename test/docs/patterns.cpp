@@ -103,6 +103,25 @@ constexpr auto top8 = kernel("top8", [](in<float, 2> x, out<float, 2> values, ou
 });
 // [end]
 
+// [begin: long]
+/// Divides rows of any length by the root of the mean of their squares (RMSNorm), and scales the columns.
+constexpr auto rms_norm = kernel("rms_norm", [](in<bf16, 2> x, in<bf16, 1> weight, out<bf16, 2> y, arg<float> epsilon) {
+  require(weight.extent(0) == x.extent(1), "rms_norm: weight must have an element for each column of x");
+  auto g = grid(y.extent(0));  // one block for each row
+  auto parts = ceil_div(x.extent(1), 1024);
+  tile squares = loop(parts, zeros<float>(shape<1, 1024>), [&](auto k, auto before) {
+    tile v = cast<float>(load(x, shape<1, 1024>, g[0], k));  // zeros outside add nothing
+    return before + v * v;
+  });
+  tile scale = rsqrt(sum(squares, axis<1>) / cast<float>(x.extent(1)) + epsilon);  // 1 x 1
+  loop(parts, [&](auto k) {
+    tile v = cast<float>(load(x, shape<1, 1024>, g[0], k));  // again, from L2
+    tile w = cast<float>(expand_dims(load(weight, shape<1024>, k), axis<0>));
+    store(y, shape<1, 1024>, cast<bf16>(v * scale * w), g[0], k);
+  });
+});
+// [end]
+
 // [begin: three]
 /// Adds a bias of each head to a batch of matrices: axes batch x head, rows, columns.
 constexpr auto add_bias = kernel("add_bias", [](in<float, 3> x, in<float, 1> bias, out<float, 3> y) {
@@ -277,6 +296,28 @@ int main() {
       right &= std::equal(row.begin(), row.begin() + 8, values.begin() + static_cast<std::ptrdiff_t>(8 * i));
     }
     check("top8", right);
+  }
+  {
+    std::size_t const rows = 3, columns = 2500;
+    auto const x = numbers(rows * columns, 12), weight = numbers(columns, 13);
+    std::vector<bf16> const narrow_x(x.begin(), x.end()), narrow_weight(weight.begin(), weight.end());
+    std::vector<bf16> y(x.size());
+    buffer<bf16, 2> dx(where, rows, columns), dy(where, rows, columns);
+    dx.copy_from(narrow_x);
+    buffer<bf16> const dw(where, narrow_weight);
+    launch(order, rms_norm, dx, dw, dy, 1e-5F);
+    dy.copy_to(y);
+    bool right = true;
+    for (std::size_t i = 0; i < rows; ++i) {
+      double squares = 0;
+      for (std::size_t j = 0; j < columns; ++j) squares += std::pow(static_cast<double>(x[i * columns + j]), 2);
+      double const scale = 1 / std::sqrt(squares / static_cast<double>(columns) + 1e-5);
+      for (std::size_t j = 0; j < columns; ++j) {
+        double const expected = static_cast<double>(x[i * columns + j]) * scale * static_cast<double>(weight[j]);
+        right &= std::abs(static_cast<double>(y[i * columns + j]) - expected) <= 4e-3 * std::abs(expected);
+      }
+    }
+    check("rms_norm", right);
   }
   {
     auto const x = numbers(std::size_t{6} * 20 * 100, 8), bias = numbers(3, 9);

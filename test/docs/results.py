@@ -92,15 +92,15 @@ def check(page, machine, data):
         return errors
     for row, (date, commits, group) in zip(summary[2:], ratios):
         mean = math.exp(sum(math.log(ratio) for _, ratio in group) / len(group))
-        shown, count = re.fullmatch(r"([\d.]+) of (\d+)", row[2]).groups()
+        shown, count = row[2:4]
         if abs(float(shown) - mean) > 0.0011 or int(count) != len(group):
-            errors.append(f"{row[0]}: the summary says {row[2]}, its section {mean:.3f} of {len(group)}")
-        worst, size = row[3].split(": ")
+            errors.append(f"{row[0]}: the summary says {row[2]} of {row[3]}, its section {mean:.3f} of {len(group)}")
+        worst, size = row[4].split(": ")
         if (size, float(worst)) not in group or float(worst) != min(ratio for _, ratio in group):
-            errors.append(f"{row[0]}: {row[3]} is not the worst size of its section")
-        day, commit = row[4].split(", ")
+            errors.append(f"{row[0]}: {row[4]} is not the worst size of its section")
+        day, commit = row[5].split(", ")
         if day != date or commit not in (commits or ()):
-            errors.append(f"{row[0]}: the run {row[4]} is not that of its section, {date}")
+            errors.append(f"{row[0]}: the run {row[5]} is not that of its section, {date}")
     for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):
         if not (page.parent / picture).exists():
             errors.append(f"no picture {picture}")

@@ -33,7 +33,7 @@ struct Tensors {
 /// Counts the allocations of this thread in the best of several runs. A helper that another program keeps from waking
 /// up between two launches costs one.
 template <class Run>
-std::int64_t least_allocations(Run const& run) {
+std::int64_t min_allocations(Run const& run) {
   std::int64_t least = -1;
   for (int attempt = 0; attempt < 50 && least != 0; ++attempt) {
     std::int64_t const before = allocations_of_thread();
@@ -52,7 +52,7 @@ TEST_CASE("a prepared launch does not allocate, trace or compile", "[N13]") {
   for (int i = 0; i < 8; ++i) go(host_stream());  // threads and scratch memory come up
   jit::Counters const before = jit::counters();
   std::int64_t const allocated = allocations_of_thread();
-  CHECK(least_allocations([&] {
+  CHECK(min_allocations([&] {
           for (int i = 0; i < 100; ++i) go(host_stream());
         }) == 0);
   CHECK(jit::counters().traces == before.traces);
@@ -92,7 +92,7 @@ TEST_CASE("a launch with the arguments of an earlier one does not allocate") {
     launch(host_stream(), scaled, on.x, 3.F, other.y);
   };
   for (int i = 0; i < 33; ++i) launch_all();  // after the trace of launch 64
-  CHECK(least_allocations([&] {
+  CHECK(min_allocations([&] {
           for (int i = 0; i < 10; ++i) launch_all();
         }) == 0);
   CHECK(on.found() == 6);

@@ -45,15 +45,15 @@ struct Advice {
   enum class Limit : std::uint8_t { memory, tensor_cores, issue_slots, functions, latency };
   Limit limit = Limit::memory;
   std::string rate;            ///< of the device at its limit, "4.6 TB/s"; empty of latency
-  double least_seconds = 0;    ///< at the limit
+  double min_seconds = 0;      ///< at the limit
   double seconds = 0;          ///< expected
   double measured = 0;         ///< seconds of the latest measured launch; 0: none was measured
   std::vector<SlowSpot> slow;  ///< what costs most first; three at most. Empty: nothing is known that would help
 
   /// Returns the share of the limit that is expected.
-  [[nodiscard]] double share() const { return seconds > 0 ? least_seconds / seconds : 1; }
+  [[nodiscard]] double share() const { return seconds > 0 ? min_seconds / seconds : 1; }
   /// Returns the share that was measured; 0: none.
-  [[nodiscard]] double measured_share() const { return measured > 0 ? least_seconds / measured : 0; }
+  [[nodiscard]] double measured_share() const { return measured > 0 ? min_seconds / measured : 0; }
   /// Returns a line for the limit and one for each slow spot, indented by so many blanks.
   [[nodiscard]] std::string str(int indent = 0) const;
 };

@@ -78,8 +78,8 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   static_assert(is_inout<P>, "atomics: the tensor is read and written, so it must be inout");
   static_assert(
       defined,
-      "atomics: sums, min and max must be of numbers of 16 bits and more, bit operations of integers of 32 and "
-      "64 bits, exchanges of elements of 16 bits and more");
+      "atomics: sums, min and max must be of f16, bf16 or numbers of 32 and 64 bits, bit operations of integers of "
+      "32 and 64 bits, exchanges of elements of 16 bits and more");
 
  public:
   Update(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
@@ -115,7 +115,7 @@ class UpdateBox {
                         indices_are = (IndexLike<Rest> && ...);
   static_assert(is_tensor, "atomics: the first argument must be a tensor parameter");
   static_assert(inout, "atomics: the tensor is read and written, so it must be inout");
-  static_assert(defined, "atomics: sums, min and max must be of numbers of 16 bits and more");
+  static_assert(defined, "atomics: sums, min and max must be of f16, bf16 or numbers of 32 and 64 bits");
   static_assert(rank_fits, "atomics: the shape must not have more axes than the tensor");
   static_assert(index_count_fits, "atomics: one index must be given per axis of the tensor");
   static_assert(indices_are, "atomics: an index of a box must be an integer, an index expression or elem(k)");

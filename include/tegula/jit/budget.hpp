@@ -14,10 +14,11 @@ Budget budget(KernelRef const& kernel, CompileOptions options);
 
 }  // namespace jit
 
-/// Counts the resources of the kernel as the passes transform it for sm_90a: shared memory, mbarriers, threads,
-/// registers (estimated). It also lists the rules that the kernel breaks, each with a remedy. LLVM does not run, and no
-/// GPU is needed. Without facts in the options all tensors are taken as dense and 16-byte aligned. A kernel or options
-/// that the compiler refuses do not throw: fits() is false and a rule holds the reason.
+/// Counts the resources of the kernel as the passes transform it for a GPU: shared memory, mbarriers, threads,
+/// registers. The GPU is that of the options, of TEGULA_ARCH, else sm_90a. Also lists the rules that the kernel breaks,
+/// each with a remedy. LLVM does not run, no GPU is needed. Without facts in the options all tensors are taken as dense
+/// and 16-byte aligned. A kernel or options that the compiler refuses do not throw: fits() is false and a rule holds
+/// the reason.
 template <class F>
 [[nodiscard]] Budget budget(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::budget(jit::reference(kernel), options);

@@ -203,8 +203,8 @@ template <class F>
 
 /// Returns the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() ==
 /// 0)`, `CHECK(facts(k).dots[0].path == Path::wgmma)`. A kernel that compile() refuses is refused, for the same reason.
-/// Compiles for sm_90a and does not need a GPU; registers and spills are known where ptxas is installed. Without facts
-/// in the options all tensors are taken as dense and 16-byte aligned.
+/// Compiles for the GPU of the options, of TEGULA_ARCH, else sm_90a, and does not need one; registers and spills are
+/// known where ptxas is installed. Without facts in the options all tensors are taken as dense and 16-byte aligned.
 template <class F>
 [[nodiscard]] KernelFacts facts(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::facts(jit::reference(kernel), options);

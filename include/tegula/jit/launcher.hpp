@@ -48,7 +48,7 @@ struct VariantChoice {
   enum class By : std::uint8_t {
     single,   ///< there is one kernel
     table,    ///< a tuned table has the problem
-    nearest,  ///< a tuned table has a problem whose numbers differ by less than a factor of two
+    nearest,  ///< a tuned table has a problem whose numbers differ by at most a factor of 1.5
     model,    ///< the model of the cost
   };
   int number = 0;     ///< of the kernel, in the order of variants()

@@ -125,6 +125,8 @@ struct TargetInfo {
   std::string_view architecture;  ///< as the assembler spells it
   int capability = 0;             ///< of the oldest GPU that runs its text: 90 for 9.0
   bool only_there = false;        ///< later GPUs do not run its text
+  int ptx_version = 0;            ///< of its texts, times ten: the first with its name and the instructions of all GPUs
+  int f8_conversion_ptx = 0;      ///< of texts with instructions that convert floats of 8 bits
   std::int64_t shared = 0;        ///< bytes of dynamic shared memory that a CTA can have
   int threads = 0;                ///< that a CTA can have
   int lanes = 0;                  ///< threads of a warp
@@ -260,6 +262,8 @@ inline constexpr TargetInfo sm_90a{
     .architecture = "sm_90a",
     .capability = 90,
     .only_there = true,
+    .ptx_version = 80,
+    .f8_conversion_ptx = 80,
     .shared = 232448,
     .threads = 1024,
     .lanes = warp_lanes,
@@ -297,6 +301,8 @@ inline constexpr TargetInfo sm_80{
     .architecture = "sm_80",
     .capability = 80,
     .only_there = false,
+    .ptx_version = 80,
+    .f8_conversion_ptx = 81,
     .shared = 166912,
     .threads = 1024,
     .lanes = warp_lanes,

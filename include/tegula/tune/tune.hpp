@@ -19,7 +19,7 @@ struct TuneOptions {
   /// caches. 0: no copies.
   double cold_bytes = 256e6;
   int rounds = 5;  ///< samples of each kernel that is left at the end
-  /// Leaves out a kernel whose estimate is so many times the least; see lib/doc/tuning.md.
+  /// Leaves out a kernel whose estimate is more than this many times the minimum; see lib/doc/tuning.md.
   double max_estimate = 4;
   void (*progress)(char const* line) = nullptr;  ///< gets a line for each step
 };

@@ -110,11 +110,11 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
   if (layout.step == Step::bf16_pairs) {
     std::int64_t const multiple = layout.depth / 2;
     if (side == 0) {
-      store_least(to, known, layout.a.shape[0], layout.a.strides[0] / 2, words, multiple);
+      store_min(to, known, layout.a.shape[0], layout.a.strides[0] / 2, words, multiple);
     } else {
       std::int64_t const panels = (layout.b.shape[1] + layout.b.panel - 1) / layout.b.panel;
-      store_least(to, known, panels, layout.b.panel_stride, b.CreateMul(words, i64(layout.b.panel)),
-                  multiple * layout.b.panel);
+      store_min(to, known, panels, layout.b.panel_stride, b.CreateMul(words, i64(layout.b.panel)),
+                multiple * layout.b.panel);
     }
   } else if (side == 1 && layout.a.flipped) {
     Buffer panels = layout.b;
@@ -329,7 +329,7 @@ void FunctionEmitter::contract(Contraction const& contraction) {
     if (layout.a.flipped) panels.starts = known(1);
     if (layout.step != Step::bf16_pairs) return multiply(panels);
     auto const normal = [&](int side) {
-      return b.CreateICmpUGE(b.CreateAlignedLoad(b.getInt32Ty(), known(side), llvm::Align(4)), b.getInt32(least_bf16));
+      return b.CreateICmpUGE(b.CreateAlignedLoad(b.getInt32Ty(), known(side), llvm::Align(4)), b.getInt32(min_bf16));
     };
     when(
         b.CreateAnd(normal(0), normal(1)), [&] { multiply(panels); },

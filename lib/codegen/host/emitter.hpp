@@ -319,9 +319,9 @@ class FunctionEmitter {
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
                   llvm::Value* chunk, llvm::Value* to);
   llvm::Function* micro_kernel(MicroKernel const& shape);
-  /// Emits the number that `bf16_pairs` needs to be at least least_bf16, behind the packed elements: `runs` of `words`.
-  void store_least(llvm::Value* from, llvm::Value* to, std::int64_t runs, std::int64_t stride, llvm::Value* words,
-                   std::int64_t words_multiple);
+  /// Emits the number that `bf16_pairs` needs to be at least min_bf16, behind the packed elements: `runs` of `words`.
+  void store_min(llvm::Value* from, llvm::Value* to, std::int64_t runs, std::int64_t stride, llvm::Value* words,
+                 std::int64_t words_multiple);
   /// Emits, for each column of the panels, the number that undoes the flipped signs of the left operand.
   void store_starts(Buffer const& panels, llvm::Value* words, Step step, llvm::Value* to);
   /// Emits a for or a repeat.

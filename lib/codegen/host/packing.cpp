@@ -157,8 +157,8 @@ llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> const& eleme
   return word;
 }
 
-void FunctionEmitter::store_least(llvm::Value* from, llvm::Value* to, std::int64_t runs, std::int64_t stride,
-                                  llvm::Value* words, std::int64_t words_multiple) {
+void FunctionEmitter::store_min(llvm::Value* from, llvm::Value* to, std::int64_t runs, std::int64_t stride,
+                                llvm::Value* words, std::int64_t words_multiple) {
   std::int64_t const lanes = std::gcd(words_multiple, std::int64_t{context.target.vector_bytes / 4});
   llvm::Type* const type = llvm::FixedVectorType::get(b.getInt16Ty(), static_cast<unsigned>(2 * lanes));
   auto const all = [&](std::uint64_t bits) { return llvm::ConstantInt::get(type, bits); };

@@ -33,6 +33,6 @@ llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> const& eleme
 /// The smallest magnitude, as bits less 1, of the nonzero elements of operands that `bf16_pairs` multiplies without an
 /// error: 2^-56. A product of two such is a multiple of 2^-126, as is each rounded sum of them. So no product or sum
 /// is subnormal, and the instruction, which takes and returns 0 for subnormal numbers, does not meet any.
-inline constexpr std::uint32_t least_bf16 = ((127 - 56) << 7) - 1;
+inline constexpr std::uint32_t min_bf16 = ((127 - 56) << 7) - 1;
 
 }  // namespace tegula::codegen::host

@@ -27,18 +27,16 @@ struct Compiled {
   std::string entry;
 };
 
-/// Returns the PTX version that a kernel needs: st.async and atomics of vectors came with PTX 8.1, mma of floats of 8
-/// bits with 8.4. Conversions of these came with Hopper and PTX 7.8, and with PTX 8.1 to older GPUs.
+/// Returns the PTX version that a kernel needs, at least the target's: st.async and atomics of vectors came with
+/// PTX 8.1, mma of floats of 8 bits with 8.4. The target states the version of its conversions of these.
 int ptx_version_for(ir::Function const& kernel, TargetInfo const& target) {
-  constexpr int first_to_convert_f8 = 90;  // compute capability
-  int version = nvptx::min_ptx_version;
+  int version = target.ptx_version;
   auto const see = [&](ir::Op const& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
     if (op.is<ir::BuildTensorMapOp>() || op.is<ir::AcquireTensorMapOp>()) version = std::max(version, 83);
     if (op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().vector > 1) version = std::max(version, 81);
-    if (op.is<ir::CastOp>() && target.capability < first_to_convert_f8 &&
-        (is_f8(op.operand()->type().element()) || is_f8(op.result()->type().element())))
-      version = std::max(version, 81);
+    if (op.is<ir::CastOp>() && (is_f8(op.operand()->type().element()) || is_f8(op.result()->type().element())))
+      version = std::max(version, target.f8_conversion_ptx);
     if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = std::max(version, 84);
     if (op.is<ir::WgmmaOp>() && is_integer(op.lhs()->type().element()) &&
         op.lhs()->type().element() != op.rhs()->type().element())

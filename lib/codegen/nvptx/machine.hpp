@@ -9,10 +9,8 @@
 
 namespace tegula::codegen::nvptx {
 
-/// States PTX 8.0, times ten: the first version that knows sm_90a.
-inline constexpr int min_ptx_version = 80;
-
-std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version = min_ptx_version);
+/// Makes the machine that prints texts of a PTX version (80 for 8.0) for a GPU.
+std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version);
 /// Gives a new module the machine's triple and data layout.
 void prepare_module(llvm::Module& module, llvm::TargetMachine& machine);
 /// Runs LLVM's O2, without its vectorisers: our passes decide registers and widths. The machine tells it which values

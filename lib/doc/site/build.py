@@ -76,6 +76,8 @@ def page_text(path, at):
         name = file.relative_to(ROOT).as_posix()
         if name == "README.md":
             name = "overview.md"
+        elif name == "lib/doc/README.md":
+            name = "index.md"
         elif name == "CONTRIBUTING.md":
             name = "contributing.md"
         elif name.startswith("lib/doc/") and file.suffix in (".md", ".svg", ".png"):
@@ -95,7 +97,7 @@ def page_text(path, at):
 def copy_pages():
     for path in sorted((ROOT / "lib/doc").rglob("*")):
         at = path.relative_to(ROOT / "lib/doc")
-        if "site" in at.parts or path.is_dir():
+        if "site" in at.parts or path.is_dir() or at == Path("README.md"):  # index.md takes its place
             continue
         if path.suffix == ".md":
             text = page_text(path, at)
@@ -260,7 +262,7 @@ def write_index():
         return f"```{{toctree}}\n:caption: {title}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n"
 
     known = set(LEARN + USE + INSIDE)
-    others = [path.stem for path in sorted((ROOT / "lib/doc").glob("*.md")) if path.stem not in known]
+    others = [path.stem for path in sorted((ROOT / "lib/doc").glob("*.md")) if path.stem not in {"README", *known}]
     write(SOURCE / "index.md", "# Tegula\n\nTegula is a C++20 language for GPU tile kernels. Start with the "
           "[overview](overview.md) or with the\n[tutorial](tutorial.md). Look names up in the [API reference]"
           "(api/index.md), ops in the [op reference](ops/index.md),\nterms in the [glossary](glossary.md).\n\n"

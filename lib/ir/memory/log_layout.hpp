@@ -6,7 +6,7 @@
 
 namespace tegula::ir {
 
-/// Returns rows, slots and order of a log; names, roles and strategy are analysis::profile_layout's.
+/// Returns rows, slots and order of a log; names, roles and strategy are filled by analysis::profile_layout.
 inline ProfileLayout log_layout(ProfileBeginOp const& begin) {
   ProfileLayout layout;
   layout.circular = begin.circular;

@@ -13,8 +13,8 @@ std::optional<Constant> constant_of(Value const& value);
 /// True if that constant equals a number; zeros of both signs do.
 bool is_constant(Value const& value, double number);
 
-/// True if a value is a constant of zeros to which a sum may be added without a change: of floats +0. A start of -0 is
-/// not: it shows where everything added to it is -0 too.
+/// True if a value is a constant of zeros to which a sum may be added without a change: of floats +0. -0 is not:
+/// -0 + -0 is -0.
 bool is_zero(Value const& value);
 
 }  // namespace tegula::ir

@@ -97,7 +97,7 @@ void check_memory(Subject const& on) {
   }
 }
 
-/// Returns a stride that the driver accepts, for an axis of one element: never used.
+/// Returns any stride that the driver accepts, for an axis of one element, whose stride has no effect.
 std::uint64_t unused_stride(std::uint64_t inner_stride, std::uint64_t inner_extent) {
   std::uint64_t const dense = (inner_stride * inner_extent + chunk - 1) / chunk * chunk;
   return std::clamp<std::uint64_t>(dense, chunk, stride_limit - chunk);

@@ -1,4 +1,4 @@
-// Records of accesses: the agent that touched bytes, the time, the path, and the way in which the end of an
+// Defines the record of an access: the agent that touched bytes, the time, the path, and the way in which the end of an
 // asynchronous one becomes known.
 #pragma once
 

@@ -222,7 +222,9 @@ void LoopPipeline::run_group(ir::Builder& builder, Turn const& turn, State& stat
     if (last_of_stage && carries_[i].home == stage) state.carried[i] = *at++;
 }
 
-void LoopPipeline::run(ir::Builder& builder, Turn const& turn, State& state) {
+/// Emits the ops of one turn: stage by stage in the order given, each for its own iteration. Updates the state: carried
+/// values become those after the turn, and crossing values grow one turn older.
+void LoopPipeline::run_turn(ir::Builder& builder, Turn const& turn, State& state) {
   std::vector<std::pair<int, Group>> groups;
   for (StagedOp const& staged : order_) {
     if (staged.stage < turn.first || staged.stage > turn.last) continue;
@@ -297,7 +299,7 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
   turn.region = LoopRegion::none;
   ir::Builder inside(block);
   inside.set_where(loop_.op().where());
-  run(inside, turn, inner);
+  run_turn(inside, turn, inner);
   std::vector<Value*> yielded;
   for_each(inner, [&](Value*& value) { yielded.push_back(value); });
   inside.op(ir::YieldOp{}, yielded, {});
@@ -325,7 +327,7 @@ void LoopPipeline::rewrite(Tail tail) {
     state.history.emplace_back(static_cast<std::size_t>(crossing.turns), nullptr);
   std::vector<Value*> const counters = state.carried;
   for (int turn = 0; turn < depth_; ++turn)
-    run(builder, {lower, counters, turn, 0, turn, guarded, LoopRegion::prologue}, state);
+    run_turn(builder, {lower, counters, turn, 0, turn, guarded, LoopRegion::prologue}, state);
 
   Turn const main = {nullptr, {}, depth_, 0, depth_, tail == Tail::predicated ? depth_ : 0, LoopRegion::main};
   if (tail == Tail::predicated) {
@@ -344,7 +346,7 @@ void LoopPipeline::rewrite(Tail tail) {
     } else {
       std::vector<Value*> const left = state.carried;
       for (int turn = 0; turn < depth_; ++turn)
-        run(builder, {stopped, left, depth_ + turn, turn + 1, depth_, guarded, LoopRegion::epilogue}, state);
+        run_turn(builder, {stopped, left, depth_ + turn, turn + 1, depth_, guarded, LoopRegion::epilogue}, state);
     }
   }
   ir::replace(loop_.op(), state.carried);

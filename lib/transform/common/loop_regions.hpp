@@ -111,7 +111,7 @@ class LoopPipeline {
   void refuse(std::string text);
 
   static ir::Value* offset(ir::Builder& builder, ir::Value* base, ir::Value* by);
-  void run(ir::Builder& builder, Turn const& turn, State& state);
+  void run_turn(ir::Builder& builder, Turn const& turn, State& state);
   void run_group(ir::Builder& builder, Turn const& turn, State& state, int stage, Group const& group,
                  bool last_of_stage, ir::ValueMap& values);
   void emit(ir::Builder& builder, ir::Op& op, ir::ValueMap& values, ir::LoopRegion region);

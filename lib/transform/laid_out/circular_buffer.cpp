@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -257,24 +258,8 @@ class Rings {
   /// Lets all threads copy boxes and rows; one of their lanes starts the copies of other tiles.
   void fill_by_threads(ir::Builder& builder, Ring const& ring, FillSite const& site, RingSlot const& at, Value* full,
                        std::vector<Value*> const& stages) {
-    std::vector<std::vector<Value*>> copies;  // operands
-    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
-      Op const& fetch = *site.fetches[i];
-      if (!fetches_rows(fetch)) continue;
-      Type const& tile = fetch.result()->type();
-      layout::Layout const& chunks = chunk_layout(tile);
-      RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
-      std::vector<Value*>& operands = copies.emplace_back();
-      operands = {fetch.in<ir::FetchOp>("map"), stages[i]};
-      for (Value* index : fetch.all<ir::FetchOp>("offsets")) {
-        Value* const placed = places.of(*index);
-        if (placed == nullptr) {
-          refuse_fetch(context_, fetch, "rows at indices that follow from " + places.unknown());
-          return;
-        }
-        operands.push_back(placed);
-      }
-    }
+    auto const rows = row_copies(site, stages);
+    if (!rows) return;
     ir::FillOp filling;
     filling.ring = ring.number;
     filling.stages = ring.stages;
@@ -289,6 +274,44 @@ class Rings {
       copy_boxes(lane, ring, site, full, stages);
       lane.op(ir::YieldOp{}, {}, {});
     }
+    copy_by_threads(inside, site, stages);
+    for (RowCopy const& copy : *rows) copy_rows(inside, copy);
+    inside.op(ir::CpAsyncArriveOp{}, {full}, {});
+    inside.op(ir::YieldOp{}, {}, {});
+  }
+
+  /// Holds the operands of a copy of rows at indices.
+  struct RowCopy {
+    Value* map = nullptr;
+    Value* stage = nullptr;
+    std::vector<Value*> indices;  ///< in the rows of the layout of chunks
+  };
+
+  /// Places the indices of all rows that a site fetches; nothing, with an error, if one cannot be placed.
+  std::optional<std::vector<RowCopy>> row_copies(FillSite const& site, std::vector<Value*> const& stages) {
+    std::vector<RowCopy> result;
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Op const& fetch = *site.fetches[i];
+      if (!fetches_rows(fetch)) continue;
+      layout::Layout const& chunks = chunk_layout(fetch.result()->type());
+      RowPlaces& places = places_.try_emplace(&chunks, chunks).first->second;
+      RowCopy& copy = result.emplace_back();
+      copy.map = fetch.in<ir::FetchOp>("map");
+      copy.stage = stages[i];
+      for (Value* index : fetch.all<ir::FetchOp>("offsets")) {
+        Value* const placed = places.of(*index);
+        if (placed == nullptr) {
+          refuse_fetch(context_, fetch, "rows at indices that follow from " + places.unknown());
+          return std::nullopt;
+        }
+        copy.indices.push_back(placed);
+      }
+    }
+    return result;
+  }
+
+  /// Copies the boxes, and the pieces that cover rows, which threads copy.
+  static void copy_by_threads(ir::Builder& inside, FillSite const& site, std::vector<Value*> const& stages) {
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
       if (!threads_copy(fetch) || fetches_rows(fetch)) continue;
@@ -300,19 +323,21 @@ class Rings {
       else
         inside.op(ir::make_op<ir::CpAsyncOp>(chunk_bytes / bytes(fetch.result()->type().element())), operands, {});
     }
-    for (std::vector<Value*>& operands : copies) {
-      Type const& tile = operands[1]->type();
-      ir::CpAsyncGatherOp copy;
-      copy.vector = chunk_bytes / bytes(tile.element());
-      layout::Layout const& chunks = chunk_layout(tile);
-      for (std::size_t i = 2; i < operands.size(); ++i)
-        if (operands[i]->type().is_tile())
-          operands[i] = inside.value(ir::BroadcastOp{}, {operands[i]},
-                                     Type::tile(operands[i]->type().element(), chunks.shape(), &chunks));
-      inside.op(copy, operands, {});
+  }
+
+  void copy_rows(ir::Builder& inside, RowCopy const& rows) const {
+    Type const& tile = rows.stage->type();
+    layout::Layout const& chunks = chunk_layout(tile);
+    std::vector<Value*> operands = {rows.map, rows.stage};
+    for (Value* index : rows.indices) {
+      Type const& type = index->type();
+      operands.push_back(
+          type.is_tile() ? inside.value(ir::BroadcastOp{}, {index}, Type::tile(type.element(), chunks.shape(), &chunks))
+                         : index);
     }
-    inside.op(ir::CpAsyncArriveOp{}, {full}, {});
-    inside.op(ir::YieldOp{}, {}, {});
+    ir::CpAsyncGatherOp copy;
+    copy.vector = chunk_bytes / bytes(tile.element());
+    inside.op(copy, operands, {});
   }
 
   /// Distributes the chunks of rows: lanes along a row first, so that they read adjacent memory. A thread's rows are

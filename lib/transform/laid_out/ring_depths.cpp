@@ -156,8 +156,8 @@ class Depths {
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
     if (trips >= asked) return asked;
     context_.diagnostics.remark(
-        fmt::format("circular-buffer: {} stages are requested, but the loop runs {} times; it gets as many stages",
-                    asked, trips),
+        fmt::format("circular-buffer: {} stages are requested, but the loop runs {} times; the ring gets {} stage{}",
+                    asked, trips, trips, trips == 1 ? "" : "s"),
         loop->where());
     return trips;
   }

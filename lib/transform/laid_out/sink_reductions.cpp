@@ -159,7 +159,7 @@ class Sum {
     }
     return true;
   }
-  /// Tells whether a product is added to, and is not a last use of the sum.
+  /// Returns whether an add takes the product and leads on to the carried sum.
   [[nodiscard]] bool leads_on(Value const& product) const {
     auto const& uses = product.uses();
     return std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) {

@@ -35,12 +35,20 @@ namespace tegula::transform {
 /// another. At the end of the kernel every warpgroup waits for its last stores. In a loop that may store to the same
 /// place again it waits for those of the previous iteration.
 ///
-/// Stores stay as they are for
-/// - tensors that TMA cannot write;
+/// All stores of a kernel stay as they are
+/// - with an atomic that orders other accesses: a copy out would have to end before a release;
+/// - without a free named barrier for each warpgroup.
+///
+/// Single stores stay as they are for
+/// - parts of padded tiles (`part`);
+/// - tiles of rank 1;
+/// - tensors that TMA cannot write, and slices that are not known when the kernel begins;
+/// - `inout` tensors, but for updates of boxes;
 /// - boxes of which 64 rows of the product are not a box;
 /// - tensors that the kernel accesses elsewhere too, other than by updates of boxes by the same operation;
 /// - places that may begin before the tensor;
-/// - places where one warpgroup would overwrite another's store of an earlier iteration.
+/// - places where one warpgroup would overwrite another's store of an earlier iteration;
+/// - chunks for which shared memory has no room beside the rings.
 ///
 /// Needs: layouts.  Leaves: no promise about the remaining stores.
 PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -8,7 +8,7 @@ namespace tegula::transform {
 /// Inserts fence_proxy_async where copies and tensor cores read bytes that threads wrote, or copies overwrite bytes
 /// that threads read or wrote. The threads that made those accesses execute it before the barrier, or the arrival at an
 /// mbarrier, that publishes the bytes. (PTX: fence.proxy.async orders the thread's own accesses; one in the thread that
-/// issues the copy does not count.)
+/// issues the copy does not count, with two exceptions: lib/doc/memory_model.md, "Proxies".)
 ///
 ///   before: buffer_store %s, %x                   after: buffer_store %s, %x
 ///           barrier                                      fence_proxy_async

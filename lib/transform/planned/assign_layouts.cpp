@@ -23,6 +23,7 @@
 #include "transform/common/global_accesses.hpp"
 #include "transform/common/kernel_plan.hpp"
 #include "transform/common/ring_lifetimes.hpp"
+#include "transform/planned/blocked_layout.hpp"
 #include "transform/planned/free_values.hpp"
 #include "transform/planned/tile_boxes.hpp"
 
@@ -79,13 +80,6 @@ struct Group {
   std::vector<Op*> transposed;        ///< into tiles of another last axis, and from them
   Layout const* layout = nullptr;
   bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
-};
-
-/// Says that a thread holds squares of adjacent elements along the last axis and another one.
-struct Square {
-  int axis = -1;
-  std::int64_t side = 1;
-  std::int64_t min = 1;  ///< where a thread does not hold enough elements for the whole side
 };
 
 class Assignment {
@@ -298,9 +292,14 @@ class Assignment {
   }
 
   Layout const* blocked(Group const& group) const {
-    ir::Type const& type = group.values[0]->type();
-    return blocked(type, group.accesses, group.reduced, ir::Order::any, -1, square_of(group), words_of(group),
-                   is_shifted(group));
+    std::int64_t const words = words_of(group);
+    std::int64_t const width = is_shifted(group) ? words : std::max(usual_width(group), words);
+    return blocked(group.values[0]->type(), {.reduced = group.reduced, .width = width, .square = square_of(group)});
+  }
+
+  /// Returns the adjacent elements of a thread that serve the accesses of a group.
+  [[nodiscard]] std::int64_t usual_width(Group const& group) const {
+    return group.accesses.empty() ? BlockedRequest().width : wide_access(group.accesses);
   }
 
   /// Tells whether threads load the tile from pieces, word by word.
@@ -342,70 +341,10 @@ class Assignment {
     }
     return {};
   }
-  /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
-  /// along the axis `run`, by default the last; they are `least` or more, with `words` no more.
-  Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
-                        std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
-                        int run = -1, Square square = {}, std::int64_t least = 1, bool words = false) const {
-    int const rank = type.rank();
-    if (run < 0) run = rank - 1;
-    int const warps = function_.warps;
-    if (rank == 0) return Layout::blocked({}, {}, warps, {});
-    Extents order, per_thread;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-      order.push_back(axis);
-      per_thread.push_back(1);
-    }
-    Extents lanes = per_thread, warps_along = per_thread;
-    std::int64_t width = words ? least : accesses.empty() ? 4 : wide_access(accesses);
-    width = std::clamp<std::int64_t>(std::max(width, least), 1, power_of_two_part(type.shape()[run]));
-    std::int64_t const of_thread = std::max<std::int64_t>(type.elements() / (target_.lanes * warps), 1);
-    std::int64_t side = 1;
-    if (square.axis >= 0) {  // a side of two is enough for words, and worth more than the width of an access
-      side = std::min(square.side, power_of_two_part(type.shape()[square.axis]));
-      while (side > square.min && side * width > of_thread) side /= 2;
-    }
-    while (width > 1 && width * side > of_thread) width /= 2;
-    if (side * width > of_thread) side = 1;
-    per_thread[run] = width;
-    if (square.axis >= 0) per_thread[square.axis] = side;
 
-    auto const room = [&](int axis) {
-      return std::max<std::int64_t>(
-          power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
-    };
-    std::int64_t left = target_.lanes;
-    for (std::int64_t axis : order) {
-      std::int64_t const here = std::min(room(static_cast<int>(axis)), left);
-      lanes[static_cast<int>(axis)] = here;
-      left /= here;
-    }
-    lanes[0] *= left;  // replication
-    // Warps along axes that nothing reduces, the slowest first; then along the others. An odd number of groups takes
-    // parts of axes that nothing reduces: 15 groups fifths of one and thirds of another. If no such axis has any, they
-    // take parts of the slowest axis if it has them; else they hold copies. Pairs do not reach across thirds.
-    left = power_of_two_part(warps);
-    std::int64_t const all_groups = warps / left;
-    std::int64_t groups = all_groups;  // that take no part yet
-    for (bool now_reduced : {false, true})
-      for (int axis = 0; axis < rank; ++axis) {
-        bool const is_reduced = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
-        if (is_reduced != now_reduced) continue;
-        std::int64_t const here = std::min(room(axis), left);
-        warps_along[axis] *= here;
-        left /= here;
-        if (is_reduced) continue;
-        std::int64_t const parts = std::gcd(type.shape()[axis], groups);
-        warps_along[axis] *= parts;
-        groups /= parts;
-      }
-    warps_along[0] *= left;
-    std::int64_t copies = groups;
-    if (order_of_sums != ir::Order::pairwise && groups == all_groups) {
-      warps_along[0] *= groups;
-      copies = 1;
-    }
-    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
+  /// Returns a layout in which threads hold adjacent elements as the accesses take them.
+  [[nodiscard]] Layout const* blocked(ir::Type const& type, BlockedRequest const& request) const {
+    return blocked_layout(type, request, target_.lanes, function_.warps);
   }
 
   /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box:
@@ -418,8 +357,8 @@ class Assignment {
     // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
     int run = type.rank() - 1;
     while (group.accesses.empty() && run > 0 && box[run] == 1) --run;
-    Layout const* const spread =
-        repeated(blocked(type.with_shape(box), group.accesses, group.reduced, ir::Order::any, run), type.shape());
+    BlockedRequest const request{.reduced = group.reduced, .run = run, .width = usual_width(group)};
+    Layout const* const spread = repeated(blocked(type.with_shape(box), request), type.shape());
     int const last = type.rank() - 1;
     bool const serves = 2 * spread->contiguous(last) >= whole->contiguous(last) && reaches_shared(group, *spread);
     return serves ? spread : whole;
@@ -525,7 +464,7 @@ class Assignment {
     return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
   }
 
-  /// Gives an operand that layout; a free one, which no other op uses, is computed in it.
+  /// Sets an operand's layout: retypes a free value, converts any other.
   static void set_operand_layout(Op& op, int position, Layout const* layout) {
     Value* const given = op.operand(position);
     if (given->type().layout() == layout) return;
@@ -555,14 +494,14 @@ class Assignment {
         Value* const from = op->in<ir::ReduceOp>("tile");
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
           set_operand_layout(*op, op->position<ir::ReduceOp>("tile"),
-                             blocked(from->type(), {}, {reduce.axis}, reduce.order));
+                             blocked(from->type(), {.reduced = {reduce.axis}, .order_of_sums = reduce.order}));
         set_result_layout(*op, result_layout(*op, op->operand()->type().layout()));
       } else if (op->is<ir::ScanOp>()) {
         // The operand so that threads can scan it; the result comes out so.
         Value* const from = op->in<ir::ScanOp>("tile");
         std::int64_t const axis = op->as<ir::ScanOp>().axis;
         if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
-        Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
+        Layout const* const own = blocked(from->type(), {.reduced = {axis}, .order_of_sums = ir::Order::pairwise});
         set_operand_layout(*op, op->position<ir::ScanOp>("tile"), own);
         set_result_layout(*op, own);
       } else if (ir::Source const source = ir::source(*op); source.count > 1) {
@@ -613,7 +552,7 @@ class Assignment {
     }
     if (!in_place) {
       ir::Type const& first = op.operand(0)->type();
-      Layout const* const box = alike ? first.layout() : blocked(first.with_shape(common), {}, {});
+      Layout const* const box = alike ? first.layout() : blocked(first.with_shape(common), {});
       for (int i = 0; i < source.count; ++i)
         parts[static_cast<std::size_t>(i)] = repeated(box, op.operand(i)->type().shape());
       set_result_layout(op, repeated(box, whole.shape()));

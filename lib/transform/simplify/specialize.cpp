@@ -55,7 +55,7 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   if (options.distance != 0) loop.distance = options.distance;
   if (loop.stages != 0 && loop.distance >= loop.stages)
     diagnostics.error(fmt::format("specialize: copies {} iterations ahead need at least {} stages, but the loop has "
-                                  "{}; take a distance of at most {} or more stages",
+                                  "{}; take more stages, or a distance of at most {}",
                                   loop.distance, loop.distance + 1, loop.stages, loop.stages - 1),
                       op.where());
   return loop.stages != before.stages || loop.exactly != before.exactly || loop.distance != before.distance ||

@@ -257,7 +257,7 @@ class Boxes {
     return true;
   }
 
-  /// Finds the axes that a tile, or one that it is computed from, gained last.
+  /// Returns the axes of the nearest expand_dims before the tile.
   static Extents gained(Value const& tile) {
     for (Value const* at = &tile; at != nullptr;) {
       Op const* const op = at->defining_op();

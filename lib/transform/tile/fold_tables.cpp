@@ -29,8 +29,8 @@ using Elements = std::vector<Constant>;
 /// Arithmetic of an element that costs more than to load it, in ops; functions of floats and divisions count as more.
 constexpr int worth_a_load = 12;
 constexpr int function_cost = 16, division_cost = 8;
-constexpr int most_cost = 1 << 20;
-constexpr std::int64_t most_elements = 16384, most_bytes = 65536;
+constexpr int max_cost = 1 << 20;
+constexpr std::int64_t max_elements = 16384, max_bytes = 65536;
 
 /// Computes a function of floats by its formula. Nothing: the op is none, or the value is NaN.
 std::optional<Constant> function(Op const& op, std::span<Constant const> operands, Element element) {
@@ -79,7 +79,7 @@ class Tables {
     for (Value const* operand : op.operands()) {
       auto const known = cost_.find(operand);
       if (known == cost_.end()) return false;
-      cost = std::min(cost + known->second, most_cost);
+      cost = std::min(cost + known->second, max_cost);
     }
     cost_[op.result()] = cost;
     return true;
@@ -111,8 +111,8 @@ class Tables {
   [[nodiscard]] bool foldable(Op const& op) const {
     Type const& type = op.result()->type();
     return type.is_tile() && op.is(ir::Family::elementwise) && is_float(type.element()) && type.layout() == nullptr &&
-           cost_.at(op.result()) >= worth_a_load && type.elements() <= most_elements &&
-           type.elements() * bytes(type.element()) <= most_bytes;
+           cost_.at(op.result()) >= worth_a_load && type.elements() <= max_elements &&
+           type.elements() * bytes(type.element()) <= max_bytes;
   }
   /// Computes the elements of a known tile, or the one of a scalar; null: one is NaN, or there are too many.
   Elements const* elements_of(Value const& value) {
@@ -127,7 +127,7 @@ class Tables {
   std::optional<Elements> compute(Op const& op) {
     Type const& type = op.result()->type();
     auto const size = static_cast<std::size_t>(type.is_tile() ? type.elements() : 1);
-    if (static_cast<std::int64_t>(size) > most_elements) return std::nullopt;
+    if (static_cast<std::int64_t>(size) > max_elements) return std::nullopt;
     if (op.is<ir::ConstantOp>()) return Elements(size, op.as<ir::ConstantOp>().value);
     if (op.is<ir::IotaOp>()) return coordinates(type, static_cast<int>(op.as<ir::IotaOp>().axis));
     if (op.is(ir::Family::constant)) return std::nullopt;

@@ -22,7 +22,7 @@ bool reads_stored(Op const& load, Op const& store) {
   return load.operand(0) == store.operand(0) && std::equal(read.begin(), read.end(), written.begin(), written.end());
 }
 
-/// Replaces a load by the element of the stored tile, and by its pad outside the tensor.
+/// Replaces a load by the element of the stored tile, and by the load's pad outside the tensor.
 void forward(Op& load, Op const& store) {
   ir::Builder builder = ir::Builder::before(load);
   builder.set_where(load.where());

@@ -413,9 +413,36 @@ class Persistence {
             narrow(b, select(b, {enough, outer, zero}))};
   }
 
-  /// Goes on inside a loop over what a CTA computes in one turn: a pair of tiles, one, or none.
+  /// Holds the tiles of a CTA in one turn: a pair of tiles, one, or none.
+  struct TilesOfTurn {
+    Value* count = nullptr;
+    Value* first = nullptr;    ///< index of the first one along the uneven axis
+    Value* partner = nullptr;  ///< of the second one
+    Value* other = nullptr;    ///< their number along all other axes
+  };
+
+  /// Makes a loop over the tiles of a turn and moves the builder into it. Returns the tile's place along each axis.
   [[nodiscard]] std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, UnevenAxis const& uneven,
-                                                  std::vector<Value*> const& extents, TileDeal const& t) const {
+                                                  std::vector<Value*> const& extents, TileDeal const& deal) const {
+    TilesOfTurn const tiles = tiles_of_turn(b, turn, uneven, deal);
+    std::vector<Value*> place(extents.size());
+    std::vector<std::size_t> axes;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (i != uneven.axis) axes.push_back(i);
+    Value* other = widen(b, tiles.other);
+    if (axes.size() == 2) std::tie(place[axes[1]], other) = divided(b, other, extents[axes[0]]);
+    if (!axes.empty()) place[axes[0]] = other;
+    Op& loop = b.op(of_tiles(0), {b.index(0), widen(b, tiles.count), b.index(1)}, {});
+    ir::Builder inside(loop.add_block());
+    Value* const nth = loop.block().add_argument(ir::Type::index(), "nth");
+    Value* const second = is(inside, ir::Predicate::gt, {nth, inside.index(0)});
+    place[uneven.axis] = widen(inside, select(inside, {second, tiles.partner, tiles.first}));
+    b = inside;
+    return place;
+  }
+
+  [[nodiscard]] TilesOfTurn tiles_of_turn(ir::Builder& b, Value* turn, UnevenAxis const& uneven,
+                                          TileDeal const& t) const {
     Value* const at = narrow(b, turn);
     Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
     auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
@@ -444,22 +471,8 @@ class Persistence {
     Value* tiles = select(b, {is(b, ir::Predicate::gt, {partner, pair}), two, one});
     tiles = select(b, {is_last, select(b, {is_outer, two, zero}), tiles});
     tiles = select(b, {single, select(b, {is_inner, one, zero}), tiles});
-    Value* other = select(b, {is_last, add(b, {t.first_places, last_place}), add(b, {begin, place_in_group})});
-
-    std::vector<Value*> place(extents.size());
-    std::vector<std::size_t> axes;
-    for (std::size_t i = 0; i < extents.size(); ++i)
-      if (i != uneven.axis) axes.push_back(i);
-    other = widen(b, other);
-    if (axes.size() == 2) std::tie(place[axes[1]], other) = divided(b, other, extents[axes[0]]);
-    if (!axes.empty()) place[axes[0]] = other;
-    Op& loop = b.op(of_tiles(0), {b.index(0), widen(b, tiles), b.index(1)}, {});
-    ir::Builder inside(loop.add_block());
-    Value* const nth = loop.block().add_argument(ir::Type::index(), "nth");
-    Value* const second = is(inside, ir::Predicate::gt, {nth, inside.index(0)});
-    place[uneven.axis] = widen(inside, select(inside, {second, partner, first}));
-    b = inside;
-    return place;
+    Value* const other = select(b, {is_last, add(b, {t.first_places, last_place}), add(b, {begin, place_in_group})});
+    return {tiles, first, partner, other};
   }
 
   static Value* number(ir::Builder& b, std::int64_t value) {
@@ -546,15 +559,16 @@ class Persistence {
   PersistencePlan plan_;
 };
 
-/// Tells whether functions stand beside the kernel, which may ask for the block's index.
+/// Tells whether the kernel calls functions, which may ask for the block's index.
 bool holds_a_call(ir::Function& function) {
   bool found = false;
   ir::walk(function, [&](Op const& op) { found = found || op.is<ir::CallOp>(); });
   return found;
 }
 
-/// Tells whether a kernel is persistent.
-bool is_persistent(ir::Function& function, CompileOptions const& options) {
+/// Decides whether a kernel becomes persistent: as the options say, else if it has a loop of products whose work
+/// neither a slice nor memory decides.
+bool becomes_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   if (options.persistence == Choice::on) return true;
   std::vector<ir::Loop> const loops = product_loops(function);
@@ -577,7 +591,7 @@ std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext&
 }  // namespace
 
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!is_persistent(function, context.options)) return PassResult::unchanged;
+  if (!becomes_persistent(function, context.options)) return PassResult::unchanged;
   if (holds_a_call(function)) {
     context.diagnostics.error("persistent-grid: @" + function.name() +
                                   " calls functions, which may ask for the block's index; "
@@ -588,7 +602,7 @@ PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& 
   Op* grid = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::GridOp>()) grid = &op;
-    if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // it stays by itself
+    if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // written as persistent
   }
   if (grid == nullptr) return PassResult::unchanged;
   PersistencePlan plan;

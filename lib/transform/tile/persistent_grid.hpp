@@ -29,9 +29,9 @@ namespace tegula::transform {
 /// whose tile would lie behind the last row runs its loops, but no op with an effect.
 ///
 /// One axis of the grid may determine the length of those loops (a causal mask). Then a CTA pairs an index along it
-/// with the one as far from the other end. So all pairs are equally much work. The pairs may not fill the last round.
-/// If the loops are known to grow or shrink along the axis, some tiles are dealt one by one, long ones first. They are
-/// as many as that round has. These tiles have the last indices along the other axes, and are not of the most uneven
+/// with the one as far from the other end. All pairs have the same work. The pairs may not fill the last round.
+/// If the loops are known to grow or shrink along the axis, some tiles are dealt one by one, long ones first. Their
+/// number fills that round. These tiles have the last indices along the other axes, and are not of the most uneven
 /// pairs: no CTA has a whole pair more. With fewer pairs than CTAs all tiles are dealt.
 ///
 /// The grid of a launch stands in the text by now; run on another one, the kernel computes every tile once with that

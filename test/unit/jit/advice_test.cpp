@@ -211,11 +211,11 @@ SlowSpot spot(Advice const& advice, Kind kind) {
 }
 
 /// Checks that nothing is advised, and what is said of the limit.
-void check_good(Advice const& advice, Limit limit, double least_share) {
+void check_good(Advice const& advice, Limit limit, double min_share) {
   INFO(advice.str());
   CHECK(advice.slow.empty());
   CHECK(advice.limit == limit);
-  CHECK(advice.share() >= least_share);
+  CHECK(advice.share() >= min_share);
   CHECK(advice.share() <= 1);
 }
 

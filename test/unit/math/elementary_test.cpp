@@ -152,7 +152,7 @@ inline constexpr T min = std::numeric_limits<T>::denorm_min();
 template <class T>
 inline constexpr T max = std::numeric_limits<T>::max();
 template <class T>
-inline constexpr int least_exponent = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
+inline constexpr int min_exponent = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
 
 template <class T>
 constexpr bool exponentials_hold() {
@@ -160,7 +160,7 @@ constexpr bool exponentials_hold() {
          math::exp(-infinity<T>) == 0 && math::exp(max<T>) == infinity<T> && math::exp(-max<T>) == 0 &&
          math::exp(min<T>) == 1 && math::is_nan(math::exp(nan<T>)) && math::exp2(T{0}) == 1 &&
          math::exp2(infinity<T>) == infinity<T> && math::exp2(-infinity<T>) == 0 && math::exp2(max<T>) == infinity<T> &&
-         math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) && math::exp2(T{least_exponent<T>}) == min<T> &&
+         math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) && math::exp2(T{min_exponent<T>}) == min<T> &&
          math::is_nan(math::exp2(nan<T>));
 }
 template <class T>
@@ -170,7 +170,7 @@ constexpr bool logarithms_hold() {
          math::log(infinity<T>) == infinity<T> && math::is_nan(math::log(nan<T>)) && math::log(min<T>) < -80 &&
          math::log2(T{1}) == 0 && math::log2(T{0}) == -infinity<T> && math::is_nan(math::log2(T{-1})) &&
          math::log2(infinity<T>) == infinity<T> && math::is_nan(math::log2(nan<T>)) && math::log2(T{8}) == 3 &&
-         math::log2(min<T>) == least_exponent<T> && math::log2(max<T>) <= std::numeric_limits<T>::max_exponent;
+         math::log2(min<T>) == min_exponent<T> && math::log2(max<T>) <= std::numeric_limits<T>::max_exponent;
 }
 template <class T>
 constexpr bool roots_hold() {

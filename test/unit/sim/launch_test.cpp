@@ -240,11 +240,20 @@ TEST_CASE("arguments that do not fit are refused by name", "[sim]") {
   CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), a.view()}),
                     ContainsSubstring("vadd: 2 arguments but takes 3"));
   CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), h.view(), a.view()}),
-                    ContainsSubstring("argument 1 is tensor<?xf16> but the parameter is tensor<?xf32>"));
+                    ContainsSubstring("argument 2 is tensor<?xf16> but the parameter is tensor<?xf32>"));
   CHECK_THROWS_WITH(sim::run(module.kernel(), {m.view(), a.view(), a.view()}),
-                    ContainsSubstring("argument 0 is tensor<?x?xf32>"));
+                    ContainsSubstring("argument 1 is tensor<?x?xf32>"));
   CHECK_THROWS_WITH(sim::run(module.kernel(), {ir::make_constant(Element::f32, 1.0), a.view(), a.view()}),
-                    ContainsSubstring("argument 0 is f32"));
+                    ContainsSubstring("argument 1 is f32"));
+  sim::Tensor negative = a.view();
+  negative.extents[0] = -64;
+  CHECK_THROWS_WITH(
+      sim::run(module.kernel(), {negative, a.view(), a.view()}),
+      ContainsSubstring("vadd: argument 1: extent -64 of axis 0 is negative; give 0 where there is nothing"));
+  sim::Options options;
+  options.grid = sim::Grid{1, -2, 1};
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), a.view(), a.view()}, options),
+                    ContainsSubstring("vadd: grid: extent -2 of axis 1 is negative; give 0 or more"));
 }
 
 TEST_CASE("an empty grid runs no block", "[sim]") {

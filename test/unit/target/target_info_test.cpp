@@ -36,6 +36,7 @@ static_assert(!sm_80.has(Ability::wgmma) && !sm_80.has(Ability::tma) && !sm_80.h
 static_assert(sm_80.has(Ability::cp_async) && sm_80.has(Ability::ldmatrix) && !sm_80.has(Ability::stmatrix));
 static_assert(sm_80.multiplies(Element::f64) && !sm_80.multiplies(Element::e4m3) && sm_89.multiplies(Element::e4m3));
 static_assert(!sm_86.has(Ability::f8_conversions) && sm_89.has(Ability::f8_conversions));
+static_assert(sm_90a.f8_conversion_ptx == 80 && sm_89.f8_conversion_ptx == 81);
 static_assert(sm_86.shared == 99 * 1024 && sm_86.resident_threads == 1536);
 
 // A GPU takes its own text; else the one with the most shared memory that it has.
@@ -48,6 +49,13 @@ static_assert(target_for(89, 99 * kib) == &sm_89);
 static_assert(target_for(100, 227 * kib) == &sm_80);
 static_assert(target_for(120, 99 * kib) == &sm_89);
 static_assert(target_for(75, 64 * kib) == nullptr);
+
+TEST_CASE("target: each one states the PTX of its texts, and of conversions", "[target]") {
+  for (TargetInfo const* target : gpu_targets) {
+    CHECK(target->ptx_version >= 80);
+    CHECK(target->f8_conversion_ptx >= target->ptx_version);
+  }
+}
 
 TEST_CASE("target: each ability has a name of its own", "[target]") {
   for (int i = 0; i < ability_count; ++i)

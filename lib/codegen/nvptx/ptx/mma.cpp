@@ -21,10 +21,12 @@ bool is_16_bit(Element element) { return bits(element) == 16; }
 std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < target::wgmma_column_step || form.n > target::max_wgmma_instruction ||
       form.n % target::wgmma_column_step != 0)
-    return "n is a multiple of 8 up to 256";
-  if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
+    return "n must be a multiple of 8 up to 256";
+  if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0)
+    return "n of 8-bit integers above 24 must be a multiple of 16";
   if (!multiply_together(form.a, form.b) || form.a == Element::f64) return "these two elements do not go together";
-  if (is_integer(form.a) != (form.d == MmaResult::s32)) return "integers and only they give s32";
+  if (is_integer(form.a) != (form.d == MmaResult::s32))
+    return "s32 results need integer operands, and integer operands s32 results";
   if (form.d == MmaResult::f16 && form.a != Element::f16 && !is_f8(form.a)) return "f16 results are of f16 and fp8";
   if ((form.a_transposed || form.b_transposed) && !is_16_bit(form.a)) return "only 16-bit elements can be transposed";
   if (form.a_transposed && a_in_registers) return "A in registers cannot be transposed";
