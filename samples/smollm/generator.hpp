@@ -19,7 +19,7 @@ namespace smollm {
 /// States how the steps of few sequences are divided: rows of W that a block multiplies, 8 or 16, and its warps; keys
 /// that a block of attention takes at once, 64 or 128.
 struct Division {
-  int rows = 16, warps = 4, keys = 64;
+  int rows = 8, warps = 2, keys = 64;
 };
 
 /// Joins the launches of a step that one kernel does.

@@ -182,7 +182,7 @@ int run_on(Options const& options, smollm::Gguf const& file, tegula::device wher
   using Generator = smollm::Generator<width, hidden, Kept>;
   if (options.kernels)  // the division in use is the first
     for (smollm::Division const& division :
-         {smollm::Division{}, smollm::Division{16, 4, 128}, smollm::Division{8, 2, 64}}) {
+         {smollm::Division{}, smollm::Division{16, 4, 64}, smollm::Division{16, 4, 128}}) {
       Generator generator(model, order, options.batch, places, division);
       std::printf("%d rows of W a block, %d warps, %d keys at once: ", division.rows, division.warps, division.keys);
       measure(options, model, generator);

@@ -90,7 +90,7 @@ TEST_CASE("smollm: a step has five launches for each layer, and two besides", "[
   Model<192, 384> const model(read, device::host());
   stream const order(device::host());
   auto const layers = static_cast<std::size_t>(model.sizes.layers);
-  for (smollm::Division const& division : {smollm::Division{}, smollm::Division{8, 4, 128}}) {
+  for (smollm::Division const& division : {smollm::Division{}, smollm::Division{16, 4, 128}}) {
     Generator const generator(model, order, 1, 32, division);
     CHECK(generator.launches_of_step() == 5 * layers + 2);
     std::size_t launches = 0;
