@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/core/families.hpp"
+#include "ir/values/constant_of.hpp"
 
 namespace tegula::analysis {
 namespace {
@@ -28,24 +29,22 @@ bool follows_from_product(Value const& value, ir::Block const& block) {
   return false;
 }
 
-/// Returns the position of what an op adds to the value that this use passes to it; -1: it does not add to it.
-int added_by(ir::Use const& use) {
-  if (use.user->is<ir::AddOp>()) return 1 - use.index;
-  return use.is<ir::FmaOp>("addend") ? 0 : -1;
-}
-
 }  // namespace
 
 bool adds_products(ir::Loop const& loop, int k) {
   if (!loop.carried(k)->type().is_tile() || !is_float(loop.carried(k)->type().element())) return false;
+  if (!ir::is_zero(*loop.init(k))) return false;
   bool adds = false;
   for (Value const* sum = loop.carried(k);;) {
     if (sum->uses().size() != 1) return false;
     ir::Use const& use = sum->uses().front();
     if (use.user == &loop.yield()) return adds && loop.carry_of(use) == k;
-    int const term = added_by(use);
-    if (term < 0 || use.user->parent() != &loop.body()) return false;
-    adds = adds || follows_from_product(*use.user->operand(term), loop.body());
+    bool const is_sum = use.user->is<ir::AddOp>() || use.is<ir::FmaOp>("addend");
+    if (!is_sum || use.user->parent() != &loop.body()) return false;
+    auto const& terms = use.user->operands();
+    adds = adds || std::any_of(terms.begin(), terms.end(), [&](Value const* term) {
+             return term != sum && follows_from_product(*term, loop.body());
+           });
     sum = use.user->result();
   }
 }

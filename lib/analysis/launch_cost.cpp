@@ -278,7 +278,7 @@ struct SumsOfLoop {
 };
 
 bool is_sum(ir::Loop const& loop, int k) {
-  if (ir::is_zero(*loop.init(k)) && adds_products(loop, k)) return true;
+  if (adds_products(loop, k)) return true;
   Op const* const product = loop.yielded(k)->defining_op();
   return product != nullptr && product->is<ir::DotOp>() && product->in<ir::DotOp>("accumulator") == loop.carried(k) &&
          loop.carried(k)->uses().size() == 1 && ir::is_zero(*loop.init(k));

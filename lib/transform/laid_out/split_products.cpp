@@ -132,7 +132,7 @@ class Split {
     if (loop.count() == 0) return false;
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
-      if (is_zero(*loop.init(k)) && bytes(sum.type().element()) == 4 && analysis::adds_products(loop, k)) {
+      if (bytes(sum.type().element()) == 4 && analysis::adds_products(loop, k)) {
         sums_.push_back(loop.result(k));
         continue;
       }
