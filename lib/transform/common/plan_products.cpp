@@ -247,13 +247,13 @@ void PlannedProducts::leave_wgmma(KernelPlan const& best) {
 std::vector<Value const*> sums_beside_products(Block const& block) {
   std::vector<Value const*> found;
   if (block.parent_op() == nullptr || !block.parent_op()->is<ir::ForOp>()) return found;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // elements of a product
+  std::int64_t min = std::numeric_limits<std::int64_t>::max();  // elements of a product
   for (Op const& op : block)
-    if (op.is<ir::DotOp>()) least = std::min(least, op.result()->type().elements());
+    if (op.is<ir::DotOp>()) min = std::min(min, op.result()->type().elements());
   ir::Loop const loop(*block.parent_op());
   for (int k = 0; k < loop.count(); ++k) {
     Value const& carried = *loop.carried(k);
-    if (!carried.type().is_tile() || carried.type().elements() < least) continue;
+    if (!carried.type().is_tile() || carried.type().elements() < min) continue;
     if (loop.yielded(k)->defined_by<ir::DotOp>() == nullptr) found.push_back(&carried);
   }
   return found;
