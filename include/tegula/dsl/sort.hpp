@@ -59,8 +59,7 @@ inline trace::Id elements_of(AxisSteps const& steps, trace::Id key, Element elem
   return type == keys ? key : recorder.emit(ir::CastOp{}, {key}, type, steps.where);
 }
 
-/// Tells whether the first tile of `b` goes ahead of that of `a`; of equal ones, where there are two, the second tile
-/// decides.
+/// Tells whether the first tile of `b` goes ahead of that of `a`; of equal ones the second tile decides.
 template <int count>
 trace::Id goes_ahead(AxisSteps const& steps, Bundle<count> const& b, Bundle<count> const& a) {
   trace::Recorder& recorder = steps.recorder;
@@ -68,11 +67,8 @@ trace::Id goes_ahead(AxisSteps const& steps, Bundle<count> const& b, Bundle<coun
   auto const compared = [&](ir::Predicate predicate, int i) {
     return recorder.emit(ir::make_op<ir::CompareOp>(predicate), {b.at[i], a.at[i]}, mask, steps.where);
   };
-  trace::Id const lower = compared(ir::Predicate::lt, 0);
-  if constexpr (count == 1) return lower;
-  trace::Id const tie =
-      recorder.emit(ir::AndOp{}, {compared(ir::Predicate::eq, 0), compared(ir::Predicate::lt, count == 1 ? 0 : 1)},
-                    mask, steps.where);
+  trace::Id const lower = compared(ir::Predicate::lt, 0), equal = compared(ir::Predicate::eq, 0);
+  trace::Id const tie = recorder.emit(ir::AndOp{}, {equal, compared(ir::Predicate::lt, 1)}, mask, steps.where);
   return recorder.emit(ir::OrOp{}, {lower, tie}, mask, steps.where);
 }
 
@@ -232,7 +228,7 @@ struct Ascending {};
 template <class O>
 concept SortOption = std::is_same_v<O, Ascending> || std::is_same_v<O, Descending>;
 
-inline constexpr int most_by_reductions = 16;
+inline constexpr int max_by_reductions = 16;
 
 }  // namespace detail
 
@@ -314,7 +310,7 @@ auto top_k(X&& x, Axis<along>, location where = location::current()) {
     detail::AxisSteps const steps{recorder, where, Check::axis};
     trace::Id const key = detail::keys_of(steps, ids.at[0], true);
     detail::Bundle<2> best;
-    if (wanted <= detail::most_by_reductions) {
+    if (wanted <= detail::max_by_reductions) {
       best = detail::lowest_by_reductions(steps, key, wanted);
     } else {
       trace::Id const whole = detail::lengthened_keys(steps, key);
