@@ -96,7 +96,8 @@ inline constexpr auto draw_top_p = kernel("draw_top_p", [](in<float, 2> logits, 
     tile other = draw_of_group(group, logit, pass);
     return carry(select(drops, other, token), select(drops, gather(logits, g[0], other), logit), pass + 1, drops);
   };
-  tile second = start + 1, its_logit = gather(logits, g[0], first);
+  tile second = start + 1;
+  tile its_logit = gather(logits, g[0], first);
   auto drawn = while_(
       next(first, its_logit, second), [&](auto, auto, auto, auto going) { return any(going); },
       [&](auto token, auto logit, auto pass, auto) { return next(token, logit, pass); });
