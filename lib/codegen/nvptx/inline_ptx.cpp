@@ -37,6 +37,11 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
   return call;
 }
 
+llvm::Value* computed_here(llvm::IRBuilder<>& b, llvm::Value* value) {
+  return inline_ptx(b, value->getType(), "", fmt::format("={},0", constraint_of(value->getType())), {value},
+                    AsmEffect::here);
+}
+
 char constraint_of(llvm::Type* type) {
   if (type->isIntegerTy(1)) return 'b';
   if (type->isFloatTy()) return 'f';

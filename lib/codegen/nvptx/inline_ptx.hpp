@@ -14,12 +14,17 @@ enum class AsmEffect : std::uint8_t {
   memory,      ///< ordered with every access to memory
   convergent,  ///< the same, and threads do it together or its count matters: never moved into or out of branches
   together,    ///< threads exchange registers: convergent, does not access memory
+  here,        ///< stays where it stands, and does not access memory
 };
 
 /// Emits a call of inline assembly.
 llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text,
                            std::string const& constraints, llvm::ArrayRef<llvm::Value*> arguments,
                            AsmEffect effect = AsmEffect::pure);
+
+/// Returns a value of a register, computed here. LLVM would compute it just ahead of its use, behind branches too, and
+/// hold all that it is computed from until then.
+llvm::Value* computed_here(llvm::IRBuilder<>& b, llvm::Value* value);
 
 /// Returns the constraint letter of a register type: b, h, r, l, f or d. Pointers are generic.
 char constraint_of(llvm::Type* type);

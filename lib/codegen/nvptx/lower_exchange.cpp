@@ -20,7 +20,10 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Holds the partial results of one thread: for each result register, by ascending position along the axis.
+/// Holds the partial results of one thread: for each element of the result, by ascending position along the axis.
+///
+/// Where warps exchange, lanes that hold the same elements share them before: with each step over lanes, a lane keeps
+/// half of the elements. All threads read what they need of the result from shared memory, in any layout.
 class Reduction {
  public:
   Reduction(ir::Op const& op, Emitter& e)
@@ -31,17 +34,17 @@ class Reduction {
         layout_(*op.operand()->type().layout()),
         element_(op.operand()->type().element()) {
     Registers const& operand = e.get(*op.operand());
-    std::map<Extents, std::map<std::int64_t, llvm::Value*>, ByCoordinates> groups;
+    std::map<Extents, Part, ByCoordinates> parts;
     for (int reg = 0; reg < layout_.registers(); ++reg) {
       Extents at = layout_.part(layout::Dim::reg, reg);
       std::int64_t const position = at[axis_];
       at[axis_] = 0;
-      if (auto& group = groups[at]; group.find(position) == group.end())
-        group[position] = e.widen(operand[static_cast<std::size_t>(reg)], element_);
+      if (auto& part = parts[at]; part.partials.find(position) == part.partials.end())
+        part.partials[position] = e.widen(operand[static_cast<std::size_t>(reg)], element_);
     }
-    for (auto& [at, group] : groups) {
-      where_.push_back(at);
-      partials_.push_back(std::move(group));
+    for (auto& [at, part] : parts) {
+      part.at = at;
+      parts_.push_back(std::move(part));
     }
   }
 
@@ -49,6 +52,10 @@ class Reduction {
     auto const steps = ir::reduction_steps(layout_, axis_, attributes_.order);
     if (!steps)
       refuse(op_, fmt::format("the layout {} has no plan for axis {}; convert it first", layout_.text(), axis_));
+    auto left = std::count_if(steps->begin(), steps->end(), [](ir::ReductionStep const& step) {
+      return step.kind == ir::ReductionStep::Kind::exchange;
+    });
+    bool const one_exchange = left == 1;
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {
@@ -59,103 +66,165 @@ class Reduction {
           join_all();
           break;
         case ir::ReductionStep::Kind::butterfly:
-          butterfly(step.mask);
+          if (one_exchange && parts_.size() % 2 == 0)
+            share(step.mask);
+          else
+            butterfly(step.mask);
           break;
         case ir::ReductionStep::Kind::exchange:
           if (exchanged) e_.barrier();  // other warps may still read the last exchange
-          exchange(step);
+          exchange(step, --left == 0 ? *op_.result()->type().layout() : *layout_.collapsed(axis_));
           exchanged = true;
           break;
       }
     }
-    give_results();
+    give_results(exchanged ? *op_.result()->type().layout() : *layout_.collapsed(axis_));
   }
 
  private:
+  struct Part {
+    Extents at;                    ///< of a register
+    llvm::Value* index = nullptr;  ///< of the result's element, where lanes differ in the part that they keep
+    std::map<std::int64_t, llvm::Value*> partials;
+  };
+
   void pairs(std::int64_t stride) {
-    for (auto& group : partials_) {
+    for (Part& part : parts_) {
       std::map<std::int64_t, llvm::Value*> next;
-      for (auto const& [position, value] : group) {
+      for (auto const& [position, value] : part.partials) {
         if ((position & stride) != 0) continue;
-        next[position] = e_.combine(attributes_.combine, element_, value, group.at(position | stride));
+        next[position] = e_.combine(attributes_.combine, element_, value, part.partials.at(position | stride));
       }
-      group = std::move(next);
+      part.partials = std::move(next);
     }
   }
 
   void join_all() {
-    for (auto& group : partials_) {
+    for (Part& part : parts_) {
       Registers values;
-      for (auto const& [position, value] : group) values.push_back(value);
-      llvm::Value* const joined =
-          combine_any(e_, attributes_.combine, element_, std::move(values), partials_.size() - 1);
-      group = {{0, joined}};
+      for (auto const& [position, value] : part.partials) values.push_back(value);
+      llvm::Value* const joined = combine_any(e_, attributes_.combine, element_, std::move(values), parts_.size() - 1);
+      part.partials = {{0, joined}};
     }
   }
 
   void butterfly(std::uint32_t mask) {
     joined_lanes_ |= mask;
-    for (auto& group : partials_)
-      for (auto& [position, value] : group)
+    for (Part& part : parts_)
+      for (auto& [position, value] : part.partials)
         value = e_.combine(attributes_.combine, element_, value, e_.shuffle_xor(value, mask));
   }
 
-  /// Exchanges partial results: every warp writes its own, all read those of the warps combined with theirs.
-  void exchange(ir::ReductionStep const& step) {
+  /// Combines with the lane that differs by `mask`, each for one half of the elements, which it keeps.
+  void share(std::uint32_t mask) {
     llvm::IRBuilder<>& b = e_.b;
-    Element const element = ir::accumulator_of(element_);
-    llvm::Type* const type = e_.type(element);
-    int const size = bytes(element);
-    std::int64_t const offset = attributes_.scratch;
-    if (offset < 0) throw InternalError("nvptx: reduce: shared memory is needed but not allocated");
-    std::int64_t const per_element = static_cast<std::int64_t>(partials_[0].size());
+    llvm::Value* const upper = b.CreateICmpNE(b.CreateAnd(e_.lane, e_.i32(mask)), e_.i32(0));
+    std::size_t const half = parts_.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+      Part &low = parts_[i], &high = parts_[i + half];
+      for (auto& [position, value] : low.partials) {
+        llvm::Value* const other = high.partials.at(position);
+        llvm::Value* const sent = b.CreateSelect(upper, value, other);
+        value =
+            e_.combine(attributes_.combine, element_, b.CreateSelect(upper, other, value), e_.shuffle_xor(sent, mask));
+      }
+      low.index = b.CreateSelect(upper, index_of(high), index_of(low));
+    }
+    parts_.resize(half);
+  }
 
-    // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
+  llvm::Value* index_of(Part const& part) {
+    return part.index != nullptr ? part.index : index_without(e_, layout_, axis_, part.at);
+  }
+
+  /// Exchanges partial results: each warp writes its own, and each thread reads all that the elements of `result` need
+  /// which it holds.
+  void exchange(ir::ReductionStep const& step, layout::Layout const& result) {
+    if (attributes_.scratch < 0) throw InternalError("nvptx: reduce: shared memory is needed but not allocated");
+    std::vector<Part> wanted = parts_of(result);
+    std::int64_t const columns = layout_.shape().product() / layout_.shape()[axis_];
+    auto const partials = static_cast<std::int64_t>(parts_[0].partials.size());
+    // A thread that reads few elements finds those of its neighbours side by side, else those of other warps.
+    bool const rows = wanted.size() < static_cast<std::size_t>(layout_.collapsed(axis_)->registers());
+    Place const place = rows ? Place{1, columns, columns * step.warps} : Place{partials * step.warps, 1, step.warps};
+    write_partials(step, place);
+    e_.barrier();
+    std::vector<std::int64_t> positions;
+    for (auto const& [position, value] : parts_[0].partials) positions.push_back(position);
+    for (Part& part : wanted) {
+      llvm::Value* const first = index_without(e_, result, axis_, part.at);
+      for (std::size_t q = 0; q < positions.size(); ++q)
+        part.partials[positions[q]] = read_partials(step.warps, place, first, static_cast<std::int64_t>(q));
+    }
+    parts_ = std::move(wanted);
+  }
+
+  /// Holds the strides of a partial result in the scratch, in elements.
+  struct Place {
+    std::int64_t of_column, of_warp, of_partial;
+  };
+
+  void write_partials(ir::ReductionStep const& step, Place const& place) {
+    llvm::IRBuilder<>& b = e_.b;
+    int const size = scratch_bytes();
+    // Lanes along the axis that kept all hold equal values by now, and lanes that only replicate always do: one writes.
     std::uint32_t const same = layout_.free_bits(layout::Dim::lane) | joined_lanes_;
     llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
-    llvm::Value* const position = warp_position(e_, layout_, axis_, step);
-    std::vector<llvm::Value*> bases;
-    for (Extents const& at : where_)
-      bases.push_back(b.CreateMul(index_without(e_, layout_, axis_, at), e_.i32(per_element * step.warps * size)));
-    for (std::size_t g = 0; g < partials_.size(); ++g) {
+    llvm::Value* const warp = b.CreateMul(warp_position(e_, layout_, axis_, step), e_.i32(place.of_warp * size));
+    for (Part const& part : parts_) {
+      llvm::Value* const at = b.CreateAdd(b.CreateMul(index_of(part), e_.i32(place.of_column * size)), warp);
       std::int64_t q = 0;
-      for (auto const& [axis_position, value] : partials_[g]) {
-        llvm::Value* const at = b.CreateAdd(bases[g], b.CreateMul(position, e_.i32(size)));
-        store_vector(b, "shared", writes, e_.shared_address(at), offset + q++ * step.warps * size, {value}, size * 8);
-      }
-    }
-    e_.barrier();
-    std::int64_t const chunk = std::min<std::int64_t>(
-        step.warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(step.warps)) : 1,
-        16 / size);
-    for (std::size_t g = 0; g < partials_.size(); ++g) {
-      std::int64_t q = 0;
-      for (auto& [axis_position, value] : partials_[g]) {
-        Registers values;
-        for (std::int64_t w = 0; w < step.warps; w += chunk) {
-          llvm::Value* const at = b.CreateAdd(bases[g], e_.i32(offset + (q * step.warps + w) * size));
-          llvm::Type* const wide = chunk == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(chunk));
-          llvm::Value* const loaded =
-              b.CreateAlignedLoad(wide, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(chunk * size)));
-          if (chunk == 1) values.push_back(loaded);
-          for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
-        }
-        value = combine_all(e_, attributes_.combine, element_, std::move(values));
-        ++q;
-      }
+      for (auto const& [position, value] : part.partials)
+        store_vector(b, "shared", writes, e_.shared_address(at), attributes_.scratch + q++ * place.of_partial * size,
+                     {value}, size * 8);
     }
   }
 
-  void give_results() {
-    layout::Layout const& result_layout = *op_.result()->type().layout();
-    layout::Layout const& collapsed = *layout_.collapsed(axis_);
-    std::vector<int> const from = result_layout.registers_from(collapsed);
+  /// Reads a partial result of all warps and combines them.
+  llvm::Value* read_partials(std::int64_t warps, Place const& place, llvm::Value* column, std::int64_t q) {
+    llvm::IRBuilder<>& b = e_.b;
+    int const size = scratch_bytes();
+    llvm::Type* const type = e_.type(ir::accumulator_of(element_));
+    std::int64_t const even =
+        warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(warps)) : 1;
+    std::int64_t const chunk = place.of_warp == 1 ? std::min<std::int64_t>(even, 16 / size) : 1;
+    llvm::Value* const base = b.CreateMul(column, e_.i32(place.of_column * size));
+    Registers values;
+    for (std::int64_t w = 0; w < warps; w += chunk) {
+      std::int64_t const offset = attributes_.scratch + (q * place.of_partial + w * place.of_warp) * size;
+      llvm::Value* const at = b.CreateAdd(base, e_.i32(offset));
+      llvm::Type* const wide = chunk == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(chunk));
+      llvm::Value* const loaded =
+          b.CreateAlignedLoad(wide, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(chunk * size)));
+      if (chunk == 1) values.push_back(loaded);
+      for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
+    }
+    return computed_here(b, combine_all(e_, attributes_.combine, element_, std::move(values)));
+  }
+
+  [[nodiscard]] int scratch_bytes() const { return bytes(ir::accumulator_of(element_)); }
+
+  /// Lists the elements of the result that a thread holds, once each.
+  static std::vector<Part> parts_of(layout::Layout const& result) {
+    std::map<Extents, Part, ByCoordinates> found;
+    for (int reg = 0; reg < result.registers(); ++reg) {
+      Extents const at = result.part(layout::Dim::reg, reg);
+      found[at].at = at;
+    }
+    std::vector<Part> parts;
+    for (auto& [at, part] : found) parts.push_back(std::move(part));
+    return parts;
+  }
+
+  /// `held`: the layout in which threads hold the parts.
+  void give_results(layout::Layout const& held) {
+    std::vector<int> const from = op_.result()->type().layout()->registers_from(held);
     if (from.empty()) refuse(op_, "the result has a layout in other threads; convert it afterwards");
     Registers result;
     for (int reg : from) {
-      Extents const at = collapsed.part(layout::Dim::reg, reg);
-      std::size_t const group = static_cast<std::size_t>(std::find(where_.begin(), where_.end(), at) - where_.begin());
-      result.push_back(e_.narrow(partials_.at(group).begin()->second, element_));
+      Extents const at = held.part(layout::Dim::reg, reg);
+      auto const part = std::find_if(parts_.begin(), parts_.end(), [&](Part const& one) { return one.at == at; });
+      result.push_back(e_.narrow(part->partials.begin()->second, element_));
     }
     e_.set(*op_.result(), std::move(result));
   }
@@ -167,8 +236,7 @@ class Reduction {
   layout::Layout const& layout_;
   Element element_;
   std::uint32_t joined_lanes_ = 0;
-  std::vector<Extents> where_;
-  std::vector<std::map<std::int64_t, llvm::Value*>> partials_;
+  std::vector<Part> parts_;
 };
 
 /// Converts within warps, as its plan says.

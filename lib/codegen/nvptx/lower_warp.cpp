@@ -145,8 +145,9 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
     if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
     Registers values;
     for (auto const& [at, value] : found->second) values.push_back(value);
-    result.push_back(e.narrow(combine_any(e, attributes.combine, type.element(), std::move(values), groups.size() - 1),
-                              type.element()));
+    llvm::Value* const joined =
+        combine_any(e, attributes.combine, type.element(), std::move(values), groups.size() - 1);
+    result.push_back(e.narrow(computed_here(e.b, joined), type.element()));
   }
   e.set(*op.result(), std::move(result));
 }

@@ -112,6 +112,16 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
   return steps;
 }
 
+bool exchanges_last(Op const& reduction, layout::Layout const& layout) {
+  auto const& reduce = reduction.as<ReduceOp>();
+  auto const steps = reduction_steps(layout, static_cast<int>(reduce.axis), reduce.order);
+  if (!steps) return false;
+  auto const last = std::find_if(steps->rbegin(), steps->rend(),
+                                 [](ReductionStep const& step) { return step.kind == Kind::exchange; });
+  return last != steps->rend() &&
+         std::none_of(steps->rbegin(), last, [](ReductionStep const& step) { return step.kind == Kind::butterfly; });
+}
+
 namespace {
 
 /// Returns the strides of a tile as a conversion writes it; rows are padded against bank conflicts.

@@ -39,6 +39,10 @@ struct ReductionStep {
 /// - for pairwise, warps move along the axis faster than lanes.
 std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& layout, int axis, Order order);
 
+/// Tells whether a reduction of a tile with this layout ends with an exchange through shared memory. Its result may
+/// have any layout then: each thread reads the elements that it holds.
+bool exchanges_last(Op const& reduction, layout::Layout const& layout);
+
 /// Returns the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
 /// the elements ahead of its own, which it combines with them.
 inline std::optional<std::vector<ReductionStep>> scan_steps(layout::Layout const& layout, int axis) {

@@ -392,8 +392,10 @@ class Assignment {
         if (Layout const* operand = ir::operand_layout(*op, decided.layout)) offer(op->operand(), operand);
         if (ir::joins_equal_parts(*op)) offer_parts(*op, decided.layout);
       }
-      for (ir::Use const& use : value->uses())
+      for (ir::Use const& use : value->uses()) {
+        if (use.is<ir::ReduceOp>("tile") && ir::exchanges_last(*use.user, *decided.layout)) continue;
         if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
+      }
     }
   }
   /// Offers the parts of a joined tile's layout to the operands, of equal shape, where each thread has its own.
@@ -489,13 +491,14 @@ class Assignment {
       if (op->is<ir::ConvertLayoutOp>()) {
         if (op->result()->type() == op->operand()->type()) ir::replace(*op, op->operand());
       } else if (op->is<ir::ReduceOp>()) {
-        // The operand so that threads can join it in this order; the result as it comes out.
+        // The operand so that threads can join it in this order; the result as it comes out, or as all can read it.
         auto const& reduce = op->as<ir::ReduceOp>();
         Value* const from = op->in<ir::ReduceOp>("tile");
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
           set_operand_layout(*op, op->position<ir::ReduceOp>("tile"),
                              blocked(from->type(), {.reduced = {reduce.axis}, .order_of_sums = reduce.order}));
-        set_result_layout(*op, result_layout(*op, op->operand()->type().layout()));
+        if (!ir::exchanges_last(*op, *op->operand()->type().layout()))
+          set_result_layout(*op, result_layout(*op, op->operand()->type().layout()));
       } else if (op->is<ir::ScanOp>()) {
         // The operand so that threads can scan it; the result comes out so.
         Value* const from = op->in<ir::ScanOp>("tile");
