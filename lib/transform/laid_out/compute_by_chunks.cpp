@@ -30,14 +30,25 @@ struct Rooms {
   int beside;        ///< for all tiles beside the code
 };
 
-/// Tells whether some op of a block loads, or spreads, a tile that is worth chunks. It is much cheaper than to find
-/// what can be computed by chunks.
-bool loads_worth_chunks(ir::Block const& block, int registers) {
-  auto const worth = [&](Op const* load) {
-    return load != nullptr && load->result()->type().is_tile() && ir::registers_of(load->result()->type()) >= registers;
+/// Tells whether arithmetic makes a tile.
+bool is_computed(Value const& tile) {
+  return tile.defining_op() != nullptr && tile.defining_op()->is(ir::Family::elementwise);
+}
+
+/// Tells whether some op of a block loads, spreads, or reduces a tile that is worth chunks. It is much cheaper than to
+/// find what can be computed by chunks.
+bool has_worth_chunks(ir::Block const& block, int registers) {
+  auto const worth = [&](Value const& tile) {
+    return tile.type().is_tile() && ir::registers_of(tile.type()) >= registers;
+  };
+  auto const spreads = [&](Op& op) {
+    Op const* const load = op.is<ir::BroadcastOp>() ? vector_of(op).load : nullptr;
+    return load != nullptr && worth(*load->result());
   };
   for (Op& op : block)
-    if ((op.is<ir::LoadOp>() && worth(&op)) || (op.is<ir::BroadcastOp>() && worth(vector_of(op).load))) return true;
+    if ((op.is<ir::LoadOp>() && worth(*op.result())) || spreads(op) ||
+        (op.is<ir::ReduceOp>() && is_computed(*op.operand()) && worth(*op.operand())))
+      return true;
   return false;
 }
 
@@ -59,7 +70,7 @@ class Chunks {
     if (parted != nullptr) users.insert(parted);
     std::vector<Op*> const reductions = reductions_.possible();
     users.insert(reductions.begin(), reductions.end());
-    if (!find_ops(users) || !worth_ || !take_sinks(reductions, {})) return false;
+    if (!find_ops(users) || !(worth_ || is_crowded(reductions)) || !take_sinks(reductions, {})) return false;
     compute();
     for (std::size_t i = 0; i < extracts.size(); ++i) ir::replace(*extracts[i], maps_[i].at(&chunks_.tile()));
     if (parted != nullptr) parted->erase();
@@ -148,6 +159,16 @@ class Chunks {
       }
     }
     return sum;
+  }
+  /// Tells whether a thread has no registers for a tile that is computed for a reduction alone, beside what the tiles
+  /// are computed from. What is stored in chunks would be computed in them without this pass.
+  [[nodiscard]] bool is_crowded(std::vector<Op*> const& reductions) const {
+    int largest = 0;
+    for (Op const* reduction : reductions)
+      if (is_computed(*reduction->operand()))
+        largest = std::max(largest, ir::registers_of(reduction->operand()->type()));
+    int const taken = other_registers() + vectors_.registers() + largest;
+    return largest >= rooms_.worth_chunks && taken + rooms_.worth_chunks > rooms_.beside;
   }
   /// Counts registers of a loaded tile. Narrow elements that come one by one take one each at first.
   static int registers_of_load(Op const& load) {
@@ -279,7 +300,7 @@ std::vector<std::pair<Value*, Op*>> chunked_tiles(ir::Function& function) {
     Op* parted = op.operand()->defined_by<ir::ReshapeOp>();
     if (parted != nullptr && (parted->operand()->type().rank() != 2 || parted->result()->type().rank() != 3)) return;
     Value* const whole = parted != nullptr ? parted->operand() : op.operand();
-    if (whole->defining_op() == nullptr || !whole->defining_op()->is(ir::Family::elementwise)) return;
+    if (!is_computed(*whole)) return;
     if (std::find(tiles.begin(), tiles.end(), std::pair(whole, parted)) == tiles.end())
       tiles.emplace_back(whole, parted);
   });
@@ -292,8 +313,7 @@ std::vector<Value*> stored_tiles(ir::Function& function) {
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::StoreOp>()) return;
     Value* const tile = op.in<ir::StoreOp>("tile");
-    bool const computed = tile->defining_op() != nullptr && tile->defining_op()->is(ir::Family::elementwise);
-    if (computed && tile->uses().size() == 1 && tile->type().rank() == 2 && tile->type().layout() != nullptr)
+    if (is_computed(*tile) && tile->uses().size() == 1 && tile->type().rank() == 2 && tile->type().layout() != nullptr)
       found.push_back(tile);
   });
   return found;
@@ -321,7 +341,7 @@ PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext
   std::map<ir::Block const*, bool> seen;
   auto const worth = [&](Value const& tile) {
     auto const [at, added] = seen.try_emplace(tile.defining_op()->parent());
-    if (added) at->second = loads_worth_chunks(*at->first, rooms.worth_chunks);
+    if (added) at->second = has_worth_chunks(*at->first, rooms.worth_chunks);
     return at->second;
   };
   auto const chunked = chunked_tiles(function);
