@@ -14,11 +14,19 @@ namespace tegula::analysis {
 
 using namespace ir;
 
-Liveness::Liveness(Function const& function, Uniformity const& uniformity)
-    : function_(function), uniformity_(uniformity), users_(shared_users(function)), ranges_(users_.size()) {
+Liveness::Liveness(Function const& function, Uniformity const& uniformity, Reuse reuse)
+    : function_(function),
+      uniformity_(uniformity),
+      users_(shared_users(function)),
+      ranges_(users_.size()),
+      touches_(users_.size()) {
   for (std::size_t i = 0; i < users_.size(); ++i) user_of_[users_[i].op] = i;
   end_ = number(function.body(), 0) - 1;
   find_touches(function.body());
+  for (std::size_t i = 0; i < users_.size(); ++i) {
+    Op const* const fresh = reuse == Reuse::in_loops ? loop_of_values(i) : nullptr;
+    for (Touch const& at : touches_[i]) touch(i, at, fresh);
+  }
   end_barriers();
   keep_for_peers();
 }
@@ -36,7 +44,28 @@ Liveness::Span Liveness::span(Block const& block) const {
   return {spans_.at(&block.front()).first, spans_.at(&block.back()).last};
 }
 
-void Liveness::lift(LiveRange& range, Op const& op, bool through_loops) const {
+/// Finds the loop of which each iteration begins with a store to all of a buffer and completes its accesses; null: no
+/// loop does.
+Op const* Liveness::loop_of_values(std::size_t user) const {
+  if (users_[user].kind != BufferKind::explicit_buffer || touches_[user].empty()) return nullptr;
+  auto const place = [&](Touch const& touch) { return spans_.at(touch.from).first; };
+  auto const first = std::min_element(touches_[user].begin(), touches_[user].end(),
+                                      [&](Touch const& a, Touch const& b) { return place(a) < place(b); });
+  Op const& store = *first->from;
+  Op const* const loop = store.parent_op();
+  bool const whole = store.is<BufferStoreOp>() && store.in<BufferStoreOp>("destination") == users_[user].op->result() &&
+                     loop != nullptr && is_loop(*loop);
+  if (!whole) return nullptr;
+  int const end = spans_.at(loop).last;
+  auto const completes = [&](Touch const& touch) {
+    return touch.to != nullptr && place(touch) <= end && spans_.at(touch.to).first >= place(touch) &&
+           spans_.at(touch.to).last <= end;
+  };
+  return std::all_of(touches_[user].begin(), touches_[user].end(), completes) ? loop : nullptr;
+}
+
+/// `fresh`: a loop through which the memory does not live, nor through those around it.
+void Liveness::lift(LiveRange& range, Op const& op, bool through_loops, Op const* fresh) const {
   auto const cover = [&](Span const& span) {
     range.first = std::min(range.first, span.first);
     range.last = std::max(range.last, span.last);
@@ -44,6 +73,7 @@ void Liveness::lift(LiveRange& range, Op const& op, bool through_loops) const {
   Op const* inside = &op;
   for (Op const* around = op.parent_op(); around != nullptr; inside = around, around = around->parent_op()) {
     bool const loop = is_loop(*around);
+    through_loops = through_loops && around != fresh;
     if ((loop && through_loops) || around->is<ElectOp>() || uniformity_.divergent_control(*around))
       cover(spans_.at(around));
     if (!around->is<WarpSpecializeOp>()) continue;
@@ -56,28 +86,28 @@ void Liveness::lift(LiveRange& range, Op const& op, bool through_loops) const {
   }
 }
 
-void Liveness::touch(std::size_t user, Op const& from, Op const* to) {
+void Liveness::touch(std::size_t user, Touch const& at, Op const* fresh) {
   LiveRange& range = ranges_[user];
-  bool const fresh = range.last < range.first;
-  int const first = spans_.at(&from).first, last = to == nullptr ? end_ : spans_.at(to).last;
-  range.first = fresh ? first : std::min(range.first, first);
-  range.last = fresh ? last : std::max(range.last, last);
+  bool const begins = range.last < range.first;
+  int const first = spans_.at(at.from).first, last = at.to == nullptr ? end_ : spans_.at(at.to).last;
+  range.first = begins ? first : std::min(range.first, first);
+  range.last = begins ? last : std::max(range.last, last);
   bool const whole_access = users_[user].kind != BufferKind::explicit_buffer;  // each op begins afresh
-  lift(range, from, !whole_access);
-  if (to != nullptr && to != &from) lift(range, *to, !whole_access);
+  lift(range, *at.from, !whole_access, fresh);
+  if (at.to != nullptr && at.to != at.from) lift(range, *at.to, !whole_access, fresh);
 }
 
 void Liveness::find_touches(Block const& block) {
   for (Op const& op : block) {
     if (auto const own = user_of_.find(&op); own != user_of_.end() && !op.is<BufferAllocOp>()) {
-      touch(own->second, op, &op);
+      touches_[own->second].push_back({&op, &op});
     } else if (!op.is<BufferAllocOp>() && !op.is<ViewOp>() && !op.is<TransViewOp>()) {
       Op const* const over = completed_at(op);
       for (Value const* operand : op.operands()) {
         if (!operand->type().is_shared() && !operand->type().is_mbarrier()) continue;
         for (Op const* alloc : buffers_of(*operand))
           if (auto const found = user_of_.find(alloc); found != user_of_.end())
-            touch(found->second, op, operand->type().is_mbarrier() ? &op : over);
+            touches_[found->second].push_back({&op, operand->type().is_mbarrier() ? &op : over});
       }
     }
     for (int i = 0; i < op.block_count(); ++i) find_touches(op.block(i));

@@ -62,6 +62,12 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
   return offsets;
 }
 
+std::int64_t end_of(std::vector<SharedUser> const& users, std::vector<std::int64_t> const& offsets) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < users.size(); ++i) end = std::max(end, offsets[i] + users[i].bytes);
+  return end;
+}
+
 /// Rejects calls, by several replicas of a partition, of a function that takes shared memory.
 bool refuse_calls(std::vector<SharedUser> const& users, support::Diagnostics& diagnostics) {
   bool refused = false;
@@ -150,9 +156,12 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache& analyse
   auto const& users = live.users();
   if (users.empty()) return result_of(changed);
   if (refuse_calls(users, context.diagnostics)) return result_of(changed);
-  std::vector<std::int64_t> const offsets = decide(live, context.target);
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < users.size(); ++i) bytes = std::max(bytes, offsets[i] + users[i].bytes);
+  std::vector<std::int64_t> offsets = decide(live, context.target);
+  std::int64_t bytes = end_of(users, offsets);
+  if (bytes > context.target.shared) {
+    offsets = decide(Liveness(function, analyses.uniformity(), analysis::Reuse::in_loops), context.target);
+    bytes = end_of(users, offsets);
+  }
   if (bytes > context.target.shared) {
     std::vector<ir::SharedUser> placed = users;
     for (std::size_t i = 0; i < placed.size(); ++i) placed[i].offset = offsets[i];

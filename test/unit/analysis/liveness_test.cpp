@@ -9,10 +9,10 @@ using namespace tegula::test;
 
 namespace {
 
-std::string live(std::string const& text) {
+std::string live(std::string const& text, analysis::Reuse reuse = analysis::Reuse::beside_loops) {
   auto const module = module_of(text);
   analysis::Uniformity const uniformity(module);
-  return analysis::Liveness(module.kernel(), uniformity).str();
+  return analysis::Liveness(module.kernel(), uniformity, reuse).str();
 }
 
 std::int64_t max_live(std::string const& text) {
@@ -57,6 +57,27 @@ TEST_CASE("liveness: a buffer lives through every loop that accesses it") {
   CHECK(live(kernel(std::string(a_and_b) +
                     "  for %i = %k0 to %n step %k1 {\n    buffer_store %a, %x\n    yield\n  }\n")) ==
         "explicit %a: 256 bytes, live 6..8\nexplicit %b: 256 bytes, never live\n");
+}
+
+TEST_CASE("liveness: buffers that each iteration writes anew may share memory in a loop") {
+  auto const in_loop = [&](std::string const& body) {
+    return live(kernel(std::string(a_and_b) + "  for %i = %k0 to %n step %k1 {\n" + body + "    yield\n  }\n"),
+                analysis::Reuse::in_loops);
+  };
+  std::string const load = std::string(" : ") + tile + "\n";
+  std::string const store_a = "    buffer_store %a, %x\n", load_a = "    %y = buffer_load %a" + load;
+  std::string const store_b = "    buffer_store %b, %x\n", load_b = "    %z = buffer_load %b" + load;
+  CHECK(in_loop(store_a + load_a + store_b + load_b) ==
+        "explicit %a: 256 bytes, live 7..8\nexplicit %b: 256 bytes, live 9..10\n");
+  // What an iteration reads before it writes comes from the one before.
+  CHECK(in_loop(load_a + store_a + store_b + load_b) ==
+        "explicit %a: 256 bytes, live 6..11\nexplicit %b: 256 bytes, live 9..10\n");
+  // A store that not every iteration reaches does not begin it.
+  CHECK(in_loop("    elect {\n  " + store_a + "      yield\n    }\n" + load_a) ==
+        "explicit %a: 256 bytes, live 6..11\nexplicit %b: 256 bytes, never live\n");
+  // A copy that no wait of this iteration completes goes on in the next one.
+  CHECK(in_loop(store_a + "    elect {\n      tma_store %m, %a, %k0\n      bulk_commit\n      yield\n    }\n")
+            .starts_with("explicit %a: 256 bytes, live 6.."));
 }
 
 TEST_CASE("liveness: an asynchronous access ends at the wait that counts its group") {
