@@ -9,8 +9,9 @@ TEST_CASE("results are stored and reduced along both axes") {
 }
 
 TEST_CASE("sums of columns take few registers beside a result") {
-  for (KernelFacts const& seen : {facts(reduced_result<bf16, 128, 256, false>), facts(reduced_result<f16, 256, 128, false>),
-                                  facts(reduced_result<e4m3, 128, 128, true>)}) {
+  for (KernelFacts const& seen :
+       {facts(reduced_result<bf16, 128, 256, false>), facts(reduced_result<f16, 256, 128, false>),
+        facts(reduced_result<e4m3, 128, 128, true>)}) {
     INFO(seen.str());
     CHECK(seen.spill_bytes <= 128);  // -1 where there is no ptxas
     for (AccessPath const& load : seen.loads)
