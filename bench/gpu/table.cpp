@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
                     {"decode", decode_rows},
                     {"4-bits", four_bit_rows},
                     {"block-scaled", block_scaled_rows},
+                    {"recurrences", recurrence_rows},
                     {"scores", score_rows},
                     {"transforms", transform_rows},
                     {"pictures", picture_rows}});

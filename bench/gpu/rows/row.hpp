@@ -72,6 +72,7 @@ std::vector<Row> sampling_rows();
 std::vector<Row> decode_rows();
 std::vector<Row> four_bit_rows();
 std::vector<Row> block_scaled_rows();
+std::vector<Row> recurrence_rows();
 std::vector<Row> score_rows();
 std::vector<Row> transform_rows();
 std::vector<Row> picture_rows();
