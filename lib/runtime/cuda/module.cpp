@@ -191,11 +191,6 @@ Function load(CompiledKernel const& kernel, int device) {
   if (kernel.shared_bytes > 0)
     driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                               static_cast<int>(kernel.shared_bytes));
-  // A multiprocessor divides its memory into L1 cache and shared memory anew only while it is idle. So kernels that
-  // start beside the previous one all ask for one division, the one that products with large tiles need.
-  if (kernel.dependent_launch)
-    driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                              CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
   if (kernel.cluster != 1) result.active_clusters = opt_in_to_clusters(kernel, device, function);
   if (!kernel.tensor_maps.empty()) make_stand_ins(device);
   return result;
