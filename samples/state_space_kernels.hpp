@@ -14,8 +14,8 @@ auto tokens_of_head(Tensor const& from, Batch const& batch, Chunk const& chunk, 
   return reshape(load(from, shape<1, Q, 1, W>, batch, chunk, head, 0), shape<Q, W>);
 }
 
-/// Computes y(t) = state(t)^T c(t) of state(t) = exp(rate dt(t)) state(t - 1) + dt(t) b(t) x(t)^T, from state 0. x and y
-/// are (batch, tokens, heads, P), b and c (batch, tokens, groups, N): neighbouring heads share a group. dt is (batch,
+/// Computes y(t) = state(t)^T c(t) of state(t) = exp(rate dt(t)) state(t - 1) + dt(t) b(t) x(t)^T, from state 0. x and
+/// y are (batch, tokens, heads, P), b and c (batch, tokens, groups, N): neighbouring heads share a group. dt is (batch,
 /// tokens, heads), rates (heads). A block computes all tokens of a head, Q at once: what a chunk adds by a masked
 /// product, what came before by the state, which is N x P.
 template <int Q, int N, int P>
@@ -45,8 +45,8 @@ inline constexpr auto state_space = kernel("state_space", [](in<bf16, 4> x, in<f
       stages<2>);
 });
 
-/// Inverts 1 - m of a Q x Q matrix m below the diagonal. `inverse`: of the blocks of S x S on the diagonal. Two blocks A
-/// and B with C below A and beside B give A^-1, B^-1 and, below, B^-1 C A^-1.
+/// Inverts 1 - m of a Q x Q matrix m below the diagonal. `inverse`: of the blocks of S x S on the diagonal. Two blocks
+/// A and B with C below A and beside B give A^-1, B^-1 and, below, B^-1 C A^-1.
 template <int S, int Q, class Inverse, class Matrix, class Row, class Column>
 auto inverse_of_triangle(Inverse const& inverse, Matrix const& m, Row const& row, Column const& column) {
   if constexpr (S == Q) {

@@ -10,6 +10,7 @@
 #include "support/string_buffer.hpp"
 #include "transform/laid_out/circular_buffer.hpp"
 #include "transform/laid_out/compute_by_chunks.hpp"
+#include "transform/laid_out/join_reductions.hpp"
 #include "transform/laid_out/limit_registers.hpp"
 #include "transform/laid_out/lower_online_softmax.hpp"
 #include "transform/laid_out/raise_loads.hpp"
@@ -327,6 +328,11 @@ constexpr PassInfo table[] = {
      .after = {{"lower-online-softmax", "votes of warps make tiles differ"},
                {"test-masks", "votes of warps make tiles differ"},
                {"share-reciprocals", "votes of warps make tiles differ"}}},
+    {.name = "join-reductions",
+     .summary = "brings reductions between warps side by side, which share a barrier",
+     .function = join_reductions,
+     .works_on = only(Level::laid_out),
+     .after = {{"sink-reductions", "it changes what is reduced"}}},
     {.name = "split-products",
      .summary = "splits the loop of a product over the CTAs of a cluster and adds up their partial sums",
      .function = split_products,
@@ -471,10 +477,10 @@ constexpr auto for_cuda = list(
     "relax-arithmetic", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts",
     "eliminate-common-subexpressions", "eliminate-dead-code", "spread-rows", "raise-loads", "limit-registers",
     "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "share-items",
-    "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps", "load-ahead",
-    "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-    "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch", "take-turns",
-    "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
+    "join-reductions", "split-products", "split-stores", "compute-by-chunks", "circular-buffer", "specialize-warps",
+    "load-ahead", "run-ahead", "build-tensor-maps", "canonicalize", "eliminate-common-subexpressions",
+    "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
+    "take-turns", "sink-scalars", "carry-remainders", "clamp-coordinates", "prove-offsets", "lower-profiling");
 constexpr auto for_block =
     list("eliminate-common-subexpressions", "contract-products", "specialize", "bound-loops", "relax-arithmetic",
          "expand-device-math", "relax-arithmetic", "build-tensor-maps", "canonicalize",

@@ -115,7 +115,8 @@ struct DeltaRuleProblem {
       }
       double length = 0;
       for (double const value : key) length += value * value;
-      for (double const value : key) k.push_back(static_cast<tegula::bf16>(static_cast<float>(value / std::sqrt(length))));
+      for (double const value : key)
+        k.push_back(static_cast<tegula::bf16>(static_cast<float>(value / std::sqrt(length))));
     }
   }
 

@@ -31,7 +31,27 @@ void check(char const* name, Kernel const& kernel) {
   if (std::string const ptxas = find_ptxas(); !ptxas.empty()) CHECK(ptxas_complaints(assemble(ptxas, ptx)) == "");
 }
 
+/// Normalises rows by their mean and the mean of their squares, which need each other not.
+constexpr auto normalised_rows = kernel("normalised_rows", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 4096>);
+  tile v = load(x, shape<1, 4096>, g[0], 0);
+  tile mean = sum(v, axis<1>) / 4096;
+  tile squares = sum(v * v, axis<1>) / 4096;
+  store(y, shape<1, 4096>, (v - mean) * rsqrt(squares - mean * mean + 1e-5F), g[0], 0);
+});
+
+int count(std::string const& text, std::string const& what) {
+  int found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("reductions between warps that need each other not share a barrier") {
+  std::string const ptx = ptx_of(normalised_rows);
+  CHECK(count(ptx, "bar.sync 0;") == 1);
+}
 
 TEST_CASE("combiners, sorts and top_k run within warps by shuffles on Hopper, without spills") {
   check("largest of rows", place_of_largest<float, 1, 8, 1024>);

@@ -18,6 +18,8 @@ TEST_CASE("bits are counted on a device") {
   check_counted_bits<std::int64_t>(Executor::device);
   check_rotated_bits<int>(Executor::device);
   check_rotated_bits<std::uint64_t>(Executor::device);
+  check_rounded_quotients<int>(Executor::device);
+  check_rounded_quotients<std::uint64_t>(Executor::device);
   check_high_products<int>(Executor::device);
   check_high_products<std::uint32_t>(Executor::device);
   check_high_products<std::int64_t>(Executor::device);

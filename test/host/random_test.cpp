@@ -26,6 +26,8 @@ TEST_CASE("bits are counted on the host and in both simulators") {
     check_counted_bits<std::int64_t>(on);
     check_rotated_bits<int>(on);
     check_rotated_bits<std::uint64_t>(on);
+    check_rounded_quotients<int>(on);
+    check_rounded_quotients<std::uint64_t>(on);
     check_high_products<int>(on);
     check_high_products<std::uint32_t>(on);
     check_high_products<std::int64_t>(on);

@@ -1,5 +1,5 @@
-// Tests recurrences that are computed in chunks of tokens, against float64 token by token: chunks that the last tokens do
-// not fill, shared groups, keys that repeat.
+// Tests recurrences that are computed in chunks of tokens, against float64 token by token: chunks that the last tokens
+// do not fill, shared groups, keys that repeat.
 #include <cmath>
 
 #include "../../samples/state_space_kernels.hpp"
@@ -54,7 +54,8 @@ void check_delta_rule(Executor on, samples::TokenExtents const& of) {
   auto q = tensor(problem.q, K), k = tensor(problem.k, K), v = tensor(problem.v, V);
   auto gates = array<float, 3>({of.batch, of.tokens, of.heads}, problem.gates);
   auto betas = array<float, 3>({of.batch, of.tokens, of.heads}, problem.betas);
-  Array<bf16, 4> keys({of.batch, of.tokens, of.heads, K}, bf16(99.0F)), values({of.batch, of.tokens, of.heads, V}, bf16(99.0F));
+  Array<bf16, 4> keys({of.batch, of.tokens, of.heads, K}, bf16(99.0F)),
+      values({of.batch, of.tokens, of.heads, V}, bf16(99.0F));
   Array<bf16, 4> o({of.batch, of.tokens, of.heads, V}, bf16(99.0F));
   TEGULA_CHECK_RUN(on, (samples::delta_rule_chunks<Q, K, V>), k, v, gates, betas, keys, values);
   TEGULA_CHECK_RUN(on, (samples::delta_rule_states<Q, K, BV>), q, k, keys, values, gates, o);

@@ -26,6 +26,29 @@ inline constexpr auto rotated_bits = kernel("rotated_bits", [](in<T, 1> x, in<T,
   store(y, shape<128>, rotate_left(a, by), 2, g[0]);
 });
 
+/// Rounds quotients up, of tiles and of a tile and a number.
+template <class T>
+inline constexpr auto rounded_quotients = kernel("rounded_quotients", [](in<T, 1> x, in<T, 1> z, out<T, 2> y) {
+  auto g = grid_over(x, shape<128>);
+  tile a = load(x, shape<128>, g[0]), b = load(z, shape<128>, g[0], pad(1));
+  store(y, shape<128>, ceil_div(a, b), 0, g[0]);
+  store(y, shape<128>, ceil_div(a, 7), 1, g[0]);
+});
+
+template <class T>
+void check_rounded_quotients(Executor on) {
+  constexpr std::int64_t count = 500;
+  Array<T, 1> x({count}), z({count});
+  Array<T, 2> y({2, count});
+  for (T& v : x.values) v = static_cast<T>(draw_below(100000));
+  for (T& v : z.values) v = static_cast<T>(1 + draw_below(300));
+  TEGULA_CHECK_RUN(on, rounded_quotients<T>, x, z, y);
+  for (std::int64_t i = 0; i < count; ++i) {
+    REQUIRE(y[i] == (x[i] + z[i] - 1) / z[i]);
+    REQUIRE(y[count + i] == (x[i] + 6) / 7);
+  }
+}
+
 __extension__ using SignedTwice = __int128;
 __extension__ using UnsignedTwice = unsigned __int128;
 

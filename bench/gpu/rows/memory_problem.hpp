@@ -33,6 +33,7 @@ struct Problem {
   std::function<void(Verdict&, Inputs const&, std::string const& name, HostTensor const& out)> compare_more = {};
   std::int64_t work = 0;   ///< of one launch; 0: the bytes of each input and each output that counts, once
   std::string shape = {};  ///< as printed; empty: the extents of X
+  bool partial = false;    ///< only parts of the output are written
 };
 
 /// Makes the workload of a problem.

@@ -22,8 +22,8 @@ HostTensor between(double least, double most, Extents extents, std::uint64_t see
   return result;
 }
 
-/// Computes one head of one sequence token by token. `what(t)` gives the decay of the state, the factor of what is added,
-/// and whether what the state has for the key is taken away.
+/// Computes one head of one sequence token by token. `what(t)` gives the decay of the state, the factor of what is
+/// added, and whether what the state has for the key is taken away.
 struct Step {
   double decay, factor;
   bool takes;
@@ -43,7 +43,8 @@ void compare_head(Verdict& verdict, Inputs const& in, HostTensor const& out, std
       for (std::size_t j = 0; j < n; ++j) added[j] -= k.at(at + static_cast<std::int64_t>(i)) * state[i * n + j];
     std::fill(result.begin(), result.end(), 0.0);
     for (std::size_t i = 0; i < n; ++i) {
-      double const key = factor * k.at(at + static_cast<std::int64_t>(i)), query = q.at(at + static_cast<std::int64_t>(i));
+      double const key = factor * k.at(at + static_cast<std::int64_t>(i)),
+                   query = q.at(at + static_cast<std::int64_t>(i));
       for (std::size_t j = 0; j < n; ++j) result[j] += query * (state[i * n + j] += key * added[j]);
     }
     double size = 0;
@@ -144,7 +145,8 @@ std::vector<Row> recurrence_rows() {
   std::vector<Row> rows;
   rows.push_back(row("state-space model", state_space_problem, {state_space_side<64>()}, 75.8));
   rows.back().codes = {code("state space, chunks of 64", samples::state_space<64, width, width>)};
-  rows.push_back(row("gated delta rule", delta_rule_problem, {delta_rule_side<64, 128>(), delta_rule_side<64, 64>()}, 57.9));
+  rows.push_back(
+      row("gated delta rule", delta_rule_problem, {delta_rule_side<64, 128>(), delta_rule_side<64, 64>()}, 57.9));
   rows.back().codes = {code("delta rule, chunks", samples::delta_rule_chunks<64, width, width>),
                        code("delta rule, states", samples::delta_rule_states<64, width, width>)};
   return rows;

@@ -32,10 +32,17 @@ class Grid {
 
 }  // namespace detail
 
-/// Returns a / b rounded up, for a >= 0 and b > 0.
+/// Returns a / b rounded up, for a >= 0 and b > 0, of integers: numbers, index expressions and tiles.
 template <class A, class B>
-requires(detail::ScalarLike<A> || detail::ScalarLike<B>) constexpr auto ceil_div(A const& a, B const& b,
-                                                                                 location where = location::current()) {
+requires(detail::TileLike<A> || detail::TileLike<B>) constexpr auto ceil_div(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A, B>({}, a, b);
+}
+template <class A, class B>
+requires(!detail::TileLike<A> && !detail::TileLike<B> &&
+         (detail::ScalarLike<A> ||
+          detail::ScalarLike<B>)) constexpr auto ceil_div(A const& a, B const& b,
+                                                          location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::integers, A const, B const>(), A, B>();
   return detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A const, B const>({}, a, b, where);
 }

@@ -49,6 +49,8 @@ class Emitter {
   void leave(std::span<ir::Value* const> results);
 
   LineTable* lines = nullptr;  ///< null: nobody asks for lines
+  /// Emit what follows the next barrier of an exchange: reductions may share one.
+  std::vector<std::function<void()>> waiting_for_barrier;
 
   /// Name the registers of a tile that are emitted now: all, but within a chain of elements.
   [[nodiscard]] Window window() const { return values_.window(); }

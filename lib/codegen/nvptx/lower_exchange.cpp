@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "codegen/nvptx/combine_all.hpp"
 #include "codegen/nvptx/emitter.hpp"
@@ -48,37 +50,40 @@ class Reduction {
     }
   }
 
-  void run() {
-    auto const steps = ir::reduction_steps(layout_, axis_, attributes_.order);
+  /// Emits the steps up to the barrier of the last exchange, or all of them; false: there is no exchange.
+  bool begin() {
+    auto steps = ir::reduction_steps(layout_, axis_, attributes_.order);
     if (!steps)
       refuse(op_, fmt::format("the layout {} has no plan for axis {}; convert it first", layout_.text(), axis_));
-    auto left = std::count_if(steps->begin(), steps->end(), [](ir::ReductionStep const& step) {
-      return step.kind == ir::ReductionStep::Kind::exchange;
-    });
-    bool const one_exchange = left == 1;
-    bool exchanged = false;
-    for (ir::ReductionStep const& step : *steps) {
-      switch (step.kind) {
-        case ir::ReductionStep::Kind::pairs:
-          pairs(step.stride);
-          break;
-        case ir::ReductionStep::Kind::tree:
-          join_all();
-          break;
-        case ir::ReductionStep::Kind::butterfly:
-          if (one_exchange && parts_.size() % 2 == 0)
-            share(step.mask);
-          else
-            butterfly(step.mask);
-          break;
-        case ir::ReductionStep::Kind::exchange:
-          if (exchanged) e_.barrier();  // other warps may still read the last exchange
-          exchange(step, --left == 0 ? *op_.result()->type().layout() : *layout_.collapsed(axis_));
-          exchanged = true;
-          break;
+    steps_ = std::move(*steps);
+    auto left = std::count_if(steps_.begin(), steps_.end(), is_exchange);
+    bool const shares = left == 1;
+    for (; next_ < steps_.size(); ++next_) {
+      ir::ReductionStep const& step = steps_[next_];
+      if (is_exchange(step)) {
+        write_partials(step, place_of(step, left == 1));
+        if (left == 1) return true;
+        e_.barrier();
+        read_all(step, *layout_.collapsed(axis_), place_of(step, false));
+        e_.barrier();  // other warps may still read this exchange
+        --left;
+      } else if (step.kind == ir::ReductionStep::Kind::butterfly && shares && parts_.size() % 2 == 0) {
+        share(step.mask);
+      } else {
+        within_warp(step);
       }
     }
-    give_results(exchanged ? *op_.result()->type().layout() : *layout_.collapsed(axis_));
+    give_results(*layout_.collapsed(axis_));
+    return false;
+  }
+
+  /// Emits what follows the barrier of the last exchange.
+  void finish() {
+    ir::ReductionStep const& step = steps_[next_];
+    layout::Layout const& result = *op_.result()->type().layout();
+    read_all(step, result, place_of(step, true));
+    for (++next_; next_ < steps_.size(); ++next_) within_warp(steps_[next_]);
+    give_results(result);
   }
 
  private:
@@ -87,6 +92,21 @@ class Reduction {
     llvm::Value* index = nullptr;  ///< of the result's element, where lanes differ in the part that they keep
     std::map<std::int64_t, llvm::Value*> partials;
   };
+
+  static bool is_exchange(ir::ReductionStep const& step) { return step.kind == ir::ReductionStep::Kind::exchange; }
+
+  void within_warp(ir::ReductionStep const& step) {
+    switch (step.kind) {
+      case ir::ReductionStep::Kind::pairs:
+        return pairs(step.stride);
+      case ir::ReductionStep::Kind::tree:
+        return join_all();
+      case ir::ReductionStep::Kind::butterfly:
+        return butterfly(step.mask);
+      case ir::ReductionStep::Kind::exchange:
+        throw InternalError("nvptx: reduce: an exchange is no step of a warp");
+    }
+  }
 
   void pairs(std::int64_t stride) {
     for (Part& part : parts_) {
@@ -137,32 +157,20 @@ class Reduction {
     return part.index != nullptr ? part.index : index_without(e_, layout_, axis_, part.at);
   }
 
-  /// Exchanges partial results: each warp writes its own, and each thread reads all that the elements of `result` need
-  /// which it holds.
-  void exchange(ir::ReductionStep const& step, layout::Layout const& result) {
-    if (attributes_.scratch < 0) throw InternalError("nvptx: reduce: shared memory is needed but not allocated");
-    std::vector<Part> wanted = parts_of(result);
-    std::int64_t const columns = layout_.shape().product() / layout_.shape()[axis_];
-    auto const partials = static_cast<std::int64_t>(parts_[0].partials.size());
-    // A thread that reads few elements finds those of its neighbours side by side, else those of other warps.
-    bool const rows = wanted.size() < static_cast<std::size_t>(layout_.collapsed(axis_)->registers());
-    Place const place = rows ? Place{1, columns, columns * step.warps} : Place{partials * step.warps, 1, step.warps};
-    write_partials(step, place);
-    e_.barrier();
-    std::vector<std::int64_t> positions;
-    for (auto const& [position, value] : parts_[0].partials) positions.push_back(position);
-    for (Part& part : wanted) {
-      llvm::Value* const first = index_without(e_, result, axis_, part.at);
-      for (std::size_t q = 0; q < positions.size(); ++q)
-        part.partials[positions[q]] = read_partials(step.warps, place, first, static_cast<std::int64_t>(q));
-    }
-    parts_ = std::move(wanted);
-  }
-
   /// Holds the strides of a partial result in the scratch, in elements.
   struct Place {
     std::int64_t of_column, of_warp, of_partial;
   };
+
+  /// `last`: the results are read in their own layout. A thread that reads few of them finds those of its neighbours
+  /// side by side, else those of other warps.
+  [[nodiscard]] Place place_of(ir::ReductionStep const& step, bool last) const {
+    std::int64_t const columns = layout_.shape().product() / layout_.shape()[axis_];
+    int const own = layout_.collapsed(axis_)->registers();
+    if (last && op_.result()->type().layout()->without_register_copies()->registers() < own)
+      return {1, columns, columns * step.warps};
+    return {step.partials * step.warps, 1, step.warps};
+  }
 
   void write_partials(ir::ReductionStep const& step, Place const& place) {
     llvm::IRBuilder<>& b = e_.b;
@@ -177,6 +185,18 @@ class Reduction {
       for (auto const& [position, value] : part.partials)
         store_vector(b, "shared", writes, e_.shared_address(at), attributes_.scratch + q++ * place.of_partial * size,
                      {value}, size * 8);
+    }
+  }
+
+  /// Reads, for each element of `result` that a thread holds, the partial results of all warps.
+  void read_all(ir::ReductionStep const& step, layout::Layout const& result, Place const& place) {
+    std::vector<std::int64_t> positions;
+    for (auto const& [position, value] : parts_[0].partials) positions.push_back(position);
+    parts_ = parts_of(result);
+    for (Part& part : parts_) {
+      llvm::Value* const first = index_without(e_, result, axis_, part.at);
+      for (std::size_t q = 0; q < positions.size(); ++q)
+        part.partials[positions[q]] = read_partials(step.warps, place, first, static_cast<std::int64_t>(q));
     }
   }
 
@@ -237,7 +257,27 @@ class Reduction {
   Element element_;
   std::uint32_t joined_lanes_ = 0;
   std::vector<Part> parts_;
+  std::vector<ir::ReductionStep> steps_;
+  std::size_t next_ = 0;  ///< step
 };
+
+/// Tells whether a reduction may leave its barrier to a later one: nothing needs its result before, and no op between
+/// them relies on the barrier. Their memory differs, else a barrier would stand between them.
+bool shares_next_barrier(ir::Op const& op) {
+  if (!ir::exchanges_once(op)) return false;
+  bool behind = false;
+  for (ir::Op const& other : *op.parent()) {
+    if (&other == &op) {
+      behind = true;
+      continue;
+    }
+    if (!behind) continue;
+    if (std::count(other.operands().begin(), other.operands().end(), op.result()) != 0) return false;
+    if (other.is<ir::ReduceOp>() && ir::exchanges_once(other)) return true;
+    if (!ir::stays_in_thread(other)) return false;
+  }
+  return false;
+}
 
 /// Converts within warps, as its plan says.
 Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers values, Element element) {
@@ -315,7 +355,14 @@ Registers by_words(Emitter& e, layout::ShufflePlan const& plan, ir::Op const& op
 
 }  // namespace
 
-void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
+void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) {
+  auto const reduction = std::make_shared<Reduction>(op, e);
+  if (!reduction->begin()) return;
+  e.waiting_for_barrier.emplace_back([reduction] { reduction->finish(); });
+  if (shares_next_barrier(op)) return;
+  e.barrier();
+  for (auto const& finish : std::exchange(e.waiting_for_barrier, {})) finish();
+}
 
 bool move_tile_within_warps(ir::Op const& op, Emitter& e) {
   if (std::optional<ir::Butterfly> const plan = ir::butterfly(op)) {

@@ -122,6 +122,18 @@ bool exchanges_last(Op const& reduction, layout::Layout const& layout) {
          std::none_of(steps->rbegin(), last, [](ReductionStep const& step) { return step.kind == Kind::butterfly; });
 }
 
+bool exchanges_once(Op const& reduction) {
+  auto const& reduce = reduction.as<ReduceOp>();
+  auto const steps =
+      reduction_steps(*reduction.operand()->type().layout(), static_cast<int>(reduce.axis), reduce.order);
+  return steps && std::count_if(steps->begin(), steps->end(),
+                                [](ReductionStep const& step) { return step.kind == Kind::exchange; }) == 1;
+}
+
+bool stays_in_thread(Op const& op) {
+  return op.pure() && op.block_count() == 0 && (scratch_attribute(op) == nullptr || scratch_bytes(op) == 0);
+}
+
 namespace {
 
 /// Returns the strides of a tile as a conversion writes it; rows are padded against bank conflicts.

@@ -43,6 +43,11 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
 /// have any layout then: each thread reads the elements that it holds.
 bool exchanges_last(Op const& reduction, layout::Layout const& layout);
 
+/// Tells whether warps exchange once for a reduction.
+bool exchanges_once(Op const& reduction);
+/// Tells whether an op computes from registers of its thread alone, and from shuffles.
+bool stays_in_thread(Op const& op);
+
 /// Returns the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
 /// the elements ahead of its own, which it combines with them.
 inline std::optional<std::vector<ReductionStep>> scan_steps(layout::Layout const& layout, int axis) {

@@ -19,9 +19,11 @@ namespace tegula::transform {
 ///           %b = extract %y {offsets = [0, 64]}                   ...
 ///                                                                 (the same with %r1)
 ///
-/// A tile that is stored in chunks may be reduced along the axis that is cut, too: each chunk is folded in its threads,
-/// beside its store, and one reduction of the folds comes behind the last chunk with all that follows from it. Nothing
-/// that is stored may follow from it, and it may not be a sum in pairs.
+/// A tile that is stored in chunks may be reduced, too. Along the axis that is cut, each chunk is folded in its
+/// threads, beside its store, and one reduction of the folds comes behind the last chunk with all that follows from it;
+/// it may not be a sum in pairs. Along the other axis, each chunk is reduced, and the parts are put together behind the
+/// last one. Nothing that is stored in chunks may follow from it. A tile that only reductions use is computed in the
+/// chunks of another one, where a thread has no registers for both.
 ///
 ///   before: %m = reduce %y {axis = 1, combine = max}       after:  %f0 = fold %a {axis = 1, combine = max}
 ///           store %M, %m, %i, %z                                   ...
