@@ -89,6 +89,43 @@ TEST_CASE("random kernels compute the same when their buffers share shared memor
   CHECK(sharing > 30);  // else nothing was at stake
 }
 
+TEST_CASE("buffers of an iteration share memory where they need more than there is", "[sim][block]") {
+  // Four buffers of 64 KiB, through which elements change threads, one after the other.
+  std::string const across =
+      "tile<16384xi32, [register (128) (256) (512) (1024) (2048) (4096) (8192), lane (1) (2) (4) (8) (16), warp (32) "
+      "(64)]>";
+  std::string const along =
+      "tile<16384xi32, [register (1) (2) (4) (8) (16) (32) (64), lane (128) (256) (512) (1024) (2048), warp (4096) "
+      "(8192)]>";
+  std::string text =
+      "kernel @k(%in: in tensor<?x?xi32> {unit_inner, aligned_16}, %out: out tensor<?x?xi32> {unit_inner, aligned_16}, "
+      "%n: i64) warps = 4 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k1 = constant {value = 1 : i64} : i64\n";
+  for (char const name : {'a', 'b', 'c', 'd'})
+    text += std::string("  %") + name + " = buffer_alloc {align = 128} : shared<16384xi32, dense>\n";
+  text += "  for %i = %k0 to %n step %k1 {\n    %v0 = load %in, %i, %k0 : " + across + "\n";
+  int value = 0;
+  for (char const name : {'a', 'b', 'c', 'd'}) {
+    std::string const& to = value % 2 == 0 ? along : across;
+    std::string const from = std::to_string(value), next = std::to_string(value + 1);
+    text += std::string("    buffer_store %") + name + ", %v" + from + "\n    %v" + next + " = buffer_load %" + name +
+            " : " + to + "\n";
+    ++value;
+  }
+  text += "    store %out, %v4, %i, %k0\n    yield\n  }\n  return\n}\n";
+  auto module = module_of(text);
+  transform::run_pipeline(module, "allocate-shared-memory,insert-barriers", {});
+  auto const users = ir::shared_users(module.kernel());
+  CHECK(ir::frame_bytes(users) <= 2 * 65536);
+  HostTensor in(Element::i32, {3, 16384}), out(Element::i32, {3, 16384});
+  for (std::int64_t i = 0; i < in.count(); ++i) in.set_integer(i, 7 * i + 1);
+  block::Simulation simulation(module.kernel(),
+                               {in.view(), out.view(), ir::make_constant(Element::i64, std::int64_t{3})});
+  auto const sweep = simulation.sweep(3);
+  INFO(ir::print(module) << sweep.str());
+  CHECK(sweep.clean());
+  CHECK(same(in, out));
+}
+
 TEST_CASE("random kernels use little more shared memory than is live at one time", "[sim][block]") {
   double sum = 0, worst = 0;
   std::uint64_t worst_seed = 0;

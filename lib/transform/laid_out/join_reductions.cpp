@@ -54,12 +54,12 @@ class Joiner {
       for (Value const* operand : one.operands()) found = found || needs.contains(operand->defining_op());
     };
     look(op);
-    for (int i = 0; i < op.block_count() && !found; ++i)
-      ir::walk(op.block(i), [&](Op const& inside) { look(inside); });
+    for (int i = 0; i < op.block_count() && !found; ++i) ir::walk(op.block(i), [&](Op const& inside) { look(inside); });
     return found;
   }
 
-  /// Moves the op at `from` and what it is computed from behind the one at `at`, if all of that is arithmetic of threads.
+  /// Moves the op at `from` and what it is computed from behind the one at `at`, if all of that is arithmetic of
+  /// threads.
   bool move_behind(std::size_t at, std::size_t from, std::unordered_set<Op const*> const& needs) {
     std::unordered_set<Op const*> taken = {ops_[from]};
     std::vector<std::size_t> places;
