@@ -26,12 +26,14 @@ inline constexpr auto state_space = kernel("state_space", [](in<bf16, 4> x, in<f
   auto g = grid(x.extent(0), x.extent(2));
   auto group = g[1] / (x.extent(2) / b.extent(2));
   auto rate = load(rates, g[1]);
-  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>), from = trans(to);
+  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>);
+  tile from = trans(to);
   loop(
       ceil_div(x.extent(1), Q), zeros<float>(shape<N, P>),
       [&](auto chunk, auto state) {
         tile step = load(dt, shape<Q, 1>, g[0], chunk, g[1]);
-        tile decay = cumsum(step * rate, axis<0>), decay_of_all = sum(step * rate, axis<0>);
+        tile decay = cumsum(step * rate, axis<0>);
+        tile decay_of_all = sum(step * rate, axis<0>);
         tile xs = tokens_of_head<Q, P>(x, g[0], chunk, g[1]);
         tile bs = tokens_of_head<Q, N>(b, g[0], chunk, group);
         tile cs = tokens_of_head<Q, N>(c, g[0], chunk, group);
@@ -75,7 +77,8 @@ inline constexpr auto delta_rule_chunks = kernel("delta_rule_chunks", [](in<bf16
   require((k.extent(3) == K) & (v.extent(3) == V), "delta_rule_chunks: widths are those of the kernel");
   auto g = grid(ceil_div(k.extent(1), Q), k.extent(2), k.extent(0));
   auto chunk = g[0], head = g[1], batch = g[2];
-  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>), from = trans(to);
+  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>);
+  tile from = trans(to);
   tile beta = load(betas, shape<Q, 1>, batch, chunk, head);
   tile decay = cumsum(load(gates, shape<Q, 1>, batch, chunk, head), axis<0>);
   tile ks = tokens_of_head<Q, K>(k, batch, chunk, head);
@@ -96,12 +99,14 @@ inline constexpr auto delta_rule_states = kernel("delta_rule_states", [](in<bf16
                                                                          out<bf16, 4> o) {
   require((q.extent(3) == K) & (k.extent(3) == K), "delta_rule_states: widths are those of the kernel");
   auto g = grid(q.extent(0), q.extent(2), ceil_div(o.extent(3), BV));
-  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>), from = trans(to);
+  tile to = expand_dims(iota<int>(shape<Q>, axis<0>), axis<1>);
+  tile from = trans(to);
   loop(
       ceil_div(q.extent(1), Q), zeros<float>(shape<K, BV>),
       [&](auto chunk, auto state) {
         tile gate = load(gates, shape<Q, 1>, g[0], chunk, g[1]);
-        tile decay = cumsum(gate, axis<0>), decay_of_all = sum(gate, axis<0>);
+        tile decay = cumsum(gate, axis<0>);
+        tile decay_of_all = sum(gate, axis<0>);
         tile qs = tokens_of_head<Q, K>(q, g[0], chunk, g[1]);
         tile ks = tokens_of_head<Q, K>(k, g[0], chunk, g[1]);
         tile old = cast<bf16>(state);

@@ -1,5 +1,5 @@
-// Checks recurrences that are computed in chunks of tokens, against float64 token by token: chunks that the last tokens do
-// not fill, shared groups, keys that repeat.
+// Checks recurrences that are computed in chunks of tokens, against float64 token by token: chunks that the last tokens
+// do not fill, shared groups, keys that repeat.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,6 @@
 #include "support/executors.hpp"
 
 namespace tegula::test {
-
 
 template <class T, int rank>
 Array<T, rank> array(std::array<std::int64_t, rank> extents, std::vector<T> const& values) {
