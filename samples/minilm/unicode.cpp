@@ -107,7 +107,7 @@ void encode(char32_t character, std::string& to) {
   auto const put = [&](char32_t bits) { to += static_cast<char>(static_cast<unsigned char>(bits)); };
   if (character < 0x80) return put(character);
   int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-  put((0xF00U >> static_cast<unsigned>(more) & 0xFFU) | character >> static_cast<unsigned>(6 * more));
+  put((0xFF00U >> static_cast<unsigned>(more + 1) & 0xFFU) | character >> static_cast<unsigned>(6 * more));
   while (more-- > 0) put(0x80U | (character >> static_cast<unsigned>(6 * more) & 0x3FU));
 }
 
