@@ -48,7 +48,8 @@ inline constexpr auto embed = kernel("embed", [](in<int, 1> tokens, in<int, 1> f
                                                  arg<int> begin, arg<float> epsilon) {
   auto g = grid(x.extent(0));
   constexpr auto one = shape<1, Width>;
-  auto token = load(tokens, g[0] + begin), place = cast<int>(g[0]) - load(first, g[0] + begin);
+  auto token = load(tokens, g[0] + begin);
+  auto place = cast<int>(g[0]) - load(first, g[0] + begin);
   tile row = cast<float>(load(words, one, token, 0)) + cast<float>(load(places, one, place, 0));
   store(x, one, cast<T>(normalized(row, norm, epsilon)), g[0], 0);
 });
@@ -97,8 +98,10 @@ inline constexpr auto attend = kernel("attend", [](in<T, 2> qkv, in<int, 1> firs
   require(qkv.extent(1) == o.extent(1) * 3, "attend: qkv has all heads of queries, keys and values");
   auto heads = o.extent(1) / head;
   auto g = grid(ceil_div(o.extent(0), BM), heads);
-  auto row = g[0] * BM + begin, behind = min((g[0] + 1) * BM, o.extent(0)) + begin;
-  auto from = load(first, row), to = load(last, behind - 1);
+  auto row = g[0] * BM + begin;
+  auto behind = min((g[0] + 1) * BM, o.extent(0)) + begin;
+  auto from = load(first, row);
+  auto to = load(last, behind - 1);
   tile low = expand_dims(load(first, shape<BM>, elem(row)), axis<1>);
   tile high = expand_dims(load(last, shape<BM>, elem(row)), axis<1>);
   tile query = load(qkv, shape<BM, head>, g[0], g[1]);
@@ -124,7 +127,8 @@ inline constexpr auto pool = kernel("pool", [](Rows<T, Width, in> x, in<int, 1> 
                                                Rows<float, Width, out> y, arg<int> begin, arg<int> count) {
   auto g = grid(count);
   auto sentence = g[0] + begin;
-  auto from = load(starts, sentence), to = load(ends, sentence);
+  auto from = load(starts, sentence);
+  auto to = load(ends, sentence);
   auto rows = slice(x, axis<0>, from, to);
   tile sums = loop(ceil_div(to - from, 16), zeros<float>(shape<1, Width>), [&](auto i, auto before) {
     return before + sum(cast<float>(load(rows, shape<16, Width>, i, 0)), axis<0>);

@@ -86,7 +86,7 @@ Tensor read_tensor(std::string const& path, std::string const& name, json const&
   Tensor tensor{std::string(row->name), {}, {}};
   std::uint64_t count = 1;
   for (std::uint64_t const extent : numbers(path, name, described, "shape")) {
-    if (extent > max_elements || count * extent > max_elements)
+    if (extent > max_elements / std::max<std::uint64_t>(count, 1))
       fail(path, "tensor {} has an extent of {}", printable(name), extent);
     count *= extent;
     tensor.extents.push_back(static_cast<std::int64_t>(extent));
