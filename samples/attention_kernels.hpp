@@ -39,9 +39,9 @@ Softmax<BM, D> add_keys(Softmax<BM, D> const& before, tile<float, Shape<BM, BN>>
 }
 
 /// Returns the means of the values; 0 in rows without keys.
-template <std::int64_t BM, std::int64_t D>
-tile<bf16, Shape<BM, D>> means(Softmax<BM, D> const& all) {
-  return tile(cast<bf16>(select(all.total > 0, all.sums / all.total, 0)));
+template <class T = bf16, std::int64_t BM, std::int64_t D>
+tile<T, Shape<BM, D>> means(Softmax<BM, D> const& all) {
+  return tile(cast<T>(select(all.total > 0, all.sums / all.total, 0)));
 }
 
 /// Computes causal attention, and the natural logarithm of each row's sum of exponentials for the way back:

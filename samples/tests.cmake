@@ -27,13 +27,17 @@ if(python_package)  # skipped where the interpreter has neither NumPy nor PyTorc
     ENVIRONMENT "PYTHONPATH=${python_package}" "PYTHONDONTWRITEBYTECODE=1")
 endif()
 
-if(TARGET smollm_parts)
-  tegula_test_folder(smollm LABEL host LINKS smollm_parts)
-  foreach(simulator IN ITEMS "tiles;1" "warps;seed:7")
-    list(GET simulator 0 what)
-    list(GET simulator 1 value)
-    tegula_command_test("smollm: one layer gives the reference's logits in the simulator of ${what}" LABELS host
-      COMMAND tegula_test_smollm "smollm: one layer gives the reference's logits"
-      ENVIRONMENT "TEGULA_SIMULATE=${value}")
-  endforeach()
-endif()
+# sample_parts_tests(<program> <case>): the tests of a program's parts, and one case of them in both simulators.
+function(sample_parts_tests program case)
+  if(TARGET ${program}_parts)
+    tegula_test_folder(${program} LABEL host LINKS ${program}_parts)
+    foreach(simulator IN ITEMS "tiles;1" "warps;seed:7")
+      list(GET simulator 0 what)
+      list(GET simulator 1 value)
+      tegula_command_test("${program}: ${case} in the simulator of ${what}" LABELS host
+        COMMAND tegula_test_${program} "${program}: ${case}" ENVIRONMENT "TEGULA_SIMULATE=${value}")
+    endforeach()
+  endif()
+endfunction()
+sample_parts_tests(smollm "one layer gives the reference's logits")
+sample_parts_tests(minilm "one layer gives the reference's embeddings")

@@ -11,6 +11,8 @@
 namespace smollm {
 namespace {
 
+using samples::printable;
+
 constexpr std::uint64_t max_name = 65535, max_alignment = 1 << 16, max_axes = 4;
 
 /// Numbers of the types of metadata.
@@ -59,14 +61,6 @@ std::uint64_t bytes_of(Tensor const& tensor) {
 struct Place {
   std::uint64_t offset, bytes;
 };
-
-/// Prints a name of the file: bytes that do not print become dots, and a long one is cut.
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 80));
-  for (char& c : result)
-    if (c < ' ' || c > '~') c = '.';
-  return result;
-}
 
 }  // namespace
 
@@ -137,17 +131,9 @@ class Gguf::Cursor {
   std::uint64_t at_ = 0;
 };
 
-Gguf::Gguf(std::string const& path) : path_(path) {
-  try {
-    boost::interprocess::file_mapping const file(path.c_str(), boost::interprocess::read_only);
-    region_ = boost::interprocess::mapped_region(file, boost::interprocess::read_only);
-  } catch (boost::interprocess::interprocess_exception const& error) {
-    throw FileError(fmt::format("{}: cannot be mapped ({}); give the path of a gguf file", path, error.what()));
-  }
-  read();
-}
+Gguf::Gguf(std::string const& path) : path_(path), bytes_(path, "a gguf file") { read(); }
 
-Gguf::Gguf(std::string name, std::string bytes) : path_(std::move(name)), own_(std::move(bytes)) { read(); }
+Gguf::Gguf(std::string name, std::string bytes) : path_(std::move(name)), bytes_(std::move(bytes)) { read(); }
 
 void Gguf::read() {
   Cursor cursor(path_, bytes());

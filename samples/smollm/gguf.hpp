@@ -3,25 +3,20 @@
 // Each field is checked before it is used: a damaged file gives a FileError with the place in it, never a wrong read.
 #pragma once
 
-#include <boost/interprocess/file_mapping.hpp>
-#include <boost/interprocess/mapped_region.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "support/file_bytes.hpp"
+
 namespace smollm {
 
-/// Reports a file that cannot be read, is damaged, or holds another kind of model.
-class FileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using samples::FileError;
 
 /// Names the formats of elements that this reader knows, with their numbers in the file.
 enum class Format : std::uint32_t {
@@ -61,12 +56,7 @@ class Gguf {
                                      std::initializer_list<Format> formats) const;
   [[nodiscard]] std::map<std::string, Tensor, std::less<>> const& tensors() const { return tensors_; }
   [[nodiscard]] std::string const& path() const { return path_; }
-  [[nodiscard]] std::span<std::byte const> bytes() const { return bytes_as<std::byte>(); }
-  template <class Byte>
-  [[nodiscard]] std::span<Byte const> bytes_as() const {
-    if (!own_.empty()) return {reinterpret_cast<Byte const*>(own_.data()), own_.size()};
-    return {static_cast<Byte const*>(region_.get_address()), region_.get_size()};
-  }
+  [[nodiscard]] std::span<std::byte const> bytes() const { return bytes_.as(); }
 
  private:
   struct Numbers {  // an array of numbers, which nothing here reads
@@ -85,8 +75,7 @@ class Gguf {
   [[nodiscard]] T const& value(std::string const& key, char const* type) const;
 
   std::string path_;
-  boost::interprocess::mapped_region region_;
-  std::string own_;
+  samples::FileBytes bytes_;
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string, Tensor, std::less<>> tensors_;
 };

@@ -1,6 +1,5 @@
 // Answers a prompt with SmolLM2-135M-Instruct, and writes the text as it is made. lib/doc/smollm.md walks through it.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -15,9 +14,12 @@
 
 #include "generator.hpp"
 #include "random_model.hpp"
+#include "support/program.hpp"
 #include "tokenizer.hpp"
 
 namespace {
+
+using samples::seconds;
 
 constexpr int width = 576, hidden = 1536;
 using Model = smollm::Model<width, hidden>;
@@ -29,14 +31,6 @@ struct Options {
   int tokens = 256, batch = 1, places = 2048, prompt_tokens = 256;
   bool bench = false, kernels = false, raw = false, random = false;
 };
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-tegula::device device_of(std::string const& name) {
-  if (name == "host") return tegula::device::host();
-  if (name == "gpu") return tegula::device::cuda(0);
-  return tegula::device::best();
-}
 
 /// Generates until each sequence has ended, `tokens` are made or the cache is full; `made(row, token)` sees each token.
 /// A GPU makes some tokens at once: those behind an end are left out.
@@ -211,7 +205,7 @@ int run(Options const& options) {
     }
     return 0;
   }
-  tegula::device const where = device_of(options.device);
+  tegula::device const where = samples::device_of(options.device);
   return where.is_cuda() ? run_on<tegula::f16>(options, file, where) : run_on<float>(options, file, where);
 }
 
@@ -231,7 +225,7 @@ int main(int count, char** arguments) {
   app.add_option("--top-p", options.sampling.top_p, "draws among tokens that make up this probability")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--seed", options.sampling.seed, "of the draws");
-  app.add_option("--device", options.device, "host, gpu or best")->check(CLI::IsMember({"host", "gpu", "best"}));
+  samples::add_device_option(app, options.device);
   app.add_option("--batch", options.batch, "answers at once")->check(CLI::Range(1, 256));
   app.add_option("--tokens", options.tokens, "tokens to make at most")->check(CLI::Range(1, 8192));
   app.add_option("--prompt-tokens", options.prompt_tokens, "of the prompt that --bench reads")
@@ -248,10 +242,5 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "smollm: no prompt; give a question, --bench, --kernels, --check or --tokens-of\n");
     return 2;
   }
-  try {
-    return run(options);
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "smollm: %s\n", error.what());
-    return 1;
-  }
+  return samples::run_program("smollm", [&] { return run(options); });
 }

@@ -11,6 +11,7 @@
 #include <tegula/tegula.hpp>
 
 #include "gguf.hpp"
+#include "support/draw.hpp"
 #include "support/text.hpp"
 
 namespace smollm {
@@ -79,21 +80,7 @@ class GgufWriter {
   std::uint64_t key_count_ = 0, tensor_count_ = 0;
 };
 
-/// Draws by xorshift, the same numbers everywhere.
-class Draw {
- public:
-  std::uint64_t next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return state_ * 0x2545F4914F6CDD1DULL;
-  }
-  /// Draws a number of 0 .. bound - 1.
-  int below(int bound) { return static_cast<int>((next() >> 33) % static_cast<std::uint64_t>(bound)); }
-
- private:
-  std::uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
+using samples::Draw;
 
 /// States the sizes of a random model, by default those of SmolLM2-135M.
 struct RandomModel {

@@ -1,12 +1,11 @@
 // Writes gguf files of tests.
 #pragma once
 
-#include <cstdio>
-#include <fstream>
 #include <string>
 #include <string_view>
 
 #include "smollm/random_model.hpp"
+#include "support/written_file.hpp"
 
 namespace tegula::test {
 
@@ -24,19 +23,11 @@ struct SmallModel : smollm::RandomModel {
   }
 };
 
-/// Writes a file that is removed again.
-class FileOf {
+/// Writes a gguf file that is removed again.
+class FileOf : public WrittenFile {
  public:
-  FileOf(std::string_view name, std::string_view bytes) : path_("smollm_test_" + std::string(name) + ".gguf") {
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  FileOf(FileOf const&) = delete;
-  FileOf& operator=(FileOf const&) = delete;
-  ~FileOf() { std::remove(path_.c_str()); }
-  [[nodiscard]] std::string const& path() const { return path_; }
-
- private:
-  std::string path_;
+  FileOf(std::string_view name, std::string_view bytes)
+      : WrittenFile("smollm_test_" + std::string(name) + ".gguf", bytes) {}
 };
 
 }  // namespace tegula::test
