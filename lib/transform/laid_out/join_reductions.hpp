@@ -16,7 +16,7 @@ namespace tegula::transform {
 ///
 /// Needs: layouts. Leaves: no promise.
 ///
-/// Order: free after sink-reductions, which changes what is reduced.
+/// Order: free after share-items, which reduces nothing.
 PassResult join_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

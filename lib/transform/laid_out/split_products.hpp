@@ -41,7 +41,7 @@ namespace tegula::transform {
 ///
 /// Other kernels stay as they are, with a remark. Needs: layouts.
 ///
-/// Order: free after share-items, whose exchange is one of warps.
+/// Order: free after join-reductions, which orders exchanges of warps.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
