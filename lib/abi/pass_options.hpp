@@ -82,4 +82,8 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   for_each_pass_option_of(visit, options);
 }
 
+/// Lists the options of a call that differ from the compiler's own choices: "warps = 4, split = 2". Equal options have
+/// equal texts. Target, architecture and facts, which follow from the call, are left out.
+std::string changed_options(CompileOptions const& options);
+
 }  // namespace tegula::abi

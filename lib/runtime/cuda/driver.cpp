@@ -2,6 +2,8 @@
 
 #include "runtime/cuda/driver.hpp"
 
+#include "runtime/cuda/described_device.hpp"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -14,7 +16,7 @@
 
 namespace tegula::runtime::cuda {
 
-struct DriverLoader {
+struct DriverLoader : DescribedDevice {
   using GetProcAddress = CUresult(CUDAAPI*)(char const*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
   template <class Function>
@@ -34,6 +36,7 @@ struct DriverLoader {
   }
 
   static void load(Driver& driver) {
+    if (device_is_described()) return answer(driver);
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       driver.unusable = "no CUDA driver: libcuda.so.1 cannot be opened";

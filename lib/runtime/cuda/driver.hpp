@@ -41,6 +41,7 @@ class DriverFunction<CUresult(Parameters...)> {
 
  private:
   friend struct DriverLoader;
+  friend struct DescribedDevice;
   using Pointer = CUresult(CUDAAPI*)(Parameters...);
   Pointer function_ = nullptr;
   char const* name_ = "";

@@ -2,6 +2,7 @@
 #if !TEGULA_HAS_CUDA_HEADER
 
 #include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/described_device.hpp"
 #include "runtime/cuda/graph.hpp"
 #include "tegula/support/error.hpp"
 
@@ -14,6 +15,8 @@ constexpr char const* reason = "this build of tegula has no CUDA support: cuda.h
 
 }  // namespace
 
+void describe_device(TargetInfo const&) { refuse(); }
+bool device_is_described() { return false; }
 int device_count() { return 0; }
 std::string unusable_reason() { return reason; }
 void require_device(int) { refuse(); }
