@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "abi/host_plan.hpp"
+#include "abi/tensor_facts.hpp"
 #include "aot/cpu.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cache/serialize.hpp"
@@ -97,10 +98,32 @@ Configuration const* tuned_configuration(KernelTable const& table, std::span<Arg
   return nullptr;
 }
 
+/// Says why a form does not run on the device; empty if it does.
+std::string why_not(CompiledKernel const& kernel, device where) {
+  if (where.is_host() != (kernel.image_kind == ImageKind::host_object)) return "of another kind";
+  if (where.is_host()) {
+    std::string const missing = missing_here(kernel.architecture);
+    return missing.empty() ? "" : "this CPU lacks " + missing;
+  }
+  return kernel.architecture == where.architecture() ? "" : "of another architecture";
+}
+
+/// Tells whether a configuration has code for the device: those of recorded launches have what was launched there.
+bool has_code_for(KernelTable const& table, Configuration const& configuration, device where) {
+  for (Image const& image : std::span(configuration.images, static_cast<std::size_t>(configuration.image_count)))
+    if (why_not(store().compiled(table, image), where).empty()) return true;
+  return false;
+}
+
 Configuration const& configuration_for(KernelTable const& table, std::span<Argument const> arguments, device where) {
   if (Configuration const* const tuned = tuned_configuration(table, arguments, where)) return *tuned;
-  for (Configuration const& configuration : std::span(table.configurations, static_cast<std::size_t>(table.count)))
-    if (serves(configuration, arguments)) return configuration;
+  Configuration const* elsewhere = nullptr;
+  for (Configuration const& configuration : std::span(table.configurations, static_cast<std::size_t>(table.count))) {
+    if (!serves(configuration, arguments)) continue;
+    if (table.count == 1 || has_code_for(table, configuration, where)) return configuration;
+    if (elsewhere == nullptr) elsewhere = &configuration;
+  }
+  if (elsewhere != nullptr) return *elsewhere;
   Configuration const& last = table.configurations[table.count - 1];
   for (Limit const& limit : std::span(last.limits, static_cast<std::size_t>(last.limit_count))) {
     std::int64_t const extent = arguments[static_cast<std::size_t>(limit.parameter)].extents[limit.axis];
@@ -113,16 +136,6 @@ Configuration const& configuration_for(KernelTable const& table, std::span<Argum
   throw InternalError(fmt::format("{}: no configuration serves the launch", table.name));
 }
 
-/// Says why a form does not run on the device; empty if it does.
-std::string why_not(CompiledKernel const& kernel, device where) {
-  if (where.is_host() != (kernel.image_kind == ImageKind::host_object)) return "of another kind";
-  if (where.is_host()) {
-    std::string const missing = missing_here(kernel.architecture);
-    return missing.empty() ? "" : "this CPU lacks " + missing;
-  }
-  return kernel.architecture == where.architecture() ? "" : "of another architecture";
-}
-
 std::string embedded_targets(KernelTable const& table, Configuration const& configuration) {
   std::string text;
   for (Image const& image : std::span(configuration.images, static_cast<std::size_t>(configuration.image_count))) {
@@ -132,27 +145,35 @@ std::string embedded_targets(KernelTable const& table, Configuration const& conf
   return text;
 }
 
+/// Names the first argument that lacks a fact which the code relies on; empty if there is none.
+std::string lacking_fact(CompiledKernel const& kernel, std::span<Argument const> arguments) {
+  if (kernel.parameters.size() != arguments.size())
+    return fmt::format("{} arguments, not {}", kernel.parameters.size(), arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    TensorFacts const present = runtime::facts_of(arguments[i]), needed = kernel.parameters[i].facts;
+    if (!runtime::satisfies(present, needed))
+      return fmt::format("an argument {} with {{{}}}, found {{{}}}", i + 1, to_string(needed), to_string(present));
+  }
+  return "";
+}
+
 Image const& image_for(KernelTable const& table, Configuration const& configuration,
                        std::span<Argument const> arguments, device where) {
-  bool runs_here = false;
-  std::string reason;
+  std::string lacking, reason;
   for (Image const& image : std::span(configuration.images, static_cast<std::size_t>(configuration.image_count))) {
     CompiledKernel const& kernel = store().compiled(table, image);
     if (std::string why = why_not(kernel, where); !why.empty()) {
       if (where.is_host() && kernel.image_kind == ImageKind::host_object) reason = ", and " + why;
       continue;
     }
-    runs_here = true;
-    bool fits = kernel.parameters.size() == arguments.size();
-    for (std::size_t i = 0; fits && i < arguments.size(); ++i)
-      fits = runtime::satisfies(runtime::facts_of(arguments[i]), kernel.parameters[i].facts);
-    if (fits) return image;
+    lacking = lacking_fact(kernel, arguments);
+    if (lacking.empty()) return image;
   }
-  if (runs_here)
+  if (!lacking.empty())
     throw UserError(
-        fmt::format("{}: no embedded form takes these tensors: all need a unit inner stride or 16-byte "
-                    "alignment that one of them lacks; copy it to a dense buffer",
-                    table.name));
+        fmt::format("{}: no embedded form takes these tensors: the one that needs the least is for {}; copy the tensor "
+                    "to a dense buffer, or embed a launch with such a tensor",
+                    table.name, lacking));
   throw UserError(
       fmt::format("{}: the program embeds it for {}, not for {} ({}){}; add the architecture to ARCH in "
                   "tegula_kernels()",

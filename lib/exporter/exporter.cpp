@@ -11,22 +11,21 @@
 #include <iostream>
 #include <set>
 
-#include "codegen/host/archive.hpp"
-#include "compiler/compile.hpp"
+#include "exporter/form_compiler.hpp"
 #include "exporter/generated_text.hpp"
-#include "ir/core/op.hpp"
+#include "exporter/recorded_launches.hpp"
 #include "jit/choose.hpp"
 #include "jit/kernel_memo.hpp"
 #include "jit/launch_options.hpp"
-#include "runtime/cache/serialize.hpp"
-#include "runtime/cuda/ptxas.hpp"
+#include "jit/recording.hpp"
+#include "runtime/cuda/described_device.hpp"
 #include "support/files.hpp"
 #include "support/identifier.hpp"
 #include "support/locks.hpp"
-#include "support/options.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/exporter/exporter.hpp"
 #include "tegula/support/error.hpp"
-#include "trace/traced_kernel.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula {
 namespace exporter {
@@ -45,13 +44,19 @@ std::vector<Export>& exports() {
   return list.get();
 }
 
+/// Lists the functions whose launches are recorded.
+std::vector<void (*)(device)>& launch_functions() {
+  static constinit support::Lasting<std::vector<void (*)(device)>> list;
+  return list.get();
+}
+
 struct Arguments {
   std::string library, header, source, archive;
   std::string cpu = "x86-64-v3";
   std::vector<std::string> architectures;
 };
 
-/// Compiles kernels one by one and keeps the objects for the host.
+/// Compiles the kernels that objects `exported` name.
 class Exporter {
  public:
   explicit Exporter(Arguments const& arguments) : arguments_(arguments) {}
@@ -75,7 +80,7 @@ class Exporter {
     return result;
   }
 
-  [[nodiscard]] std::vector<codegen::ArchiveMember> const& objects() const { return objects_; }
+  FormCompiler& compiler() { return compiler_; }
 
  private:
   static void check_limits(std::string const& name, jit::ExportedForm const& form,
@@ -97,8 +102,6 @@ class Exporter {
                 std::string const& architecture, bool dense, std::vector<CompiledForm>& forms) {
     CompileOptions options = form.options;
     bool const host = architecture == "host";
-    options.target = host ? Target::host : Target::cuda;
-    options.architecture = host ? arguments_.cpu : architecture;
     options.facts.clear();
     bool any_tensor = false;
     for (ParameterInfo const& parameter : traced.kernel.parameters()) {
@@ -111,36 +114,12 @@ class Exporter {
       options.facts.push_back(facts);
     }
     if (!dense && !any_tensor) return;
-    ir::Module module = trace::module(traced.kernel).clone();
-    std::size_t const number = objects_.size();
-    module.kernel().set_name(fmt::format("{}.{}.{}", arguments_.library, name, number));
-    CompiledKernel kernel = compiler::compile(module, options);
-    kernel.name = name;
-    CompiledForm result;
-    result.target = fmt::format("{}{}{}", kernel.architecture, dense ? ", dense tensors" : ", any tensors",
-                                host ? "" : assembled(kernel));
-    result.code_bytes = kernel.image.size();
-    if (host) {
-      for (HostPhase const& phase : kernel.phases) result.entries.push_back(phase.entry);
-      objects_.push_back({fmt::format("{}.{}.o", name, number), std::move(kernel.image)});
-      kernel.image.clear();
-    }
-    result.serialised = runtime::serialize(kernel);
-    std::printf("%s: %s, %zu bytes of code\n", name.c_str(), result.target.c_str(), result.code_bytes);
-    forms.push_back(std::move(result));
-  }
-
-  /// Turns PTX into a cubin where ptxas is installed.
-  static std::string assembled(CompiledKernel& kernel) {
-    support::Options const& environment = support::options();
-    if (runtime::cuda::find_ptxas(environment).empty()) return ", PTX";
-    kernel.image = runtime::cuda::assemble(environment, kernel.image, kernel.architecture, kernel.name).cubin;
-    kernel.image_kind = ImageKind::cubin;
-    return ", cubin";
+    forms.push_back(compiler_.compile({arguments_.library, name, architecture, arguments_.cpu}, traced, options,
+                                      dense ? "dense tensors" : "any tensors"));
   }
 
   Arguments const& arguments_;
-  std::vector<codegen::ArchiveMember> objects_;
+  FormCompiler compiler_;
 };
 
 void write(std::string const& path, std::string const& text) {
@@ -148,19 +127,48 @@ void write(std::string const& path, std::string const& text) {
     throw UserError(fmt::format("cannot write {}: {}; name a file that can be written", path, std::strerror(errno)));
 }
 
+/// Calls the functions for each architecture. None of it need be here: launches are taken, and do not run.
+void record(std::vector<std::string> const& architectures, RecordedLaunches& launches) {
+  if (launch_functions().empty()) return;
+  for (std::string const& architecture : architectures) {
+    device where;
+    if (architecture != "host") {
+      TargetInfo const* const target = find_target(architecture);
+      if (target == nullptr)
+        throw UserError(
+            fmt::format("--arch {}: kernels can be compiled for host, {}", architecture, target::known_targets()));
+      runtime::cuda::describe_device(*target);
+      where = device::cuda(0);
+    }
+    launches.begin(architecture);
+    jit::record_launches(&launches);
+    for (auto* const function : launch_functions()) function(where);
+    jit::record_launches(nullptr);
+    if (launches.launches() == 0)
+      throw UserError(
+          fmt::format("exported_launches: nothing was launched on {} ({}); the function must launch or "
+                      "prepare what the program does, on the device that it gets",
+                      where.str(), architecture));
+  }
+}
+
 void run(Arguments const& arguments) {
   if (!support::is_identifier(arguments.library))
     throw UserError(fmt::format("the name '{}' is not an identifier of C++; give tegula_kernels() a NAME that is",
                                 arguments.library));
-  if (exports().empty())
+  if (exports().empty() && launch_functions().empty())
     throw UserError("no kernel is exported: define an object `static tegula::exported const entry(\"name\", kernel);`");
   Exporter exporter(arguments);
+  RecordedLaunches launches;  // whose tables the kernels refer to
   std::vector<CompiledExport> kernels;
   for (Export const& kernel : exports()) {
     if (!kernel.mistake.empty()) throw UserError(kernel.mistake);
     kernels.push_back(exporter.compiled(kernel));
   }
-  codegen::write_archive(arguments.archive, exporter.objects());
+  record(arguments.architectures, launches);
+  for (CompiledExport& kernel : launches.compiled(arguments.library, arguments.cpu, exporter.compiler()))
+    kernels.push_back(std::move(kernel));
+  exporter.compiler().write_archive(arguments.archive);
   std::string const header = std::filesystem::path(arguments.header).filename().string();
   write(arguments.source, source_text(arguments.library, header, kernels));
   write(arguments.header, header_text(arguments.library, kernels));
@@ -207,6 +215,8 @@ void add(exporter::Export kernel) {
 }  // namespace
 
 void jit::export_kernel(char const* name, std::vector<ExportedForm> forms) { add({name, std::move(forms), {}, ""}); }
+
+void jit::export_launches(void (*function)(device where)) { exporter::launch_functions().push_back(function); }
 
 void jit::export_variants(char const* name, KernelRef const& kernels) {
   exporter::Export all{name, {}, {}, ""};

@@ -1,6 +1,7 @@
 // Writes the C++ text that a program compiles to embed kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,22 @@ struct CompiledConfiguration {
   std::vector<CompiledForm> forms;
 };
 
+/// Says how launches of a kernel object find it; see aot::LaunchedKernel.
+struct LaunchedAs {
+  std::string type, place, options;
+};
+
 struct CompiledExport {
-  std::string name;
+  std::string name;                    ///< an identifier
+  std::string title = {};              ///< in errors; empty: the name
+  std::optional<LaunchedAs> launched;  ///< else the header has an object of this name
   std::vector<ParameterInfo> parameters;
   std::vector<CompiledConfiguration> configurations;
   std::vector<TunedTable const*> tables;
 };
 
-/// Returns the header: one object `embedded` per kernel in the namespace `library`.
+/// Returns the header: an object `embedded` for each kernel in the namespace `library`, but those that are launched as
+/// kernel objects.
 std::string header_text(std::string const& library, std::vector<CompiledExport> const& kernels);
 
 /// Returns the source, which includes `header` and holds the tables.

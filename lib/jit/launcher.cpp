@@ -17,6 +17,7 @@
 #include "jit/launch_options.hpp"
 #include "jit/page.hpp"
 #include "jit/profile.hpp"
+#include "jit/recording.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
 #include "profile/decode.hpp"
@@ -72,10 +73,16 @@ struct PreparedSimulation : PreparedState {
   Simulation simulation;
 };
 
+/// Stands for a launch that was recorded.
+struct PreparedNothing : PreparedState {
+  void run(stream const&) const override {}
+};
+
 }  // namespace
 
 void launch(stream const& order, KernelRef const& kernels, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
+  if (LaunchRecorder* const recorder = launch_recorder()) return recorder->add(kernels, given, grid, order.where());
   Chosen const chosen(kernels, given, grid, order.where());
   KernelRef const& kernel = chosen.kernel();
   support::Options const& environment = support::options();
@@ -95,6 +102,10 @@ PreparedState* prepare(device const* where, KernelRef const& kernels, ArgumentLi
                        GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : runtime::place_of(given);
+  if (LaunchRecorder* const recorder = launch_recorder()) {
+    recorder->add(kernels, given, grid, target);
+    return new PreparedNothing;
+  }
   Chosen const chosen(kernels, given, grid, target);
   KernelRef const& kernel = chosen.kernel();
   // The lambda of a prepared kernel may be gone when it runs: the debug device simulates its tiles.
@@ -144,26 +155,6 @@ CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {
 
 namespace {
 
-/// Lists the options of a call that differ from the compiler's own choices.
-std::string options_text(CompileOptions const* options) {
-  if (options == nullptr) return "";
-  std::vector<std::string> defaults;
-  CompileOptions const own_choices;
-  abi::for_each_pass_option(
-      own_choices, [&](std::string_view, std::string_view, auto value) { defaults.push_back(abi::to_text(value)); });
-  std::string text;
-  std::size_t at = 0;
-  auto const add = [&](std::string_view name, std::string const& value) {
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
-  };
-  abi::for_each_pass_option(*options, [&](std::string_view name, std::string_view, auto value) {
-    if (std::string const own = abi::to_text(value); own != defaults[at++]) add(name, own);
-  });
-  if (!options->asserts) add("asserts", "0");
-  if (!options->pipeline.empty()) add("pipeline", options->pipeline);
-  return text;
-}
-
 std::string_view origin_text(Origin origin) {
   switch (origin) {
     case Origin::memory:
@@ -193,7 +184,7 @@ std::string plan_text(KernelRef const& kernel, Traced const& source, CompiledKer
   runtime::add_arguments(plan, compiled, arguments);
   plan.arguments.resize(given);  // without the grid
   std::string text = plan.str(2);
-  if (std::string const options = options_text(kernel.options); !options.empty())
+  if (std::string const options = abi::changed_options(chosen_options(kernel)); !options.empty())
     text += fmt::format("  options: {}\n", options);
   return text + fmt::format("  products: {}\n", compiler::rounding_of_products(used));
 }

@@ -1,11 +1,18 @@
 # Runs PROGRAM, by EMULATOR if given, and fails if it needs LLVM, the CUDA toolkit or Python. Prints its size. OBJDUMP
-# reads the program.
+# reads the program. With ARGUMENTS it must print what the program COMPARED prints, else "aot client: ok".
 set(CMAKE_GET_RUNTIME_DEPENDENCIES_PLATFORM linux+elf)
 set(CMAKE_GET_RUNTIME_DEPENDENCIES_TOOL objdump)
 set(CMAKE_GET_RUNTIME_DEPENDENCIES_COMMAND "${OBJDUMP}")
-execute_process(COMMAND ${EMULATOR} "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(NOT status EQUAL 0 OR NOT output MATCHES "aot client: ok")
-  message(FATAL_ERROR "${PROGRAM} ended with ${status}: ${output}")
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" ${ARGUMENTS} RESULT_VARIABLE status OUTPUT_VARIABLE output
+  ERROR_VARIABLE errors)
+if(NOT status EQUAL 0 OR (NOT COMPARED AND NOT output MATCHES "aot client: ok"))
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}: ${output}${errors}")
+endif()
+if(COMPARED)
+  execute_process(COMMAND ${EMULATOR} "${COMPARED}" ${ARGUMENTS} OUTPUT_VARIABLE expected COMMAND_ERROR_IS_FATAL ANY)
+  if(output STREQUAL "" OR NOT output STREQUAL expected)
+    message(FATAL_ERROR "${PROGRAM} prints\n${output}and ${COMPARED} prints\n${expected}")
+  endif()
 endif()
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${PROGRAM}" RESOLVED_DEPENDENCIES_VAR libraries
   UNRESOLVED_DEPENDENCIES_VAR missing)

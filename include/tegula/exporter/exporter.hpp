@@ -36,6 +36,9 @@ void export_kernel(char const* name, std::vector<ExportedForm> forms);
 /// Adds variants under one name, with their tables.
 void export_variants(char const* name, KernelRef const& kernels);
 
+/// Adds a function whose launches are embedded.
+void export_launches(void (*function)(device where));
+
 /// Is the main function of the program that compiles the exported kernels: returns its exit status.
 int exporter_main(int count, char** values);
 
@@ -110,6 +113,23 @@ class exported<Variants<F...>> {
  private:
   Variants<F...> kernels_;
 };
+/// Exports the kernels of a program's own launches: `tegula_kernels(app LAUNCHES recorded.cpp)` takes a source with
+/// such an object. The exporter calls the function for each target, with a device that need not be there. What the
+/// function launches and prepares is recorded and not run: memory of the device is cleared, and copies take place. The
+/// program then launches the same kernel objects, by embedded code; so it needs no list of them.
+///
+///   static tegula::exported_launches const entry([](tegula::device where) { my_program::all_launches(where); });
+///
+/// A launch of the program finds the code of a recorded one with the same kernel, options and facts of the tensors
+/// (unit inner stride, 16 bytes). Extents and numbers may differ. Kernels stand in a header, `inline constexpr`, and
+/// capture nothing.
+class exported_launches {
+ public:
+  explicit exported_launches(void (*function)(device where)) { jit::export_launches(function); }
+  exported_launches(exported_launches const&) = delete;
+  exported_launches& operator=(exported_launches const&) = delete;
+};
+
 template <class... F>
 exported(char const*, Variants<F...>) -> exported<Variants<F...>>;
 template <class... F>

@@ -54,9 +54,7 @@ requires std::derived_from<Stream, stream>
 void launch(Stream const& order, K const& kernel, X&&... arguments) {
   call::checked<call::CallOf<call::stream_kind<Stream>(), K, X...>>(
       kernel,
-      [&](call::ArgumentList list, GridOverride const& grid) {
-        jit::launch(order, jit::reference(kernel), list, grid);
-      },
+      [&](call::ArgumentList list, GridOverride const& grid) { jit::launch(order, jit::called(kernel), list, grid); },
       arguments...);
 }
 
@@ -67,7 +65,7 @@ void launch(Stream const& order, with const& chosen, K const& kernel, X&&... arg
   call::checked<call::CallOf<call::stream_kind<Stream>(), K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
-        jit::launch(order, jit::reference(kernel, &chosen.options()), list, grid);
+        jit::launch(order, jit::called(kernel, &chosen.options()), list, grid);
       },
       arguments...);
 }
@@ -80,7 +78,7 @@ template <Launchable K, class... X>
   return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
-        return jit::prepare(nullptr, jit::reference(kernel), list, grid);
+        return jit::prepare(nullptr, jit::called(kernel), list, grid);
       },
       arguments...));
 }
@@ -91,7 +89,7 @@ template <Launchable K, class... X>
   return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
-        return jit::prepare(nullptr, jit::reference(kernel, &chosen.options()), list, grid);
+        return jit::prepare(nullptr, jit::called(kernel, &chosen.options()), list, grid);
       },
       arguments...));
 }
@@ -102,7 +100,7 @@ template <Launchable K, class... X>
   return prepared(call::checked<call::CallOf<call::StreamKind::any, K, X...>>(
       kernel,
       [&](call::ArgumentList list, GridOverride const& grid) {
-        return jit::prepare(&where, jit::reference(kernel), list, grid);
+        return jit::prepare(&where, jit::called(kernel), list, grid);
       },
       arguments...));
 }

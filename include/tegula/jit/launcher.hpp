@@ -14,6 +14,7 @@
 #include "tegula/abi/kernel_facts.hpp"
 #include "tegula/profile/profile.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/location.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
 namespace tegula {
@@ -70,6 +71,9 @@ struct KernelRef {
   int members = 0;                          ///< of variants: `kernel` refers to them, and each launch takes one
   KernelRef (*member)(void const* kernel, int number) = nullptr;
   std::span<TunedTable const* const> tables;  ///< of variants; the last may be null
+  char const* type = "";                      ///< as typeid names that of the lambda, or of the variants
+  location where = {};                        ///< of the kernel; unknown for variants
+  bool captures = false;                      ///< the lambda's type does not say everything about the kernel
 };
 
 using call::ArgumentList;

@@ -4,9 +4,11 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "tegula/abi/compile_options.hpp"
+#include "tegula/aot/launches.hpp"
 #include "tegula/dsl/kernel.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/abi/tuned_table.hpp"
@@ -27,6 +29,16 @@ class with {
 
 namespace jit {
 
+/// Names a type as typeid does; empty in programs without the information.
+template <class T>
+constexpr char const* type_name() {
+#if defined(__GXX_RTTI)
+  return typeid(T).name();
+#else
+  return "";
+#endif
+}
+
 /// Refers to a kernel object, with the options that a call states.
 template <class F>
 KernelRef reference(Kernel<F> const& kernel, CompileOptions const* options = nullptr) {
@@ -36,6 +48,9 @@ KernelRef reference(Kernel<F> const& kernel, CompileOptions const* options = nul
   result.kernel = &kernel;
   result.trace = [](void const* of) { return static_cast<Kernel<F> const*>(of)->trace(); };
   result.options = options;
+  result.type = type_name<F>();
+  result.where = kernel.where();
+  result.captures = !Kernel<F>::captureless;
   return result;
 }
 
@@ -112,6 +127,7 @@ class Variants {
     result.name = name_;
     result.kernel = this;
     result.options = options;
+    result.type = jit::type_name<Variants>();
     result.members = 1 + static_cast<int>(sizeof...(Others));
     result.member = [](void const* of, int number) {
       jit::KernelRef found;
@@ -180,6 +196,33 @@ template <class... F>
 KernelRef reference(Variants<F...> const& kernels, CompileOptions const* options = nullptr) {
   return kernels.reference(options);
 }
+
+// What launch() and prepare() hand to the launcher. A program that embeds the kernels of its own launches names them:
+// nothing of the compiler is referred to, and the lambdas are not called.
+#if defined(TEGULA_EMBEDDED)
+template <class F>
+inline constexpr bool has_no_captures = Kernel<F>::captureless;
+
+template <class F>
+aot::KernelKey called(Kernel<F> const& kernel, CompileOptions const* options = nullptr) {
+  static_assert(has_no_captures<F>,
+                "launch: an embedded kernel must not capture anything: the build cannot know the values");
+  return {kernel.name(), type_name<F>(), kernel.where(), options};
+}
+template <class... F>
+aot::KernelKey called(Variants<F...> const& kernels, CompileOptions const* options = nullptr) {
+  static_assert((has_no_captures<F> && ...),
+                "launch: an embedded kernel must not capture anything: the build cannot know the values");
+  return {kernels.name(), type_name<Variants<F...>>(), {}, options};
+}
+using aot::launch;
+using aot::prepare;
+#else
+template <Launchable K>
+KernelRef called(K const& kernel, CompileOptions const* options = nullptr) {
+  return reference(kernel, options);
+}
+#endif
 
 }  // namespace jit
 
