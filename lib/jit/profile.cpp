@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -9,10 +10,13 @@
 #include <vector>
 
 #include "profile/decode.hpp"
+#include "runtime/prepared_state.hpp"
 #include "runtime/profile_buffer.hpp"
 #include "support/diagnostics.hpp"
 #include "support/locks.hpp"
 #include "support/options.hpp"
+#include "tegula/jit/profile.hpp"
+#include "tegula/runtime/graph.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 
@@ -94,6 +98,30 @@ Profile profiled(runtime::PreparedLaunch const& launch, stream const& order) {
   std::vector<std::byte> const bytes = runtime::read_profile(kernel, order);
   return decoded(kernel, bytes);
 }
+
+}  // namespace tegula::jit
+
+tegula::Profile tegula::profile(stream const& order, std::span<prepared const> launches) {
+  profiling::require_profiler();
+  std::vector<std::shared_ptr<runtime::LoadedKernel const>> kernels;
+  for (prepared const& launch : launches)
+    if (launch.state() != nullptr)
+      launch.state()->visit_code([&](std::shared_ptr<runtime::LoadedKernel const> const& code) {
+        if (runtime::has_profile(*code) && std::ranges::find(kernels, code) == kernels.end()) kernels.push_back(code);
+      });
+  if (kernels.empty())
+    throw UserError(
+        "profile: these launches make no records; prepare them with options.profile, or under TEGULA_PROFILE=on");
+  prepared const all = graph(order.where(), launches);
+  all(order);  // code and tables are in caches then
+  for (auto const& kernel : kernels) runtime::clear_profile(*kernel, order);
+  all(order);
+  std::vector<Profile> profiles;
+  for (auto const& kernel : kernels) profiles.push_back(jit::decoded(*kernel, runtime::read_profile(*kernel, order)));
+  return profiling::join(fmt::format("{} launches", launches.size()), profiles);
+}
+
+namespace tegula::jit {
 
 Profile decode_simulated(std::string kernel, ProfileLayout const& layout, std::span<std::byte const> bytes) {
   profiling::Source source;

@@ -50,6 +50,8 @@ Clocks line_up(std::span<ProfileRowHeader const> rows, double nominal) {
     first = std::min(first, rows[i].start_time);
   }
 
+  result.origin = rows.empty() ? 0 : first;
+
   double clocks = 0, time = 0;
   for (auto& [key, group] : groups) {
     std::ranges::sort(group.rows, {}, [&](std::size_t i) { return rows[i].start_time; });

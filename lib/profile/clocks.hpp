@@ -19,6 +19,7 @@ struct RowClock {
 /// Holds the clocks of all rows, in the order given.
 struct Clocks {
   double clocks_per_ns = 1;
+  std::uint64_t origin = 0;  ///< the timer at time 0
   std::vector<RowClock> rows;
 };
 

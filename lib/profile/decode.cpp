@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -255,6 +256,7 @@ Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, S
   }
   double earliest = profile.rows.empty() ? 0 : std::numeric_limits<double>::max();  // by the processors' clocks
   for (ProfileRow const& row : profile.rows) earliest = std::min(earliest, row.start);
+  profile.origin = clocks.origin + static_cast<std::uint64_t>(std::llround(earliest));
   for (ProfileRow& row : profile.rows) {
     row.start -= earliest;
     row.stop -= earliest;

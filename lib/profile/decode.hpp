@@ -26,6 +26,11 @@ void require_profiler();
 /// are fewer bytes than the layout describes, or if the layout is not one.
 Profile decode(ProfileLayout const& layout, std::span<std::byte const> buffer, Source const& source);
 
+/// Joins profiles of kernels on one device to one of their launches: a row for each kernel, an event for each launch,
+/// from the first start to the last stop of the warps that recorded. In it stands an event for the wait for the
+/// previous launch, until the last warp has ended it.
+Profile join(std::string title, std::span<Profile const> kernels);
+
 /// Adds a further launch of the same kernel, behind those that `all` has: its launches get the next numbers, its times
 /// begin where theirs end. Rows beyond `rows` are dropped and counted, as a buffer of so many rows does.
 void append(Profile& all, Profile const& launch, std::int64_t rows);

@@ -29,6 +29,7 @@ namespace profiling {
 void require_profiler() { refuse(); }
 Profile decode(ProfileLayout const&, std::span<std::byte const>, Source const&) { refuse(); }
 void append(Profile&, Profile const&, std::int64_t) { refuse(); }
+Profile join(std::string, std::span<Profile const>) { refuse(); }
 
 }  // namespace profiling
 }  // namespace tegula

@@ -77,11 +77,13 @@ Json data_of(Profile const& profile) {
       state.push_back(static_cast<int>(event.state));
       if (event.value) value[std::to_string(e)] = std::to_string(*event.value);
     }
-    std::string const group =
-        launches ? fmt::format("launch {} CTA {}", row.launch, row.cta) : fmt::format("CTA {}", row.cta);
+    bool const kernels = profile.processor_word.empty();
+    std::string const group = kernels    ? profile.kernel
+                              : launches ? fmt::format("launch {} CTA {}", row.launch, row.cta)
+                                         : fmt::format("CTA {}", row.cta);
     tracks.push_back({{"title", track_text(profile, row)},
                       {"group", group},
-                      {"where", fmt::format("{} {}", profile.processor_word, row.processor)},
+                      {"where", kernels ? profile.device : fmt::format("{} {}", profile.processor_word, row.processor)},
                       {"start", rounded(row.start)},
                       {"stop", rounded(row.stop)},
                       {"first", row.first_event},

@@ -47,6 +47,7 @@ std::string colour(Profile const& profile, std::int32_t name) {
 }
 
 std::string track_text(Profile const& profile, ProfileRow const& row) {
+  if (profile.processor_word.empty()) return profile.role_name(row.role);
   std::string text = fmt::format("CTA {} warp {}", row.cta, row.warp);
   if (std::string const role = profile.role_name(row.role); !role.empty()) text += " " + role;
   return text;

@@ -58,6 +58,10 @@ std::string headline(Profile const& profile) {
     launches.insert(row.launch);
   }
   auto const size = [](auto const& list) { return static_cast<std::int64_t>(list.size()); };
+  if (profile.processor_word.empty())
+    return fmt::format("{} on {}: {}, {}, {}; {} of device memory", profile.kernel, profile.device,
+                       counted(size(profile.rows), "kernel"), counted(size(profile.events), "event"),
+                       time_text(profile.duration()), profile.buffer_bytes);
   return fmt::format(
       "kernel {} on {}: {}, {}, {}, {} in {}; {:.3f} clocks per ns, a record costs {:.0f}; {} of shared memory per "
       "CTA, "

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "profile/picture.hpp"
 #include "support/json.hpp"
 #include "tegula/profile/profile.hpp"
 
@@ -11,12 +12,6 @@ namespace {
 
 using support::Json;
 using support::text_of;
-
-std::string track_name(Profile const& profile, ProfileRow const& row) {
-  std::string name = fmt::format("CTA {} warp {}", row.cta, row.warp);
-  if (std::string const role = profile.role_name(row.role); !role.empty()) name += " " + role;
-  return name;
-}
 
 }  // namespace
 
@@ -38,7 +33,8 @@ std::string Profile::trace() const {
       add({{"ph", "M"},
            {"name", "process_name"},
            {"pid", row.processor},
-           {"args", {{"name", fmt::format("{} {}", processor_word, row.processor)}}}});
+           {"args",
+            {{"name", processor_word.empty() ? kernel : fmt::format("{} {}", processor_word, row.processor)}}}});
       add({{"ph", "M"},
            {"name", "process_sort_index"},
            {"pid", row.processor},
@@ -52,7 +48,7 @@ std::string Profile::trace() const {
          {"name", "thread_name"},
          {"pid", row.processor},
          {"tid", at->second},
-         {"args", {{"name", track_name(*this, row)}}}});
+         {"args", {{"name", profiling::track_text(*this, row)}}}});
     add({{"ph", "M"},
          {"name", "thread_sort_index"},
          {"pid", row.processor},

@@ -25,6 +25,11 @@ class PreparedGraph : public detail::PreparedState {
     else
       run_each(order);
   }
+  void visit_code(
+      std::function<void(std::shared_ptr<runtime::LoadedKernel const> const&)> const& visit) const override {
+    for (prepared const& one : launches_)
+      if (one.state() != nullptr) one.state()->visit_code(visit);
+  }
 
  private:
   void run_each(stream const& order) const {

@@ -43,6 +43,7 @@ class PreparedLaunch {
   [[nodiscard]] detail::Allocation const* freed_buffer() const;
   [[nodiscard]] std::int64_t grid(int axis) const { return size_.grid[axis]; }
   [[nodiscard]] LoadedKernel const& kernel() const { return *kernel_; }
+  [[nodiscard]] std::shared_ptr<LoadedKernel const> const& shared_kernel() const { return kernel_; }
 
  private:
   /// Holds the amount of work: the launch program's result for the arguments.

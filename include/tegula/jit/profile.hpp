@@ -1,6 +1,8 @@
 // Provides profile: a launch that records its course.
 #pragma once
 
+#include <span>
+
 #include "tegula/jit/launch.hpp"
 
 namespace tegula {
@@ -26,5 +28,11 @@ requires std::derived_from<Stream, stream>
 [[nodiscard]] Profile profile(Stream const& order, K const& kernel, X&&... arguments) {
   return profile(order, with(CompileOptions{}), kernel, arguments...);
 }
+
+/// Runs prepared launches of one device twice, as graph() replays them, and returns when each one ran the second time:
+/// a line for each kernel, a bar for each launch. They must have been prepared with records (`options.profile`, or
+/// under TEGULA_PROFILE); those without are left out. Throws UserError if none has records, and in a build without the
+/// profiler.
+[[nodiscard]] Profile profile(stream const& order, std::span<prepared const> launches);
 
 }  // namespace tegula

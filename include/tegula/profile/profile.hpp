@@ -71,16 +71,19 @@ struct ProfileView {
   std::int32_t width = 1200;  ///< of the picture, in pixels
 };
 
-/// Holds the records of one kernel on one device.
+/// Holds the records of one kernel on one device, or the launches of several: a row is then a kernel, an event a
+/// launch.
 struct Profile {
   std::string kernel;
-  std::string device;                  ///< "cuda:0 NVIDIA H200", "host", "simulator"
-  std::string processor_word = "CTA";  ///< what ProfileRow::processor numbers: "SM", "thread", "CTA"
+  std::string device;  ///< "cuda:0 NVIDIA H200", "host", "simulator"
+  /// Says what ProfileRow::processor numbers: "SM", "thread", "CTA"; empty: rows are kernels, named by their roles.
+  std::string processor_word = "CTA";
   ProfileStrategy strategy = ProfileStrategy::shared;
   std::vector<ProfileName> names;
   std::vector<ProfileRole> roles;
   std::vector<ProfileRow> rows;  ///< by launch, CTA and warp
   std::vector<ProfileEvent> events;
+  std::uint64_t origin = 0;  ///< time 0 by the timer of the device, in ns
   double clocks_per_ns = 0;
   double record_clocks = 0;          ///< cost of one record, subtracted in ProfileEvent::duration
   std::int64_t dropped_rows = 0;     ///< claimed beyond the rows of the buffer

@@ -24,6 +24,8 @@ class prepared {
 
   /// Takes over the state that prepare() made.
   explicit prepared(detail::PreparedState* adopted) : state_(adopted) {}
+  /// Returns the state, for the library; null for a moved-from launch.
+  [[nodiscard]] detail::PreparedState const* state() const { return state_.get(); }
 
  private:
   detail::Handle<detail::PreparedState> state_;
