@@ -30,7 +30,7 @@ endif()
 # sample_parts_tests(<program> <case>): the tests of a program's parts, and one case of them in both simulators.
 function(sample_parts_tests program case)
   if(TARGET ${program}_parts)
-    tegula_test_folder(${program} LABEL host LINKS ${program}_parts)
+    tegula_test_folder(${program} LABEL host LINKS ${program}_parts tegula::tegula)
     foreach(simulator IN ITEMS "tiles;1" "warps;seed:7")
       list(GET simulator 0 what)
       list(GET simulator 1 value)
@@ -41,3 +41,15 @@ function(sample_parts_tests program case)
 endfunction()
 sample_parts_tests(smollm "one layer gives the reference's logits")
 sample_parts_tests(minilm "one layer gives the reference's embeddings")
+
+if(TARGET smollm_embedded)
+  foreach(device IN ITEMS host best)
+    tegula_command_test("smollm: embedded kernels write the text of compiled ones, without LLVM, on the ${device} device"
+      LABELS host H13 N4
+      COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:smollm_embedded>" "-DCOMPARED=$<TARGET_FILE:smollm>"
+        "-DARGUMENTS=--random;--tokens;6;--prompt-tokens;16;--places;64;--device;${device}"
+        "-DOBJDUMP=${CMAKE_OBJDUMP}" "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
+        -P "${PROJECT_SOURCE_DIR}/test/aot/without_llvm.cmake"
+      ENVIRONMENT "TEGULA_HOST_CPU=x86-64-v3")  # other vectors have other orders of sums
+  endforeach()
+endif()

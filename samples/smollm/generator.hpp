@@ -17,9 +17,10 @@
 namespace smollm {
 
 /// States how the steps of few sequences are divided: rows of W that a block multiplies, 8 or 16, and its warps; keys
-/// that a block of attention takes at once, 64 or 128.
+/// that a block of attention takes at once, 64 or 128. All kernels make these records.
 struct Division {
   int rows = 8, warps = 2, keys = 64;
+  tegula::ProfileOptions profile = {};
 };
 
 /// Joins the launches of a step that one kernel does.
@@ -39,6 +40,7 @@ class Generator {
         sequences_(sequences),
         places_(places),
         parts_(sequences > few ? parts_of_many : keys_of_few / division.keys),
+        records_(division.profile),
         chunk_(model.where().is_cuda() ? std::min<std::int64_t>(places, 2048) : 256),
         tokens_(model.where(), sequences),
         positions_(model.where(), sequences),
@@ -122,6 +124,7 @@ class Generator {
   [[nodiscard]] tegula::device where() const { return model_.where(); }
   [[nodiscard]] std::int64_t sequences() const { return sequences_; }
   [[nodiscard]] std::int64_t places() const { return places_; }
+  [[nodiscard]] std::vector<tegula::prepared> const& step_launches() const { return step_; }
   [[nodiscard]] std::size_t launches_of_step() const { return step_.size(); }
   /// Returns the launches of a step, those of each kernel together, in the order of their first.
   [[nodiscard]] std::vector<KernelOfStep> kernels_of_step() const {
@@ -141,8 +144,9 @@ class Generator {
   static constexpr int parts_of_many = 8;  // parts of attention, each of some keys
   static constexpr auto& logits_kernel = smollm::logits<8, Width>;
 
-  /// Returns the option of a kernel whose rows of W are so few that each warp has four or eight of them.
-  static tegula::with in_warps(int count) { return tegula::with({.warps = count}); }
+  /// Returns the options of a kernel of a step; 0 warps: as the compiler chooses. Where the rows of W are few, each
+  /// warp has four or eight of them.
+  [[nodiscard]] tegula::with in_warps(int count) const { return tegula::with({.warps = count, .profile = records_}); }
   [[nodiscard]] std::int64_t heads() const { return model_.sizes.heads; }
   [[nodiscard]] std::int64_t rows() const { return std::max(sequences_, chunk_); }
 
@@ -237,17 +241,13 @@ class Generator {
        best.slice(0, sequence, sequence + 1), model_.sizes.epsilon);
   }
 
-  static char const* name_of(tegula::with const& /*how*/, auto const& kernel, auto const&... /*arguments*/) {
-    return kernel.name();
-  }
-  static char const* name_of(auto const& kernel, auto const&... /*arguments*/) { return kernel.name(); }
   /// Prepares the launches of a step.
   void prepare_step(Division const& division) {
-    auto const add = [&](auto&&... launch) {
-      names_.emplace_back(name_of(launch...));
-      step_.push_back(tegula::prepare(launch...));
+    auto const add = [&](tegula::with const& how, auto const& kernel, auto&&... arguments) {
+      names_.emplace_back(kernel.name());
+      step_.push_back(tegula::prepare(how, kernel, arguments...));
     };
-    add(embed<Width>, tokens_, model_.table_bits(), model_.table_scales(), words(x_.data(), sequences_));
+    add(in_warps(0), embed<Width>, tokens_, model_.table_bits(), model_.table_scales(), words(x_.data(), sequences_));
     auto const products = in_warps(division.warps);
     if (sequences_ <= few && division.rows == 8)
       division.keys == 64 ? prepare_few<8, 64>(add, products) : prepare_few<8, 128>(add, products);
@@ -282,17 +282,20 @@ class Generator {
   template <class T, class Add>
   void prepare_many(Add const& add) {
     auto const q = view<float>(q_.data(), {sequences_, heads(), head});
-    many_rows<T, 64, 32, float>(add, sequences_, own_, positions_, [&](std::size_t i) {
+    auto const plain = [&](auto const& kernel, auto&&... arguments) { add(in_warps(0), kernel, arguments...); };
+    many_rows<T, 64, 32, float>(plain, sequences_, own_, positions_, [&](std::size_t i) {
       add(in_warps(4), attend<Kept, queries_of_key, 64, parts_of_many>, q, keys_[i], values_[i], positions_, sums_,
           tops_, totals_);
-      add(join_attention<T, Width / head, parts_of_many>, sums_, tops_, totals_,
-          view<T>(normal_.data(), {sequences_, heads(), head}));
+      plain(join_attention<T, Width / head, parts_of_many>, sums_, tops_, totals_,
+            view<T>(normal_.data(), {sequences_, heads(), head}));
     });
   }
 
   Model<Width, Hidden> const& model_;
   tegula::stream const& order_;
-  std::int64_t sequences_, places_, parts_, chunk_;
+  std::int64_t sequences_, places_, parts_;
+  tegula::ProfileOptions records_;
+  std::int64_t chunk_;
   tegula::buffer<int> tokens_, positions_, own_, read_tokens_, read_positions_, read_sequences_;
   tegula::buffer<int, 2> made_;
   tegula::buffer<float, 3> rotation_;

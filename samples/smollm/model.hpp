@@ -18,7 +18,8 @@
 
 namespace smollm {
 
-inline constexpr int queries_of_key = 3;  // heads of queries that share a head of keys
+inline constexpr int model_width = 576, model_hidden = 1536;  // of SmolLM2-135M, for which this program is compiled
+inline constexpr int queries_of_key = 3;                      // heads of queries that share a head of keys
 
 /// Holds the numbers of a model that its kernels do not fix.
 struct Sizes {

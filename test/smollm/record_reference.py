@@ -4,8 +4,8 @@
 usage: record_reference.py MODEL.gguf OUT.json [PROMPTS [TOKENS]]; needs the packages gguf, numpy and tokenizers.
 
 The weights are the dequantised ones of the file; all arithmetic is numpy's in float64. For each prompt OUT.json gets its
-tokens, the tokens of the greedy answer, and for each of them the highest logit and its margin over the next one. The end
-of an answer does not end the record.
+tokens, the tokens of the greedy answer, and for each of them the highest logit, its margin over the next one, and the
+logits of two other tokens (see sampled). The end of an answer does not end the record.
 """
 import json
 import random
@@ -80,6 +80,11 @@ class Model:
         return self.normalized(x, "output_norm.weight") @ self.weights["token_embd.weight"].T
 
 
+def sampled(number, vocabulary):
+    """The tokens whose logits are recorded for the answer's token of that number; samples/smollm/check.hpp has them too."""
+    return [(7919 * number + 24593 * k) % vocabulary for k in (1, 2)]
+
+
 def prompts_of(reader, count):
     tokens = reader.fields["tokenizer.ggml.tokens"].contents()
     tokenizer = reference(tokens, reader.fields["tokenizer.ggml.merges"].contents())
@@ -100,7 +105,7 @@ def main():
     model, prompts = Model(reader), list(prompts_of(reader, count))
     longest = max(len(prompt) for _, prompt in prompts)
     model.start(count, longest + answer)
-    made, highest, margins = ([[] for _ in prompts] for _ in range(3))
+    made, highest, margins, others = ([[] for _ in prompts] for _ in range(4))
     for place in range(longest + answer - 1):
         # A row whose answer is complete goes on with token 0, which changes nothing of the record.
         tokens = [prompt[place] if place < len(prompt) else (made[row] + [0] * longest)[place - len(prompt)]
@@ -110,12 +115,13 @@ def main():
             if place < len(prompt) - 1 or len(made[row]) == answer:
                 continue
             second, first = np.partition(logits[row], -2)[-2:]
+            others[row] += [round(float(x), 5) for x in logits[row][sampled(len(made[row]), logits.shape[1])]]
             made[row].append(int(np.argmax(logits[row])))
             highest[row].append(round(float(first), 5))
             margins[row].append(round(float(first - second), 5))
     with open(sys.argv[2], "w", encoding="ascii") as out:
         out.write("[\n" + ",\n".join(json.dumps(
-            {"text": text, "prompt": prompt, "answer": made[row], "logits": highest[row], "margins": margins[row]},
+            {"text": text, "prompt": prompt, "answer": made[row], "logits": highest[row], "margins": margins[row], "others": others[row]},
             separators=(",", ":")) for row, (text, prompt) in enumerate(prompts)) + "\n]\n")
 
 
