@@ -61,7 +61,7 @@ std::string headline(Profile const& profile) {
   if (profile.processor_word.empty())
     return fmt::format("{} on {}: {}, {}, {}; {} of device memory", profile.kernel, profile.device,
                        counted(size(profile.rows), "kernel"), counted(size(profile.events), "event"),
-                       time_text(profile.duration()), profile.buffer_bytes);
+                       time_text(profile.duration()), counted(profile.buffer_bytes, "byte"));
   return fmt::format(
       "kernel {} on {}: {}, {}, {}, {} in {}; {:.3f} clocks per ns, a record costs {:.0f}; {} of shared memory per "
       "CTA, "

@@ -63,6 +63,6 @@ TEST_CASE("join: a row for each kernel and a bar for each launch, on one time", 
   CHECK(all.duration() == 68);
   CHECK(all.svg().find(">second</text>") != std::string::npos);
   CHECK(all.svg().find("CTA") == std::string::npos);
-  CHECK(all.trace().find("\"previous launch\"") != std::string::npos);
+  CHECK(all.trace().find("\"wait for previous launch\"") != std::string::npos);
   CHECK(all.str().starts_with("3 launches on a device: 2 kernels, 5 events, 68"));
 }
