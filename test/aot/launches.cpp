@@ -68,7 +68,7 @@ int main() {
                      [&] { launch(order, with({.warps = 8}), test::scaled<5, float>, a, y); }) &&
           right;
   view<float, 1> const every_second(a.data(), {512}, {2});
-  right = is_refused("an argument 1 with {unit_inner}, found {}",
+  right = is_refused("an argument 1 with {unit_inner, aligned_16}, found {aligned_16}",
                      [&] { launch(order, test::scaled<2, float>, every_second, y); }) &&
           right;
   std::puts(right ? "aot client: ok" : "aot client: wrong");
