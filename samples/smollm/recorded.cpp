@@ -17,7 +17,8 @@ void launch_all(tegula::device where) {
     std::int64_t sequences, places;
   };
   for (Size const size : {Size{1, 2048}, Size{8, 64}, Size{32, 64}, Size{128, 64}}) {
-    smollm::Generator<smollm::model_width, smollm::model_hidden, Kept> generator(model, order, size.sequences, size.places);
+    smollm::Generator<smollm::model_width, smollm::model_hidden, Kept> generator(model, order, size.sequences,
+                                                                                 size.places);
     for (std::int64_t tokens = 1; tokens <= size.places; tokens *= 2)
       generator.read(0, std::vector<int>(static_cast<std::size_t>(tokens)));
     generator.step();
