@@ -47,7 +47,7 @@ if(TARGET smollm_embedded)
     tegula_command_test("smollm: embedded kernels write the text of compiled ones, without LLVM, on the ${device} device"
       LABELS host H13 N4
       COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:smollm_embedded>" "-DCOMPARED=$<TARGET_FILE:smollm>"
-        "-DARGUMENTS=--random;--tokens;6;--prompt-tokens;16;--places;64;--device;${device}"
+        "-DARGUMENTS=--random;--tokens;6;--prompt-tokens;15;--places;33;--device;${device}"
         "-DOBJDUMP=${CMAKE_OBJDUMP}" "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
         -P "${PROJECT_SOURCE_DIR}/test/aot/without_llvm.cmake"
       ENVIRONMENT "TEGULA_HOST_CPU=x86-64-v3")  # other vectors have other orders of sums

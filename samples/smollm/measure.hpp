@@ -67,6 +67,16 @@ void measure_kernels(Generator& generator, tegula::stream const& order) {
   }
 }
 
+#if defined(TEGULA_EMBEDDED)
+/// Refuses: records are part of the code, and this code has none.
+[[noreturn]] inline tegula::ProfileOptions few_records() {
+  throw std::runtime_error("--timeline: this program's kernels were compiled without records; run smollm");
+}
+template <class Generator>
+[[noreturn]] void save_timeline(Generator&, tegula::stream const&, std::int64_t, int, std::string const&) {
+  few_records();
+}
+#else
 /// Selects records for a timeline of launches: few of each CTA, whose start and end count.
 inline tegula::ProfileOptions few_records() {
   tegula::ProfileOptions result;
@@ -78,13 +88,6 @@ inline tegula::ProfileOptions few_records() {
   return result;
 }
 
-#if defined(TEGULA_EMBEDDED)
-/// Refuses: records are part of the code, and this code has none.
-template <class Generator>
-void save_timeline(Generator&, tegula::stream const&, std::int64_t, int, std::string const&) {
-  throw std::runtime_error("--timeline: this program's kernels were compiled without records; run smollm");
-}
-#else
 /// Writes when each launch of one token ran, behind a prompt of `read` tokens.
 template <class Generator>
 void save_timeline(Generator& generator, tegula::stream const& order, std::int64_t vocabulary, int read,
