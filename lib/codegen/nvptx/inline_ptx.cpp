@@ -1,7 +1,10 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 
 #include <fmt/format.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
+
+#include <algorithm>
 
 #include "tegula/support/error.hpp"
 
@@ -14,6 +17,11 @@ std::string operand_list(std::size_t first, std::size_t count) {
   std::string text = count == 1 ? "" : "{";
   for (std::size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i == 0 ? "$" : ", $", first + i);
   return text + (count == 1 ? "" : "}");
+}
+
+bool is_zero(llvm::Value const* value) {
+  auto const* const constant = llvm::dyn_cast<llvm::Constant>(value);
+  return constant != nullptr && constant->isNullValue();
 }
 
 }  // namespace
@@ -58,20 +66,27 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   std::size_t const count = otherwise.size();
   llvm::Type* const type = otherwise[0]->getType();
   std::string const letter(1, constraint_of(type));
-  std::string constraints, ties;
+  // A register of zeros that several loads begin with may be one that wgmma writes: ptxas 13.0 then puts in a wait
+  // (C7517).
+  bool const clears = predicate != nullptr && std::all_of(otherwise.begin(), otherwise.end(), is_zero);
+  std::string constraints, ties, clear;
   std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
   for (std::size_t i = 0; i < count; ++i) {
-    constraints += "=" + letter + ",";
+    constraints += (clears ? "=&" : "=") + letter + ",";
     ties += fmt::format(",{}", i);
+    clear += fmt::format("mov.b{} ${}, 0;\n\t", type->getPrimitiveSizeInBits().getFixedValue(), i);
   }
   std::string text = fmt::format("ld.{}{}.b{} {}, [${}+${}];", space, vector_suffix(count), bits,
                                  operand_list(0, count), count, count + 1);
   constraints += std::string(1, constraint_of(address->getType())) + ",n";
   if (predicate != nullptr) {
-    text = fmt::format("@${} {}", count + 2, text);
-    constraints += ",b" + ties;
+    text = fmt::format("{}@${} {}", clears ? clear : "", count + 2, text);
+    constraints += ",b";
     arguments.push_back(predicate);
-    arguments.insert(arguments.end(), otherwise.begin(), otherwise.end());
+    if (!clears) {
+      constraints += ties;
+      arguments.insert(arguments.end(), otherwise.begin(), otherwise.end());
+    }
   }
   llvm::Type* const result =
       count == 1 ? type : llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(count, type));
