@@ -34,10 +34,6 @@ std::vector<Span> launches_of(Profile const& kernel) {
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 /// Adds an event of a kernel's row.
 void add(Profile& all, std::int32_t name, std::int32_t row, std::int32_t depth, double start, double stop) {
   ProfileEvent event;

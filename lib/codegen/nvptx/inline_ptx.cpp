@@ -74,13 +74,13 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   for (std::size_t i = 0; i < count; ++i) {
     constraints += (clears ? "=&" : "=") + letter + ",";
     ties += fmt::format(",{}", i);
-    clear += fmt::format("mov.b{} ${}, 0;\n\t", type->getPrimitiveSizeInBits().getFixedValue(), i);
+    if (clears) clear += fmt::format("mov.b{} ${}, 0;\n\t", type->getPrimitiveSizeInBits().getFixedValue(), i);
   }
   std::string text = fmt::format("ld.{}{}.b{} {}, [${}+${}];", space, vector_suffix(count), bits,
                                  operand_list(0, count), count, count + 1);
   constraints += std::string(1, constraint_of(address->getType())) + ",n";
   if (predicate != nullptr) {
-    text = fmt::format("{}@${} {}", clears ? clear : "", count + 2, text);
+    text = fmt::format("{}@${} {}", clear, count + 2, text);
     constraints += ",b";
     arguments.push_back(predicate);
     if (!clears) {

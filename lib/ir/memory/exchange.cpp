@@ -112,12 +112,17 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
   return steps;
 }
 
+namespace {
+
+bool is_exchange(ReductionStep const& step) { return step.kind == Kind::exchange; }
+
+}  // namespace
+
 bool exchanges_last(Op const& reduction, layout::Layout const& layout) {
   auto const& reduce = reduction.as<ReduceOp>();
   auto const steps = reduction_steps(layout, static_cast<int>(reduce.axis), reduce.order);
   if (!steps) return false;
-  auto const last = std::find_if(steps->rbegin(), steps->rend(),
-                                 [](ReductionStep const& step) { return step.kind == Kind::exchange; });
+  auto const last = std::find_if(steps->rbegin(), steps->rend(), is_exchange);
   return last != steps->rend() &&
          std::none_of(steps->rbegin(), last, [](ReductionStep const& step) { return step.kind == Kind::butterfly; });
 }
@@ -126,8 +131,7 @@ bool exchanges_once(Op const& reduction) {
   auto const& reduce = reduction.as<ReduceOp>();
   auto const steps =
       reduction_steps(*reduction.operand()->type().layout(), static_cast<int>(reduce.axis), reduce.order);
-  return steps && std::count_if(steps->begin(), steps->end(),
-                                [](ReductionStep const& step) { return step.kind == Kind::exchange; }) == 1;
+  return steps && std::count_if(steps->begin(), steps->end(), is_exchange) == 1;
 }
 
 bool stays_in_thread(Op const& op) {

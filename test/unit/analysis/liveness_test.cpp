@@ -69,7 +69,7 @@ TEST_CASE("liveness: buffers that each iteration writes anew may share memory in
   std::string const store_b = "    buffer_store %b, %x\n", load_b = "    %z = buffer_load %b" + load;
   CHECK(in_loop(store_a + load_a + store_b + load_b) ==
         "explicit %a: 256 bytes, live 7..8\nexplicit %b: 256 bytes, live 9..10\n");
-  // What an iteration reads before it writes comes from the one before.
+  // An iteration that reads before it writes reads what the one before left.
   CHECK(in_loop(load_a + store_a + store_b + load_b) ==
         "explicit %a: 256 bytes, live 6..11\nexplicit %b: 256 bytes, live 9..10\n");
   // A store that not every iteration reaches does not begin it.
