@@ -1,6 +1,7 @@
 // States problems of the kernels of state_space_kernels.hpp, and computes their results token by token in float64.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -62,6 +63,22 @@ struct TokenExtents {
   std::int64_t batch, tokens, heads, groups;
 };
 
+/// Runs a recurrence with states of rows x columns, from 0 for each head. `step` takes the state,
+/// the number of the token among all sequences, and the head; it changes the state and returns the token's results.
+template <class Step>
+std::vector<double> token_by_token(TokenExtents const& of, std::int64_t rows, std::int64_t columns, Step const& step) {
+  std::vector<double> all(static_cast<std::size_t>(of.batch * of.tokens * of.heads * columns));
+  for (std::int64_t batch = 0; batch < of.batch; ++batch)
+    for (std::int64_t head = 0; head < of.heads; ++head) {
+      TokenState state(rows, columns);
+      for (std::int64_t token = batch * of.tokens; token < (batch + 1) * of.tokens; ++token) {
+        std::vector<double> const out = step(state, token, head);
+        std::copy(out.begin(), out.end(), all.begin() + (token * of.heads + head) * columns);
+      }
+    }
+  return all;
+}
+
 /// States y of state_space. b and c are small, so that sums over N states stay near 1.
 template <int N, int P>
 struct StateSpaceProblem {
@@ -75,21 +92,14 @@ struct StateSpaceProblem {
   }
 
   [[nodiscard]] std::vector<double> expected() const {
-    std::vector<double> y(x.size());
-    for (std::int64_t batch = 0; batch < of.batch; ++batch)
-      for (std::int64_t head = 0; head < of.heads; ++head) {
-        TokenState state(N, P);
-        for (std::int64_t t = 0; t < of.tokens; ++t) {
-          std::int64_t const token = batch * of.tokens + t, at = token * of.heads + head;
-          std::int64_t const of_group = token * of.groups + head / (of.heads / of.groups);
-          double const step = row_of(dt, at, 1)[0];
-          state.scale(std::exp(step * static_cast<double>(rates[static_cast<std::size_t>(head)])));
-          state.add(step, row_of(b, of_group * N, N), row_of(x, at * P, P));
-          std::vector<double> const out = state.times(row_of(c, of_group * N, N));
-          std::copy(out.begin(), out.end(), y.begin() + at * P);
-        }
-      }
-    return y;
+    return token_by_token(of, N, P, [&](TokenState& state, std::int64_t token, std::int64_t head) {
+      std::int64_t const at = token * of.heads + head;
+      std::int64_t const of_group = token * of.groups + head / (of.heads / of.groups);
+      double const step = row_of(dt, at, 1)[0];
+      state.scale(std::exp(step * static_cast<double>(rates[static_cast<std::size_t>(head)])));
+      state.add(step, row_of(b, of_group * N, N), row_of(x, at * P, P));
+      return state.times(row_of(c, of_group * N, N));
+    });
   }
 
   TokenExtents of;
@@ -121,23 +131,16 @@ struct DeltaRuleProblem {
   }
 
   [[nodiscard]] std::vector<double> expected() const {
-    std::vector<double> o(v.size());
-    for (std::int64_t batch = 0; batch < of.batch; ++batch)
-      for (std::int64_t head = 0; head < of.heads; ++head) {
-        TokenState state(K, V);
-        for (std::int64_t t = 0; t < of.tokens; ++t) {
-          std::int64_t const at = (batch * of.tokens + t) * of.heads + head;
-          std::vector<double> const key = row_of(k, at * K, K);
-          state.scale(std::exp(row_of(gates, at, 1)[0]));
-          std::vector<double> const known = state.times(key);
-          std::vector<double> added = row_of(v, at * V, V);
-          for (std::size_t j = 0; j < added.size(); ++j) added[j] -= known[j];
-          state.add(row_of(betas, at, 1)[0], key, added);
-          std::vector<double> const out = state.times(row_of(q, at * K, K));
-          std::copy(out.begin(), out.end(), o.begin() + at * V);
-        }
-      }
-    return o;
+    return token_by_token(of, K, V, [&](TokenState& state, std::int64_t token, std::int64_t head) {
+      std::int64_t const at = token * of.heads + head;
+      std::vector<double> const key = row_of(k, at * K, K);
+      state.scale(std::exp(row_of(gates, at, 1)[0]));
+      std::vector<double> const known = state.times(key);
+      std::vector<double> added = row_of(v, at * V, V);
+      for (std::size_t j = 0; j < added.size(); ++j) added[j] -= known[j];
+      state.add(row_of(betas, at, 1)[0], key, added);
+      return state.times(row_of(q, at * K, K));
+    });
   }
 
   TokenExtents of;
