@@ -86,7 +86,7 @@ inline constexpr auto add_norm_quantize =
       auto g = grid_over(y, shape<1, width>);
       auto columns = x.extent(1);
       auto count = cast<float>(columns);
-      tile place = iota(shape<width>, axis<0>) + g[0] * columns;
+      tile place = iota(shape<width>, axis<0>) + g[0] * width;
       tile kept =
           select(random_uniform(seed, place) < keep, cast<float>(load(x, shape<width>, g[0], 0)) * (1 / keep), 0);
       tile sums = cast<float>(load(residual, shape<width>, g[0], 0)) + kept;  // 0 outside of the row

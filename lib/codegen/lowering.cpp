@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "codegen/random_words.hpp"
 #include "ir/core/visit_op.hpp"
 #include "tegula/support/error.hpp"
 
@@ -239,6 +240,19 @@ llvm::Value* lower(ir::CompareOp const& compare, Operation const& of) {
 }
 llvm::Value* lower(ir::SelectOp const&, Operation const& of) {
   return of.builder.CreateSelect(of.a, of.b, of.operands[2]);
+}
+llvm::Value* lower(ir::RandomBitsOp const&, Operation const& of) {
+  llvm::IRBuilderBase& b = of.builder;
+  RandomWords const words = random_words(b, of.a, b.CreateAShr(of.b, integer_like(of.b, 2)));
+  auto const bit = [&](unsigned number) {
+    llvm::Value* const place = b.CreateAnd(of.b, integer_like(of.b, number));
+    return b.CreateICmpNE(place, zero_like(place));
+  };
+  llvm::Value* const upper = bit(2);
+  llvm::Value *const even = b.CreateSelect(upper, words[2], words[0]), *const odd =
+                                                                           b.CreateSelect(upper, words[3], words[1]);
+  return of.op.result()->type().element() == Element::i32 ? b.CreateSelect(bit(1), odd, even)
+                                                          : join_words(b, even, odd);
 }
 llvm::Value* lower(ir::FmaOp const&, Operation const& of) {
   llvm::Value* const sum = of.arith.fma(of.element, of.a, of.b, of.operands[2]);

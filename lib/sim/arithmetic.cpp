@@ -11,6 +11,7 @@
 #include "sim/meaning.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/math/functions.hpp"
+#include "tegula/math/philox.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim {
@@ -339,6 +340,29 @@ void compute(Agent& agent, Op const& op, SelectOp const&) {
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < a.count(); ++i)
       result.data<T>()[i] = condition[i] != 0 ? a.data<T>()[i] : b.data<T>()[i];
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void compute(Agent& agent, Op const& op, RandomBitsOp const&) {
+  Value const& seed = agent.value(*op.in<RandomBitsOp>("seed"));
+  Value const& place = agent.value(*op.in<RandomBitsOp>("place"));
+  Value result = agent.fresh(op);
+  with_storage(place.storage(), [&]<class P>(std::type_identity<P>) {
+    if constexpr (Integer<P>) {
+      for (std::int64_t i = 0; i < place.count(); ++i) {
+        std::int64_t const at = place.data<P>()[i];
+        auto const words = math::random_words(seed.data<std::int64_t>()[i], at);
+        auto const word = [&](std::int64_t number) { return words[static_cast<std::size_t>(number & 3)]; };
+        if (result.element() == Element::i32)
+          result.data<std::int32_t>()[i] = static_cast<std::int32_t>(word(at));
+        else
+          result.data<std::int64_t>()[i] =
+              static_cast<std::int64_t>(std::uint64_t{word(at | 1)} << 32 | word(at & ~std::int64_t{1}));
+      }
+    } else {
+      refuse(op);
+    }
   });
   agent.set(*op.result(), std::move(result));
 }

@@ -1,6 +1,8 @@
-// Tests that integers of few bits become floats by additions, and that extents that a type fixes are constants.
+// Tests that integers of few bits become floats by additions, that extents that a type fixes are constants, and that
+// random numbers of places in a row share counters.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "compiler/compile.hpp"
 #include "support/catch.hpp"
@@ -13,8 +15,9 @@ using namespace tegula::test;
 namespace {
 
 template <class K>
-std::string ptx_of(K const& k) {
+std::string ptx_of(K const& k, std::vector<TensorFacts> const& facts = {}) {
   CompileOptions options;
+  options.facts = facts;
   options.target = Target::cuda;
   auto module = module_of(k.trace().text());
   return compiler::compile(module, options).image;
@@ -60,7 +63,40 @@ constexpr auto rows = kernel("rows", [](in<float, 2, Facts...> x, out<float, 1> 
   store(y, shape<16>, squeeze(sum(load(x, shape<16, 18>, g[0], 0), axis<1>), axis<1>), g[0]);
 });
 
+/// Drops elements at places that count up along a row from a multiple of `step`, or everywhere.
+template <class T, int step>
+constexpr auto dropped = kernel("dropped", [](in<T, 2> x, out<T, 2> y, arg<int> seed) {
+  auto g = grid_over(y, shape<1, 1024>);
+  auto row = [&] {
+    if constexpr (step == 4)
+      return g[0] * 1024;
+    else
+      return g[0] * x.extent(1);
+  }();
+  tile place = iota(shape<1024>, axis<0>) * (step == 0 ? 2 : 1) + row;
+  store(y, shape<1024>, select(random_uniform(seed, place) < 0.5F, load(x, shape<1024>, g[0], 0), 0), g[0], 0);
+});
+
+/// Counts the products of Philox for eight elements of a thread.
+template <class T, int step>
+double products_of_philox() {
+  std::string const text = ptx_of(dropped<T, step>, {{true, true}, {true, true}, {}});
+  double products = 0;
+  for (char const* const factor : {"-766435501", "3528531795", "-845247145", "3449720151"})
+    products += count(text, std::string(", ") + factor + ";");
+  return 8 * products / count(text, ", 0f33800000;");  // each word becomes a float once
+}
+
 }  // namespace
+
+TEST_CASE("random numbers of four places in a row share a counter") {
+  // A counter takes at most 19 products: two in each round but the first. Eight elements have two counters, three if
+  // they begin within one, and eight if they do not count up.
+  CHECK(products_of_philox<bf16, 4>() <= 2 * 19);
+  CHECK(products_of_philox<bf16, 1>() <= 3 * 19);
+  CHECK(products_of_philox<float, 4>() <= 2 * 19);
+  CHECK(products_of_philox<bf16, 0>() >= 8 * 16);
+}
 
 TEST_CASE("integers of at most 23 bits become floats without a conversion") {
   CHECK(count(ptx_of(floats<std::uint8_t>), "cvt.rn.f32") == 0);

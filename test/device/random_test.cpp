@@ -10,6 +10,10 @@ TEST_CASE("random numbers are those of seed and place on a device", "[sanitize]"
   check_drawn<64>(Executor::device);
   check_drawn<1024>(Executor::device);
   check_dropout(Executor::device);
+  check_drawn_in_rows<std::int32_t>(Executor::device);
+  check_drawn_in_rows<std::int64_t>(Executor::device);
+  check_dropout_of_halves<true>(Executor::device);
+  check_dropout_of_halves<false>(Executor::device);
 }
 
 TEST_CASE("bits are counted on a device") {

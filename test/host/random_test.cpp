@@ -17,6 +17,10 @@ TEST_CASE("random numbers are those of seed and place in every tile shape") {
     check_drawn<64>(on);
     check_drawn<1024>(on);
     check_dropout(on);
+    check_drawn_in_rows<std::int32_t>(on);
+    check_drawn_in_rows<std::int64_t>(on);
+    check_dropout_of_halves<true>(on);
+    check_dropout_of_halves<false>(on);
   }
 }
 

@@ -97,10 +97,10 @@ Problem gradient_problem(Extents const& extents, std::uint64_t seed) {
   return problem;
 }
 
-/// Returns word 0 of Philox4x32-10 with counter (place, 0) and key (seed, 0) as a number in [0, 1).
+/// Returns word place mod 4 of Philox4x32-10 with counter (place / 4, 0) and key (seed, 0) as a number in [0, 1).
 double uniform(std::uint32_t seed, std::uint64_t place) {
   std::uint32_t key[2] = {seed, 0};
-  std::uint32_t c[4] = {static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(place >> 32), 0, 0};
+  std::uint32_t c[4] = {static_cast<std::uint32_t>(place >> 2), static_cast<std::uint32_t>(place >> 34), 0, 0};
   for (int round = 0; round < 10; ++round) {
     std::uint64_t const left = std::uint64_t{0xD2511F53} * c[0], right = std::uint64_t{0xCD9E8D57} * c[2];
     std::uint32_t const next[4] = {
@@ -110,7 +110,7 @@ double uniform(std::uint32_t seed, std::uint64_t place) {
     key[0] += 0x9E3779B9;
     key[1] += 0xBB67AE85;
   }
-  return (c[0] >> 8) * 0x1p-24;
+  return (c[place & 3] >> 8) * 0x1p-24;
 }
 
 /// Returns the row of residual + dropout(x), and of its norm.

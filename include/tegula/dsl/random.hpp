@@ -1,7 +1,6 @@
-// Draws random numbers that a seed and a place decide: Philox4x32 with 10 rounds. The same seed and place give the same
-// number in every tile shape, launch and executor.
-//
-// Philox: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+// Draws random numbers that a seed and a place decide: Philox4x32 with 10 rounds (tegula/math/philox.hpp). The same
+// seed and place give the same number in every tile shape, launch and executor. Four places share the words of a
+// counter, so that a thread with places in a row computes them once.
 #pragma once
 
 #include "tegula/dsl/control.hpp"
@@ -18,42 +17,18 @@ concept PlaceTile = TileLike<X> && !is_invalid<X> &&
 template <class X>
 concept Seed = Integer<X> || IntegerScalar<X>;
 
-/// Holds the four words that Philox makes of one counter.
-template <class S>
-struct RandomWords {
-  tile<std::int32_t, S> word[4];
-};
-
-template <class S, class X>
-RandomWords<S> random_words(X const& seed, tile<std::int64_t, S> const& counter, location where) {
-  using Word = tile<std::int32_t, S>;
-  using Wide = tile<std::int64_t, S>;
-  constexpr std::int64_t low_bits = 0xFFFFFFFF;
-  Wide const key(full<std::int64_t>(S(), seed), where);
-  Word key0(cast<std::int32_t>(key), where), key1(cast<std::int32_t>(key >> 32), where);
-  Word c0(cast<std::int32_t>(counter), where), c1(cast<std::int32_t>(counter >> 32), where);
-  Word c2(full<std::int32_t>(S(), 0), where), c3(full<std::int32_t>(S(), 0), where);
-  for (int round = 0; round < 10; ++round) {
-    Wide const left((cast<std::int64_t>(c0) & low_bits) * std::int64_t{0xD2511F53}, where);
-    Wide const right((cast<std::int64_t>(c2) & low_bits) * std::int64_t{0xCD9E8D57}, where);
-    Word const n0(cast<std::int32_t>(right >> 32) ^ c1 ^ key0, where), n1(cast<std::int32_t>(right), where);
-    Word const n2(cast<std::int32_t>(left >> 32) ^ c3 ^ key1, where), n3(cast<std::int32_t>(left), where);
-    c0 = n0;
-    c1 = n1;
-    c2 = n2;
-    c3 = n3;
-    key0 = Word(key0 + static_cast<std::int32_t>(0x9E3779B9), where);
-    key1 = Word(key1 + static_cast<std::int32_t>(0xBB67AE85), where);
-  }
-  return {{c0, c1, c2, c3}};
+/// Records the word of each place, or as i64 the two words of its pair.
+template <class T, class S, class P>
+tile<T, S> random_words(tile<std::int64_t, S> const& seed, tile<P, S> const& place, location where) {
+  auto& recorder = trace::Recorder::current("random_bits", where);
+  trace::Id const key = recorder.use(seed.handle(), where), at = recorder.use(place.handle(), where);
+  return tile<T, S>(recorder.handle(recorder.emit(ir::RandomBitsOp{}, {key, at}, tile_type<T, S>, where)));
 }
-template <class X, PlaceTile C>
+template <class T, class X, PlaceTile C>
 auto random_words_at(X const& seed, C&& place, location where) {
   using S = shape_t<C>;
-  if constexpr (std::is_same_v<element_t<C>, std::int64_t>)
-    return random_words<S>(seed, tile<std::int64_t, S>(let(static_cast<C&&>(place), where)), where);
-  else
-    return random_words<S>(seed, tile<std::int64_t, S>(cast<std::int64_t>(static_cast<C&&>(place)), where), where);
+  tile<element_t<C>, S> const at(let(static_cast<C&&>(place), where));
+  return random_words<T>(tile<std::int64_t, S>(full<std::int64_t>(S(), seed), where), at, where);
 }
 /// Returns the 24 high bits of a word as a number in [0, 1).
 template <class S>
@@ -64,26 +39,31 @@ auto unit_float(tile<std::int32_t, S> const& word, location where) {
 }  // namespace detail
 
 /// Returns 32 random bits for each place: `random_bits(seed, iota(shape<1024>, axis<0>) + 1024 * block)`. The bits are
-/// word 0 of Philox4x32-10 with counter (place, 0) and key seed, both of 64 bits.
+/// word place mod 4 of Philox4x32-10 with counter (place / 4, rounded down; 0) and key seed, both of 64 bits.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_bits(X const& seed, C&& place, location where = location::current()) {
-  return detail::random_words_at(seed, static_cast<C&&>(place), where).word[0];
+  return detail::random_words_at<std::int32_t>(seed, static_cast<C&&>(place), where);
 }
 
 /// Returns f32 in [0, 1) for each place, in steps of 2^-24.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_uniform(X const& seed, C&& place, location where = location::current()) {
-  return detail::unit_float(detail::random_words_at(seed, static_cast<C&&>(place), where).word[0], where);
+  return detail::unit_float(detail::random_words_at<std::int32_t>(seed, static_cast<C&&>(place), where), where);
 }
 
-/// Returns f32 with the standard normal distribution for each place, by the method of Box and Muller from words 0
-/// and 1. None is beyond 5.8.
+/// Returns f32 with the standard normal distribution for each place, by the method of Box and Muller: places 0 and 1 of
+/// four are cosine and sine by words 0 and 1, places 2 and 3 by words 2 and 3. None is beyond 5.8.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_normal(X const& seed, C&& place, location where = location::current()) {
-  auto const words = detail::random_words_at(seed, static_cast<C&&>(place), where);
-  using Float = tile<float, detail::shape_t<C>>;
-  Float const radius(sqrt(-2.0F * log(1.0F - detail::unit_float(words.word[0], where))), where);
-  return Float(radius * cos(detail::unit_float(words.word[1], where) * 6.2831853071795864F), where);
+  using S = detail::shape_t<C>;
+  using Word = tile<std::int32_t, S>;
+  using Float = tile<float, S>;
+  tile<detail::element_t<C>, S> const at(let(static_cast<C&&>(place), where));
+  auto const words = detail::random_words_at<std::int64_t>(seed, at, where);
+  Word const size(cast<std::int32_t>(words), where), turn(cast<std::int32_t>(words >> 32), where);
+  Float const radius(sqrt(-2.0F * log(1.0F - detail::unit_float(size, where))), where);
+  Float const quarter(cast<float>(cast<std::int32_t>(at & 1)) * 0.25F, where);  // sin(a) = cos(a - pi / 2)
+  return Float(radius * cos((detail::unit_float(turn, where) - quarter) * 6.2831853071795864F), where);
 }
 
 }  // namespace tegula

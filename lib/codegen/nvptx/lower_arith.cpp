@@ -13,6 +13,7 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
+#include "codegen/random_words.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/value_memo.hpp"
 #include "ir/core/visit_op.hpp"
@@ -429,9 +430,81 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, ir::Predicate aske
   return result;
 }
 
+/// Emits the random bits of places that count up from a first one, each counter once. Where the first place may be any,
+/// one counter more is needed, and its words move down by up to three.
+class RandomRun {
+ public:
+  RandomRun(Emitter& e, llvm::Value* seed, llvm::Value* first, int count, bool aligned)
+      : b_(e.b), first_(first), count_(count), aligned_(aligned) {
+    for (int i = 0; i < count / words_of_counter + (aligned ? 0 : 1); ++i) {
+      llvm::Value* const place = i == 0 ? first : b_.CreateAdd(first, number(words_of_counter * i));
+      RandomWords const next = random_words(b_, seed, b_.CreateAShr(place, number(2)));
+      words_.insert(words_.end(), next.begin(), next.end());
+    }
+  }
+
+  /// Returns the word of each place.
+  Registers words() {
+    if (aligned_) return words_;
+    for (int const step : {2, 1}) move_down(words_, step, step);
+    words_.resize(static_cast<std::size_t>(count_));
+    return words_;
+  }
+
+  /// Returns the two words of each place's pair.
+  Registers pairs() {
+    Registers all, result;
+    for (std::size_t i = 0; i < words_.size(); i += 2) all.push_back(join_words(b_, words_[i], words_[i + 1]));
+    if (!aligned_) move_down(all, 2, 1);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
+      result.push_back(aligned_ || i % 2 == 0 ? all[i / 2] : b_.CreateSelect(has(1), all[i / 2 + 1], all[i / 2]));
+    return result;
+  }
+
+ private:
+  static constexpr int words_of_counter = 4;
+
+  llvm::Value* number(int value) {
+    return llvm::ConstantInt::get(first_->getType(), static_cast<std::uint64_t>(value));
+  }
+  /// Tells whether the first place has a bit.
+  llvm::Value* has(int bit) { return b_.CreateICmpNE(b_.CreateAnd(first_, number(bit)), number(0)); }
+  void move_down(Registers& values, int bit, int by) {
+    llvm::Value* const moves = has(bit);
+    for (std::size_t i = 0, next = static_cast<std::size_t>(by); next < values.size(); ++i, ++next)
+      values[i] = b_.CreateSelect(moves, values[next], values[i]);
+  }
+
+  llvm::IRBuilder<>& b_;
+  llvm::Value* first_;
+  int count_;
+  bool aligned_;
+  Registers words_;
+};
+
+/// Emits random bits of places that count up within a thread. False: they do not.
+bool lower_random_runs(ir::Op const& op, Emitter& e) {
+  constexpr std::int64_t least = 4, most = 8;
+  auto const& attributes = op.as<ir::RandomBitsOp>();
+  ir::Type const& type = op.result()->type();
+  if (!type.is_tile() || type.rank() == 0) return false;
+  std::int64_t const run = std::min<std::int64_t>({attributes.run, type.layout()->contiguous(type.rank() - 1), most});
+  if (run < least) return false;
+  Registers const &seeds = e.get(*op.in<ir::RandomBitsOp>("seed")), &places = e.get(*op.in<ir::RandomBitsOp>("place"));
+  Registers result;
+  for (std::size_t i = 0; i < places.size(); i += static_cast<std::size_t>(run)) {
+    RandomRun bits(e, seeds.size() == 1 ? seeds[0] : seeds[i], places[i], static_cast<int>(run), attributes.aligned);
+    Registers const each = type.element() == Element::i32 ? bits.words() : bits.pairs();
+    result.insert(result.end(), each.begin(), each.end());
+  }
+  e.set(*op.result(), std::move(result));
+  return true;
+}
+
 }  // namespace
 
 void lower_elementwise(ir::Op const& op, Emitter& e) {
+  if (op.is<ir::RandomBitsOp>() && lower_random_runs(op, e)) return;
   if (op.is<ir::CompareOp>() && op.lhs()->type().is_tile())
     for (bool const swapped : {false, true})
       if (Registers result = compare_coordinates(op, swapped, op.as<ir::CompareOp>().predicate, e); !result.empty())

@@ -108,6 +108,21 @@ void apply(Rule& rule, FmaOp const&) {
       rule, [](Element element) { return element == Element::f32 || element == Element::f64; }, "f32 and f64");
 }
 
+void apply(Rule& rule, RandomBitsOp const&) {
+  for (char const* const name : {"seed", "place"}) computable(rule, name);
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  auto const has_words = [](Element element) { return element == Element::i32 || element == Element::i64; };
+  Type const &place = rule.operand("place"), &seed = rule.operand("seed");
+  Type const wanted = place.with_element(Element::i64);
+  rule.require(has_words(place.element()), rule.says("place") + " but must be of i32 or i64");
+  rule.require(seed == wanted, rule.says("seed") + " but must be " + to_string(wanted));
+  Type const result = place.with_element(rule.stated[0].element());
+  rule.require(has_words(result.element()) && rule.stated[0] == result,
+               fmt::format("the result is {} but must be {}, or that of i64", to_string(rule.stated[0]),
+                           to_string(place.with_element(Element::i32))));
+  rule.result(result);
+}
+
 static void converted(Rule& rule) {
   computable(rule, "operand");
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;

@@ -20,8 +20,10 @@ constexpr std::size_t long_chain = 24;
 constexpr int large_tile = 64;
 constexpr std::size_t large_work = 768;
 
+/// Random bits stay whole: places in a row share them.
 bool in_chain(Op const& op) {
-  return op.is(Family::elementwise) && op.result_count() == 1 && op.result()->type().is_tile() && op.pure();
+  return op.is(Family::elementwise) && op.result_count() == 1 && op.result()->type().is_tile() && op.pure() &&
+         !op.is<RandomBitsOp>();
 }
 
 /// True for an op outside of a chain whose place matters little: it returns elements of its operands, or a number.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "analysis/axis_lattice.hpp"
 #include "analysis/box_updates.hpp"
 #include "analysis/call_graph.hpp"
 #include "analysis/index_runs.hpp"
@@ -563,10 +564,20 @@ class Assignment {
     for (int i = 0; i < source.count; ++i) set_operand_layout(op, i, parts[static_cast<std::size_t>(i)]);
   }
 
+  /// Notes the places of random bits that count up along the last axis, and whether groups of four begin at a counter.
+  void note_run(ir::RandomBitsOp& bits, Value const& place) const {
+    constexpr std::int64_t most = 128, of_counter = 4;
+    if (!place.type().is_tile() || place.type().rank() == 0) return;
+    analysis::AxisFact const fact = facts_.facts(place).axes.back();
+    bits.run = std::min({power_of_two_part(fact.contiguity), power_of_two_part(place.type().shape().back()), most});
+    bits.aligned = bits.run >= of_counter && analysis::divisor_at(fact, bits.run) % of_counter == 0;
+  }
+
   /// Notes the elements that each access can take at once, as long as the facts know its operands. Free operands are
   /// copied for their users later.
   void note_widest_accesses() {
     ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::RandomBitsOp>()) note_run(op.as<ir::RandomBitsOp>(), *op.in<ir::RandomBitsOp>("place"));
       if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
       ir::Type const& tile = accessed_tile(op)->type();
       if (tile.is_tile()) widest_[&op] = tile.rank() > 0 ? widest_access(op) : 1;

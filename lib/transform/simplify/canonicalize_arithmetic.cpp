@@ -220,7 +220,7 @@ Value* arithmetic(RewriteSite& site) {
   if (Value* value = fold_constants(site)) return value;
   if (op.info().has(ir::commutative) && constant_of(*op.lhs()) && !constant_of(*op.rhs())) exchange_sides(site);
   bool const integers = !is_float(site.type().element());
-  auto const right = op.operand_count() == 2 ? constant_of(*op.rhs()) : std::nullopt;
+  auto const right = op.operand_count() == 2 ? constant_of(*op.operand(1)) : std::nullopt;
   using ir::on;
   return ir::match<Value*>(
       op, on<ir::AddOp>([&] { return add(site, integers, right); }),

@@ -219,6 +219,21 @@ struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
   static constexpr unsigned traits = launchable | via_f32;
 };
+/// Returns random bits that a seed and a place decide: `%r = random_bits %seed, %place : tile<64xi32>`. They are word
+/// place mod 4 of Philox4x32-10 with counter (place / 4, rounded down; 0) and key seed, both of 64 bits. As i64 they
+/// are the two words of the place's pair: word 0 or 2 in the low half, the next one in the high half. assign-layouts
+/// writes `run`: places count up by 1 in aligned groups of so many elements of the last axis; `aligned`: each group
+/// starts at a multiple of 4.
+struct RandomBitsOp : OpDefaults<Family::elementwise> {
+  static constexpr std::string_view mnemonic = "random_bits";
+  static constexpr auto operands = names("seed", "place");
+  static constexpr Takes takes = Takes::by_rule;
+  std::int64_t run = 1;
+  bool aligned = false;
+  static constexpr auto attributes() {
+    return fields(field("run", &RandomBitsOp::run, Bounds{1, 128}), field("aligned", &RandomBitsOp::aligned));
+  }
+};
 /// Names the executors of an expanded row by its column `device`: the host computes by arithmetic alone.
 namespace computed {
 inline constexpr unsigned expansion = on_simulators;
