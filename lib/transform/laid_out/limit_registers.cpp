@@ -20,12 +20,19 @@ using ir::Op;
 /// The model may foretell a fourth too much.
 constexpr int excess_numerator = 4, excess_denominator = 5;
 
-/// Tells whether an op keeps few registers besides its operands and results. Arithmetic of 64 bits, and quotients of
-/// integers, take many steps.
+/// Tells whether an op on integers of 64 bits takes an instruction for each half: places in large tensors are made so.
+bool goes_by_halves(Op const& op) {
+  return op.is<ir::AddOp>() || op.is<ir::SubOp>() || op.is<ir::AndOp>() || op.is<ir::OrOp>() || op.is<ir::XorOp>() ||
+         op.is<ir::CastOp>() || op.is<ir::BroadcastOp>();
+}
+
+/// Tells whether an op keeps few registers besides its operands and results. Other arithmetic of 64 bits, and quotients
+/// of integers, take many steps.
 bool is_plain(Op const& op) {
   if (op.result_count() == 0 || !op.result()->type().is_tile()) return true;
   Element const element = op.result()->type().element();
-  return bits(element) < 64 && (is_float(element) || !ir::divides(op));
+  if (bits(element) < 64) return is_float(element) || !ir::divides(op);
+  return !is_float(element) && goes_by_halves(op);
 }
 
 /// Tells whether an op is one of those by which a copy reaches registers, or by which CTAs of a cluster hand each other
@@ -43,6 +50,7 @@ bool holds_elements(Op const& op) {
 
 /// Tells whether an access to memory takes known registers: of boxes, and of single elements at indices.
 bool is_plain_access(Op const& op) {
+  if (op.is<ir::AtomicUpdateOp>()) return op.in("tile")->type().is_scalar() || op.in("tile")->type().elements() == 1;
   return op.is<ir::LoadOp>() || op.is<ir::StoreOp>() || (op.is<ir::GatherOp>() && !holds_elements(op));
 }
 
@@ -81,9 +89,10 @@ bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   ir::walk(function, [&](Op& op) {
     if (chains.count(&op) != 0 || ir::makes_elements(op)) return;
     tile_ops += holds_elements(op) ? 1 : 0;
-    known = known && is_plain(op) &&
-            (analysis::streams(op) || hands_over(op) || is_plain_access(op) || op.is<ir::ForOp>() ||
-             op.is(ir::Family::launch) || op.info().has(ir::terminator) || op.is<ir::ReduceOp>());
+    known =
+        known && is_plain(op) &&
+        (analysis::streams(op) || hands_over(op) || is_plain_access(op) || op.is<ir::ForOp>() ||
+         op.is(ir::Family::launch) || op.info().has(ir::terminator) || op.is<ir::ReduceOp>() || op.is<ir::ItemOp>());
   });
   return known && tile_ops <= tuning.max_tile_ops;
 }
