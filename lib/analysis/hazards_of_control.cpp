@@ -117,6 +117,7 @@ constexpr RuleOfOp order_rules[] = {
     // Hints.
     {OpKind::PrefetchTensorMapOp, OrderRule::none},
     {OpKind::TmaPrefetchOp, OrderRule::none},
+    {OpKind::PrefetchOp, OrderRule::none},
     // Its bytes serve others afterwards, whose accesses are ordered like others.
     {OpKind::BufferDeallocOp, OrderRule::none},
     // Order grids, not the threads of one.

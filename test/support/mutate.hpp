@@ -90,7 +90,8 @@ inline ir::Module without_schedule(ir::Module const& module) {
 /// launch_dependents) and ops that say `purpose = schedule`.
 inline std::vector<Mutation> mutations(ir::Module const& module) {
   return mutations(module, [](ir::Op const& op) {
-    bool const hint = op.is<ir::PrefetchTensorMapOp>() || op.is<ir::TmaPrefetchOp>() || op.is<ir::LaunchDependentsOp>();
+    bool const hint = op.is<ir::PrefetchTensorMapOp>() || op.is<ir::TmaPrefetchOp>() || op.is<ir::PrefetchOp>() ||
+                      op.is<ir::LaunchDependentsOp>();
     return op.is(ir::Family::synchronisation) && !hint && !detail::schedules_only(op);
   });
 }

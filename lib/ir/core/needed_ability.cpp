@@ -18,7 +18,9 @@ auto needs(Ability ability) {
 
 Need needed_ability(Op const& op) {
   return match<Need>(
-      op, needs<TmaLoadOp, TmaStoreOp, TmaPrefetchOp, PrefetchTensorMapOp, BulkLoadOp, BulkStoreOp>(Ability::tma),
+      op,
+      needs<TmaLoadOp, TmaStoreOp, TmaPrefetchOp, PrefetchTensorMapOp, PrefetchOp, BulkLoadOp, BulkStoreOp>(
+          Ability::tma),
       needs<TensorMapOp, BuildTensorMapOp, DeviceTensorMapOp, AcquireTensorMapOp, ReleaseTensorMapsOp>(Ability::tma),
       needs<FenceProxyAsyncOp, BulkCommitOp, BulkWaitOp>(Ability::tma), needs<TmaReduceOp>(Ability::bulk_reductions),
       needs<MbarrierExpectOp>(Ability::expect_tx),

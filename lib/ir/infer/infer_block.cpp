@@ -377,6 +377,13 @@ void apply(Rule& rule, TmaPrefetchOp const&) {
   rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
   element_offsets(rule, "map");
 }
+void apply(Rule& rule, PrefetchOp const& op) {
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
+  element_offsets(rule, "tensor");
+  rule.require(op.box.size() == rule.operand("tensor").rank(),
+               fmt::format("box is {} but must have an extent for each axis of {}", list_text(op.box),
+                           to_string(rule.operand("tensor"))));
+}
 void apply(Rule& rule, CpAsyncOp const& op) {
   if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
       !shared_operand(rule, "destination"))

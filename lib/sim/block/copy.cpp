@@ -357,5 +357,6 @@ Progress perform(WarpProgram& warp, Op const& op, TmaReduceOp const& attributes)
 // Hints.
 Progress perform(WarpProgram&, Op const&, PrefetchTensorMapOp const&) { return Progress::done; }
 Progress perform(WarpProgram&, Op const&, TmaPrefetchOp const&) { return Progress::done; }
+Progress perform(WarpProgram&, Op const&, PrefetchOp const&) { return Progress::done; }
 
 }  // namespace tegula::sim::block

@@ -198,6 +198,16 @@ struct TmaPrefetchOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr unsigned traits = variadic;
 };
 
+/// Prefetches the box of a tensor at element offsets to L2: `prefetch %tensor, %o0, %o1 {box = [1, 64]}`, a hint. What
+/// lies outside of the tensor is left out. One thread asks for the memory from the box's first element to its last.
+struct PrefetchOp : OpDefaults<Family::synchronisation, on_warps> {
+  static constexpr std::string_view mnemonic = "prefetch";
+  static constexpr auto operands = names("tensor", "offsets");
+  static constexpr unsigned traits = variadic;
+  Extents box;
+  static constexpr auto attributes() { return fields(field("box", &PrefetchOp::box, Bounds{1, 1 << 20})); }
+};
+
 /// Copies the box of the destination's shape at element offsets:
 /// `cp_async %tensor, %destination, %o0, %o1 {vector = 8}`. It moves chunks of `vector` elements (4, 8 or 16 bytes)
 /// along the last axis. Of n executing threads, thread t copies the chunks t, t + n, ... in row-major order. Elements
