@@ -71,9 +71,42 @@ bool only_raised(Value const& value) {
 
 namespace {
 
+/// Returns the reduction that a tile spreads along its axis; null: it spreads something else.
+Op const* spread_reduction(Value const& value, Combine combine) {
+  Op const* const broadcast = value.defined_by<BroadcastOp>();
+  Op const* const reduction = broadcast == nullptr ? nullptr : broadcast->operand()->defined_by<ReduceOp>();
+  bool const plain = reduction != nullptr && reduction->operand_count() == 1 &&
+                     reduction->as<ReduceOp>().combine == combine &&
+                     reduction->operand()->type().shape() == value.type().shape();
+  return plain ? reduction : nullptr;
+}
+
+}  // namespace
+
+bool is_share_of_row(Value const& value) {
+  Op const* const power = value.defining_op();
+  if (power == nullptr || !(power->is<ExpOp>() || power->is<Exp2Op>())) return false;
+  Op const* const difference = power->operand()->defined_by<SubOp>();
+  Op const* const max = difference == nullptr ? nullptr : spread_reduction(*difference->rhs(), Combine::max);
+  if (max == nullptr || max->operand() != difference->lhs()) return false;
+  auto const& uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](Use const& use) {
+    Op const& op = *use.user;
+    if (op.is<ReduceOp>())
+      return op.as<ReduceOp>().axis == max->as<ReduceOp>().axis && op.as<ReduceOp>().combine == Combine::sum;
+    if (!op.is<DivOp>() || op.lhs() != &value) return false;
+    Op const* const sum = spread_reduction(*op.rhs(), Combine::sum);
+    return sum != nullptr && sum->operand() == &value;
+  });
+}
+
+namespace {
+
 bool keeps_relative_error(Op const& op, Value const& of) {
   if (op.is<SelectOp>()) return op.operand(0) != &of;
   if (op.is<AddOp>()) return is_at_least_zero(*op.lhs()) && is_at_least_zero(*op.rhs());
+  if (op.is<ReduceOp>())
+    return op.as<ReduceOp>().combine == Combine::sum && op.operand_count() == 1 && is_at_least_zero(of);
   if (op.is<FmaOp>()) return is_at_least_zero(*op.result());  // neither the product nor the addend is negative
   if (op.is<SqrtOp>() || op.is<RsqrtOp>()) return true;       // halve it
   if (op.is<BroadcastOp>() || op.is<ExpandDimsOp>() || op.is<ConvertLayoutOp>()) return true;

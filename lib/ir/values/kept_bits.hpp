@@ -24,6 +24,10 @@ std::optional<RaisedSum> raised_sum(Op const& op);
 /// Tells whether every use of a float adds it to such a constant.
 bool only_raised(Value const& value);
 
+/// Tells whether a float is a share of its row: exp(x - max(x)), which is only summed along the axis of the maximum,
+/// and divided by that sum. The sum is at least 1, so a power below 2^-126 is a share below that.
+bool is_share_of_row(Value const& value);
+
 /// Tells whether every use of a float rounds it to a float of 16 bits or fewer, or is fast_tanh. Products, quotients,
 /// roots, signs, selections, branches, broadcasts, and sums that cannot cancel may stand between: they keep its
 /// relative error.

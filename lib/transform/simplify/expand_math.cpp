@@ -304,6 +304,27 @@ Value* short_sigmoid(Op& op) {
   return binary(make_op<DivOp>(unit_bits, true, sigmoid.licence), above, power + one).value;
 }
 
+/// Expands exp of a number of at most 0 that counts only as a share of its row, within 4 ulp: the power of the rounded
+/// product with log2(e), times 1 + ln(2) r for what the rounding left out. A power below 2^-126 is 0.
+Value* exp_of_share(Op& op) {
+  constexpr double lowest = -200, ln_2 = 0.6931471805599453;
+  transform::Emitter emitter(op, on_gpu);
+  TracedFloat const x{{&emitter, op.operand()}};
+  TracedFloat const least = like(x, lowest);
+  TracedFloat const limited = select(x < least, least, x);  // NaN stays
+  TracedFloat const high = like(x, math::detail::log2e_f32.high), low = like(x, math::detail::log2e_f32.low);
+  TracedFloat const scaled = limited * high;
+  auto const fma = [&](TracedFloat const& a, TracedFloat const& b, TracedFloat const& c) {
+    return TracedFloat{{&emitter, emitter.value(make_op<FmaOp>(Licence::function_bound), {a.value, b.value, c.value},
+                                                op.result()->type())}};
+  };
+  TracedFloat const minus{{&emitter, emitter.same(NegOp{}, {scaled.value})}};
+  TracedFloat const left_out = fma(limited, low, fma(limited, high, minus));
+  TracedFloat const power{
+      {&emitter, emitter.same(make_op<Exp2Op>(unit_bits, true, Licence::function_bound), {scaled.value})}};
+  return (power * fma(left_out, like(x, ln_2), like(x, 1))).value;
+}
+
 /// Expands functions for GPUs.
 class DeviceMath {
  public:
@@ -365,6 +386,7 @@ class DeviceMath {
 
   static Value* of_f32(Op& op) {
     if (op.is<ExpOp>() && op.as<ExpOp>().bits != 0) return as_power_of_2<ExpOp>(op, math::detail::log2e_f32.high);
+    if (op.is<ExpOp>() && op.as<ExpOp>().licence == Licence::share_of_row) return exp_of_share(op);
     if (op.is<Exp10Op>() && op.as<Exp10Op>().bits != 0)
       return as_power_of_2<Exp10Op>(op, math::detail::log2_of_10_f32.high);
     if (op.is<SigmoidOp>() && op.as<SigmoidOp>().bits != 0) return short_sigmoid(op);

@@ -1,5 +1,7 @@
 #include "transform/simplify/relax_arithmetic.hpp"
 
+#include <vector>
+
 #include "ir/core/builder.hpp"
 #include "ir/core/rewrite.hpp"
 #include "ir/core/walk.hpp"
@@ -14,6 +16,7 @@ using ir::Value;
 
 constexpr std::int64_t quotient_bits = 22;
 constexpr std::int64_t exponential_bits = 17;
+constexpr std::int64_t all_bits = 24;
 
 /// Tells whether a kernel copies or multiplies tiles, now or in any plan.
 bool has_copies_or_products(ir::Module const& module) {
@@ -30,6 +33,12 @@ bool has_copies_or_products(ir::Module const& module) {
 class Relaxation {
  public:
   explicit Relaxation(bool flushes) : flushes_(flushes) {}
+
+  /// Takes a power as a share of its row: tells whether ops after it changed.
+  static bool share(Op& op) {
+    return op.is<ir::ExpOp>() && op.result()->type().element() == Element::f32 &&
+           share_sum(*op.result(), op.as<ir::ExpOp>().bits);
+  }
 
   /// Tells whether the op changed.
   bool relax(Op& op) const {
@@ -67,9 +76,40 @@ class Relaxation {
     bool const shortened = bits != 0 && shorten(result, op, bits);
     bool const short_or_hardware = bits == 0 || op.bits != 0;  // the full form corrects powers that are not flushed
     bool const vanishes = ir::only_raised(result);
-    if (op.flush || !(vanishes || (flushes_ && short_or_hardware))) return shortened;
+    bool const share = ir::is_share_of_row(result);
+    if (op.flush || !(vanishes || share || (flushes_ && short_or_hardware))) return shortened;
     op.flush = true;
-    if (op.licence == Licence::none) op.licence = vanishes ? Licence::vanishes : Licence::kernel_of_blocks;
+    if (op.licence == Licence::none)
+      op.licence = vanishes ? Licence::vanishes : share ? Licence::share_of_row : Licence::kernel_of_blocks;
+    return true;
+  }
+
+  /// Tells the sum of a row's shares what it adds, and multiplies them by its reciprocal. One that is rounded leaves
+  /// two roundings of a share, within the 2 ulp of a quotient.
+  static bool share_sum(Value const& powers, std::int64_t bits) {
+    if (!ir::is_share_of_row(powers)) return false;
+    std::vector<Op*> quotients;
+    Op* sum = nullptr;
+    for (ir::Use const& use : powers.uses())
+      if (use.user->is<ir::ReduceOp>())
+        sum = use.user;
+      else
+        quotients.push_back(use.user);
+    if (sum == nullptr || sum->as<ir::ReduceOp>().power_bits != 0) return false;
+    sum->as<ir::ReduceOp>().power_bits = bits == 0 ? all_bits : bits;
+    for (Op* quotient : quotients) {
+      bool const is_short = ir::only_16_bits_kept(*quotient->result());
+      ir::Builder builder = ir::Builder::before(*quotient);
+      builder.set_where(quotient->where());
+      Value* const one = builder.constant(1, sum->result()->type());
+      Value* const reciprocal =
+          is_short
+              ? builder.same(ir::make_op<ir::DivOp>(quotient_bits, false, Licence::kept_16_bits), {one, sum->result()})
+              : builder.same(ir::make_op<ir::DivOp>(std::int64_t{0}, false, Licence::share_of_row),
+                             {one, sum->result()});
+      Value* const factor = builder.op(ir::BroadcastOp{}, {reciprocal}, {quotient->rhs()->type()}).result();
+      ir::replace(*quotient, builder.same(ir::MulOp{}, {quotient->lhs(), factor}));
+    }
     return true;
   }
 
@@ -107,6 +147,14 @@ PassResult relax_arithmetic(ir::Module& module, AnalysisCache&, PassContext& con
   bool changed = false;
   for (auto const& function : module.functions())
     ir::walk(*function, [&](Op& op) { changed = relaxation.relax(op) || changed; });
+  // Shares are known by their quotients, so those go last.
+  for (auto const& function : module.functions()) {
+    std::vector<Op*> powers;
+    ir::walk(*function, [&](Op& op) {
+      if (op.is<ir::ExpOp>()) powers.push_back(&op);
+    });
+    for (Op* power : powers) changed = Relaxation::share(*power) || changed;
+  }
   return result_of(changed);
 }
 

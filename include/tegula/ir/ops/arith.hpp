@@ -26,13 +26,14 @@ enum class Licence : std::uint8_t {
   kept_16_bits,       ///< only 16 bits of the result are kept
   kernel_of_blocks,   ///< powers below 2^-126 are 0 in kernels with copies or products
   vanishes,           ///< a power below 2^-126 does not change the sum that it joins: no bit changes
+  share_of_row,       ///< a power of a number of at most 0 counts only as a share of a sum of at least 1
   two_ulp,            ///< quotients and square roots of f32 are within 2 ulp
   function_bound,     ///< a step of a function, whose bound in elementary.def counts its error
 };
 template <>
 inline constexpr std::array enum_names<Licence>{"none"sv,         "contraction"sv,      "scale_in_exponent"sv,
                                                 "kept_16_bits"sv, "kernel_of_blocks"sv, "vanishes"sv,
-                                                "two_ulp"sv,      "function_bound"sv};
+                                                "share_of_row"sv, "two_ulp"sv,          "function_bound"sv};
 
 /// Bounds of the bits of a float that an op computes: 0 for all of them.
 inline constexpr Bounds significant_bits{0, 53};

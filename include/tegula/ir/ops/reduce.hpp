@@ -18,9 +18,10 @@ template <>
 inline constexpr std::array enum_names<Order>{"any"sv, "pairwise"sv};
 
 /// Reduces along an axis, which stays with extent 1: `%r = reduce %x {axis = 1, combine = sum} : tile<128x1xf32>`. Sums
-/// and products of f16 and bf16 are computed in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`:
-/// byte offset of the shared memory through which warps exchange, decided by shared-memory allocation (-1: not decided,
-/// or none needed).
+/// and products of f16 and bf16 are computed in f32 and rounded once. max and min follow MaxOp and MinOp. `power_bits`:
+/// the tile is exp(x - max(x)) in so many bits and only its share of the sum counts, so parts of the axis may subtract
+/// maxima of their own (relax-arithmetic; 0: none of this is known). `scratch`: byte offset of the shared memory
+/// through which warps exchange, decided by shared-memory allocation (-1: not decided, or none needed).
 struct ReduceOp : OpDefaults<Family::reduction> {
   static constexpr std::string_view mnemonic = "reduce";
   static constexpr auto operands = names("tile");
@@ -28,10 +29,12 @@ struct ReduceOp : OpDefaults<Family::reduction> {
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
   Order order = Order::any;
+  std::int64_t power_bits = 0;
   std::int64_t scratch = -1;
   static constexpr auto attributes() {
     return fields(field("axis", &ReduceOp::axis, bounds::axis), field("combine", &ReduceOp::combine),
-                  field("order", &ReduceOp::order), field("scratch", &ReduceOp::scratch, bounds::shared_offset));
+                  field("order", &ReduceOp::order), field("power_bits", &ReduceOp::power_bits, Bounds{0, 24}),
+                  field("scratch", &ReduceOp::scratch, bounds::shared_offset));
   }
 };
 
