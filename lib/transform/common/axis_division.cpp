@@ -1,6 +1,7 @@
 #include "transform/common/axis_division.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "analysis/effects.hpp"
 #include "ir/core/builder.hpp"
@@ -164,16 +165,45 @@ void AxisDivision::move_box(Op& op, Extents& part, Value const& tile) {
   op.set_operand(at, builder.same(ir::AddOp{}, {op.operand(at), first_}));
 }
 
+/// Compares the coordinates within a part with a bound that does not change along the axis: the part's first coordinate
+/// is taken from the bound, once for all. A bound outside of the part orders as -1 or the greatest number.
+bool AxisDivision::move_bound(ir::Use const& use, std::int64_t axis) const {
+  Op& compare = *use.user;
+  if (!compare.is<ir::CompareOp>() || compare.operand(use.index)->type().element() != Element::i32) return false;
+  Op* const spread = compare.operand(1 - use.index)->defining_op();
+  bool const is_broadcast = spread != nullptr && spread->is<ir::BroadcastOp>() &&
+                            spread->operand()->type().shape()[static_cast<int>(axis)] == 1;
+  if (!is_broadcast && (spread == nullptr || !spread->is<ir::SplatOp>())) return false;
+  ir::Builder builder = ir::Builder::before(compare);
+  builder.set_where(compare.where());
+  Value* const bound = spread->operand();
+  Type const wide = bound->type().with_element(Element::i64);
+  auto const number = [&](std::int64_t value) { return builder.constant(static_cast<double>(value), wide); };
+  Value* const first = is_broadcast ? builder.value(ir::SplatOp{}, {first_}, wide) : first_;
+  Value* moved = builder.same(ir::SubOp{}, {builder.value(ir::CastOp{}, {bound}, wide), first});
+  moved = builder.same(ir::MaxOp{}, {moved, number(-1)});
+  moved = builder.same(ir::MinOp{}, {moved, number(std::numeric_limits<std::int32_t>::max())});
+  moved = builder.value(ir::CastOp{}, {moved}, bound->type());
+  Type const& tile = compare.operand(1 - use.index)->type();
+  compare.set_operand(1 - use.index, is_broadcast ? builder.value(ir::BroadcastOp{}, {moved}, tile)
+                                                  : builder.value(ir::SplatOp{}, {moved}, tile));
+  return true;
+}
+
 void AxisDivision::move_coordinates(Op& op) {
+  std::vector<ir::Use> const uses = op.result()->uses();
+  std::vector<ir::Use> others;
+  for (ir::Use const& use : uses)
+    if (!move_bound(use, op.as<ir::IotaOp>().axis)) others.push_back(use);
+  if (others.empty()) return;
   ir::Builder builder = ir::Builder::after(op);
   builder.set_where(op.where());
   Type const& type = op.result()->type();
   Value* const first = type.element() == first_->type().element()
                            ? first_
                            : builder.value(ir::CastOp{}, {first_}, Type::scalar(type.element()));
-  ir::replace_uses(*op.result(), [&] {
-    return builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
-  });
+  Value* const moved = builder.same(ir::AddOp{}, {op.result(), builder.value(ir::SplatOp{}, {first}, type)});
+  for (ir::Use const& use : others) use.user->set_operand(use.index, moved);
 }
 
 }  // namespace tegula::transform

@@ -55,6 +55,7 @@ class AxisDivision {
   [[nodiscard]] std::optional<ir::Type> part_of(ir::Type const& whole, int axis) const;
   void move(ir::Op& op);
   void move_box(ir::Op& op, Extents& part, ir::Value const& tile);
+  [[nodiscard]] bool move_bound(ir::Use const& use, std::int64_t axis) const;
   void move_coordinates(ir::Op& op);
 
   ir::Function& function_;

@@ -201,6 +201,22 @@ class Boxes {
 
 }  // namespace
 
+/// Returns the elements of a thread in a wide row, or in the part of it that a CTA of a cluster has: as many as leave
+/// the code within what the multiprocessor keeps of it.
+static std::int64_t elements_of_part(ir::Module const& module, std::int64_t row, Tuning const& tuning) {
+  std::int64_t ops = 0;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op const& op) {
+      if (!op.is(ir::Family::elementwise) && !op.is(ir::Family::reduction)) return;
+      bool const of_row =
+          op.operand_count() != 0 && op.operand(0)->type().is_tile() && op.operand(0)->type().elements() == row;
+      ops += of_row ? 1 : 0;
+    });
+  std::int64_t elements = tuning.wide_elements;
+  while (elements > tuning.large_elements && elements * ops > tuning.wide_work) elements /= 2;
+  return elements;
+}
+
 int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64_t ctas) {
   std::int64_t max = 1;
   int moved = 0;
@@ -220,7 +236,9 @@ int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64
   bool const narrow = moved != 0 && moved <= 16 && max >= 1024;
   Tuning const& tuning = target.tuning;
   bool const long_rows = max >= tuning.large_tile || (narrow && !transposes && max >= tuning.large_tile / 4);
-  std::int64_t const per_thread = long_rows                             ? tuning.large_elements
+  bool const is_wide = ctas > 1 || (max >= tuning.wide_tile && !transposes);
+  std::int64_t const per_thread = is_wide                               ? elements_of_part(module, max * ctas, tuning)
+                                  : long_rows                           ? tuning.large_elements
                                   : max >= tuning.medium_tile || narrow ? tuning.medium_elements
                                                                         : tuning.small_elements;
   std::int64_t const threads = max / per_thread;

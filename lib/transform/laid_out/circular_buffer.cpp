@@ -114,7 +114,7 @@ class Rings {
 
   /// Lets the CTAs of the cluster meet before one sends to another, and before one ends to which another may send.
   void keep_cluster(ir::Builder& builder) {
-    builder.op(ir::ClusterArriveOp{}, {}, {});
+    builder.op(ir::make_op<ir::ClusterArriveOp>(true), {}, {});
     builder.op(ir::ClusterWaitOp{}, {}, {});
     ir::Builder end = ir::Builder::before(function_.body().back());
     // The barrier takes whole warps: lanes that were elected meet the others.

@@ -32,6 +32,7 @@ bool is_plain(Op const& op) {
   if (op.result_count() == 0 || !op.result()->type().is_tile()) return true;
   Element const element = op.result()->type().element();
   if (bits(element) < 64) return is_float(element) || !ir::divides(op);
+  if (op.result()->type().layout()->registers() == 1) return true;
   return !is_float(element) && goes_by_halves(op);
 }
 

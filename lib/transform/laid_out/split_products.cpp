@@ -290,7 +290,7 @@ class Split {
       inside.op(ir::make_op<ir::MbarrierInitOp>(readers * function_.warps), {empty_}, {});
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
-    builder.op(ir::ClusterArriveOp{}, {}, {});
+    builder.op(ir::make_op<ir::ClusterArriveOp>(true), {}, {});
     builder.op(ir::ClusterWaitOp{}, {}, {});
   }
 

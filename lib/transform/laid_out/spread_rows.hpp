@@ -21,6 +21,14 @@ namespace tegula::transform {
 /// spread_ctas.hpp says which kernels, and along which axis. CTAs meet once at the start, so that none writes to one
 /// that has not begun. Each reduction has slots and an mbarrier of its own, and runs once: a CTA ends after it got the
 /// results of all others. Results are combined by adjacent pairs in the order of ranks.
+///
+/// A sum of exp(x - max(x)) does with one exchange in place of two (ReduceOp::power_bits): each CTA subtracts the
+/// maximum m of its own part, and hands over m and its sum s. Then max = max of all m, sum = sum of all s * exp(m -
+/// max), and a factor of shares is multiplied by exp(m - max) with the CTA's own m.
+///
+/// A CTA asks the L2 cache for a later row ahead of its own loads (prefetch): its loads wait less, and memory does not
+/// rest while the CTAs of a row wait for each other. The first meeting of the CTAs is relaxed: it publishes mbarriers,
+/// which the fence of their initialisation covers, and a release would be a memory barrier of the whole GPU.
 /// Needs: layouts.
 PassResult spread_rows(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
