@@ -7,6 +7,7 @@
 #include "analysis/conditions.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/loop.hpp"
+#include "ir/memory/exchange.hpp"
 #include "ir/values/trip_count.hpp"
 #include "tegula/support/error.hpp"
 
@@ -157,10 +158,17 @@ void Hazards::op(Op const& op, State& state) {
 void Hazards::exchange(Op const& op, Access const& scratch, State& state) {
   access(scratch, op, state);
   if (stopped()) return;
-  meet(Level::replicas, op, state);  // the exchange's own barrier
-  Pending pending;
-  pending.access = accesses_.scratch(op, false);
-  add(state, pending);
+  std::vector<Op const*> sharing = sharing_barrier(op);
+  if (sharing.empty()) sharing = {&op};
+  if (sharing.back() != &op) return;  // leaves its barrier, and reads after that
+  meet(Level::replicas, op, state);   // the exchange's own barrier
+  for (Op const* each : sharing) {
+    Access const* const read = accesses_.scratch(*each, false);
+    if (read == nullptr) continue;
+    Pending pending;
+    pending.access = read;
+    add(state, pending);
+  }
 }
 
 bool Hazards::order(Op const& op, State& state) {

@@ -261,24 +261,6 @@ class Reduction {
   std::size_t next_ = 0;  ///< step
 };
 
-/// Tells whether a reduction may leave its barrier to a later one: nothing needs its result before, and no op between
-/// them relies on the barrier. Their memory differs, else a barrier would stand between them.
-bool shares_next_barrier(ir::Op const& op) {
-  if (!ir::exchanges_once(op)) return false;
-  bool behind = false;
-  for (ir::Op const& other : *op.parent()) {
-    if (&other == &op) {
-      behind = true;
-      continue;
-    }
-    if (!behind) continue;
-    if (std::count(other.operands().begin(), other.operands().end(), op.result()) != 0) return false;
-    if (other.is<ir::ReduceOp>() && ir::exchanges_once(other)) return true;
-    if (!ir::stays_in_thread(other)) return false;
-  }
-  return false;
-}
-
 /// Converts within warps, as its plan says.
 Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers values, Element element) {
   llvm::IRBuilder<>& b = e.b;
@@ -359,7 +341,8 @@ void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) {
   auto const reduction = std::make_shared<Reduction>(op, e);
   if (!reduction->begin()) return;
   e.waiting_for_barrier.emplace_back([reduction] { reduction->finish(); });
-  if (shares_next_barrier(op)) return;
+  if (std::vector<ir::Op const*> const sharing = ir::sharing_barrier(op); !sharing.empty() && sharing.back() != &op)
+    return;
   e.barrier();
   for (auto const& finish : std::exchange(e.waiting_for_barrier, {})) finish();
 }

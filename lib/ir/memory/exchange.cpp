@@ -140,6 +140,36 @@ bool stays_in_thread(Op const& op) {
 
 namespace {
 
+/// Tells whether an op is such a reduction.
+bool is_exchange_of_reduction(Op const& op) { return op.is<ReduceOp>() && exchanges_once(op); }
+
+/// Tells whether an op has an operand among the results of others.
+bool needs_one(Op const& op, std::vector<Op const*> const& others) {
+  return std::any_of(op.operands().begin(), op.operands().end(), [&](Value const* operand) {
+    return std::find(others.begin(), others.end(), operand->defining_op()) != others.end();
+  });
+}
+
+}  // namespace
+
+std::vector<Op const*> sharing_barrier(Op const& reduction) {
+  if (!is_exchange_of_reduction(reduction)) return {};
+  std::vector<Op const*> group;
+  bool found = false;
+  for (Op const& op : *reduction.parent()) {
+    bool const exchanges = is_exchange_of_reduction(op);
+    if (!group.empty() && (needs_one(op, group) || !(exchanges || stays_in_thread(op)))) {
+      if (found) return group;
+      group.clear();
+    }
+    if (exchanges) group.push_back(&op);
+    found = found || &op == &reduction;
+  }
+  return group;
+}
+
+namespace {
+
 /// Returns the strides of a tile as a conversion writes it; rows are padded against bank conflicts.
 ScratchTile scratch_tile(Extents const& shape, Element element) {
   // A row that is a multiple of the 128 bytes of all banks gets 16 bytes more, so that columns use different banks.

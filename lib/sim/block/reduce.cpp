@@ -15,34 +15,53 @@ namespace tegula::sim::block {
 
 using namespace ir;
 
+namespace {
+
+/// Writes a warp's part of an op's scratch memory. Each byte needs one writer; any lane may write it.
+void write_share(WarpProgram& warp, Op const& op, std::uint32_t warps) {
+  auto const size = static_cast<std::uint32_t>(scratch_bytes(op));
+  std::uint32_t const share = size / warps,
+                      mine = warp.shared_place(op) + share * static_cast<std::uint32_t>(warp.index());
+  std::vector<machine::LaneBytes> bytes;
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+    std::uint32_t const from = mine + share * lane / warp_lanes, to = mine + share * (lane + 1) / warp_lanes;
+    if (from < to) bytes.push_back({from, to, lane});
+  }
+  if (!bytes.empty())
+    warp.warp().write(machine::all_lanes, machine::Footprint(warp.warp().shared(), bytes), warp.site());
+}
+
+}  // namespace
+
 Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
   if (warp.group().specialized)
     throw UserError("simulate: " + std::string(op.info().mnemonic) +
                         " exchanges elements between warps by the barrier of the CTA, which cannot be reached inside "
                         "warp_specialize; choose a layout that keeps them within warps",
                     op.where());
-  std::uint32_t const begin = warp.shared_place(op);
-  auto const size = static_cast<std::uint32_t>(scratch_bytes(op));
+  // Reductions that share a barrier: all write ahead of it, and all read after it. Here each has one, and the memory is
+  // written by the first and read by the last.
+  std::vector<Op const*> sharing;
+  if (op.is<ReduceOp>()) sharing = sharing_barrier(op);
+  if (sharing.empty()) sharing = {&op};
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
   if (warp.turn() == 0) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
     all.resize(warps);
     all[static_cast<std::size_t>(warp.index())] = values;
-    // Each byte needs one writer; any lane may write it.
-    std::uint32_t const share = size / warps, mine = begin + share * static_cast<std::uint32_t>(warp.index());
-    std::vector<machine::LaneBytes> bytes;
-    for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
-      std::uint32_t const from = mine + share * lane / warp_lanes, to = mine + share * (lane + 1) / warp_lanes;
-      if (from < to) bytes.push_back({from, to, lane});
-    }
-    if (!bytes.empty())
-      warp.warp().write(machine::all_lanes, machine::Footprint(warp.warp().shared(), bytes), warp.site());
+    if (sharing.front() == &op)
+      for (Op const* each : sharing) write_share(warp, *each, warps);
     (void)warp.warp().barrier(0, 0, machine::all_lanes, warp.site());
     return Progress::again;
   }
-  std::uint32_t const written = size / warps * warps;
-  if (written != 0)
-    warp.warp().read(machine::all_lanes, machine::Footprint(warp.warp().shared(), begin, begin + written), warp.site());
+  if (sharing.back() == &op)
+    for (Op const* each : sharing) {
+      std::uint32_t const begin = warp.shared_place(*each), size = static_cast<std::uint32_t>(scratch_bytes(*each));
+      std::uint32_t const written = size / warps * warps;
+      if (written != 0)
+        warp.warp().read(machine::all_lanes, machine::Footprint(warp.warp().shared(), begin, begin + written),
+                         warp.site());
+    }
   return Progress::done;
 }
 

@@ -359,3 +359,18 @@ TEST_CASE("hazards of the register pool are found from ir", "[sim][block][N1]") 
   check_planted(
       sound, {{"[40, 232]", "[0, 232]", ReportKind::deadlock}, {"[40, 232]", "[40, 240]", ReportKind::deadlock}}, {&y});
 }
+
+TEST_CASE("reductions that share a barrier read their memory after it", "[sim][block][N1]") {
+  // The third sum writes where warps read the first one after the barrier of the second.
+  HostTensor x = small_tensor(Element::f32, {2, 32}, 7), y(Element::f32, {1, 32});
+  std::string const tile = "tile<2x32xf32, [lane (0,1) (0,2) (0,4) (0,8) (0,16), warp (1,0)]>",
+                    line = "tile<1x32xf32, [lane (0,1) (0,2) (0,4) (0,8) (0,16), warp (0,0)]>";
+  std::string const sound =
+      "kernel @pairs(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 2 {\n"
+      "  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : " +
+      tile + "\n  %b = reduce %a {scratch = 0} : " + line +
+      "\n  %c = reduce %a {combine = max, scratch = 256} : " + line + "\n  %d = broadcast %b : " + tile +
+      "\n  %e = broadcast %c : " + tile + "\n  %f = mul %d, %e : " + tile +
+      "\n  barrier\n  %g = reduce %f {scratch = 0} : " + line + "\n  store %y, %g, %0, %0\n  return\n}\n";
+  check_planted(sound, {{"  barrier\n", "", ReportKind::race_war}}, {&x, &y});
+}
