@@ -6,7 +6,7 @@
 - A page has a summary and sections, and none of them is empty.
 - A section has one date. Each rate and ratio in it stands in a line of data of that date, machine and unit; all lines of
   a section share one commit, which is that of its rows in the summary.
-- The summary's mean and worst size are those of the section. A page has at most 110 lines.
+- The summary's mean and worst size are those of the section. A page has at most 90 lines.
 """
 import json
 import math
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 PAGES = {"RESULTS.md": "NVIDIA H200", "RESULTS_H100.md": "NVIDIA H100", "RESULTS_HOST.md": "AMD EPYC"}
-MAX_LINES = 110
+MAX_LINES = 90
 
 
 def tables(text):
@@ -48,7 +48,7 @@ def check(page, machine, data):
     if not found:
         return errors + ["no section"]
     mine = [line for line in data if (line["machine"] or "").startswith(machine)]
-    ratios = []  # of every section: (date, {group: [ratio]})
+    ratios = []  # of every column of ratios: (date, commits, [(size, ratio)])
     for heading, rows in found.items():
         dates = re.findall(r"\d{4}-\d\d-\d\d", heading)
         if len(dates) != 1:
@@ -59,8 +59,8 @@ def check(page, machine, data):
             continue
         of_day = [line for line in mine if line["date"] == dates[0]]
         commits = None
-        groups = {}
         compared = "ratio" in rows[0]
+        groups = {at: [] for at, word in enumerate(rows[0]) if word == "ratio"}
         for row in rows[2:]:
             numbers = [(at, cell) for at, cell in enumerate(row[1:], 1) if cell]
             if not numbers:
@@ -76,9 +76,9 @@ def check(page, machine, data):
                     continue
                 commits = here if commits is None else commits & here
             if compared:
-                for at, word in enumerate(rows[0]):
-                    if word == "ratio" and row[at]:
-                        groups.setdefault(at, []).append((row[0], float(row[at])))
+                for at, group in groups.items():
+                    if row[at]:
+                        group.append((row[0], float(row[at])))
                         ours, rival = float(row[at - 2]), float(row[at - 1])
                         # Medians of rates and of ratios differ by what a round differs from another.
                         if abs(ours / rival / float(row[at]) - 1) > 0.025:
