@@ -17,10 +17,10 @@ import threading
 from html import unescape
 from pathlib import Path
 
-PAGES = ("index.html", "overview.html", "language.html", "glossary.html", "api/index.html", "api/dsl-dot.html",
-         "api/runtime-buffer.html", "ops/index.html", "ops/memory.html", "tutorial/01_vector_addition.html",
-         "passes.html", "arithmetic.html")
-CODE = ("language.html", "api/dsl-dot.html", "ops/memory.html", "tutorial/01_vector_addition.html")
+PAGES = ("index.html", "overview.html", "language.html", "language/products.html", "glossary.html", "api/index.html",
+         "api/dsl-dot.html", "api/runtime-buffer.html", "ops/index.html", "ops/memory.html",
+         "tutorial/01_vector_addition.html", "passes.html", "arithmetic.html")
+CODE = ("language/products.html", "api/dsl-dot.html", "ops/memory.html", "tutorial/01_vector_addition.html")
 # A word, and the page and the place that a search for it must offer.
 SEARCHES = (("atomic_add", "api/dsl-atomic.html"), ("cp_async_gather", "ops/memory.html"), ("swizzle", "glossary.html"))
 # Loads each page in a frame, narrow and wide, light and dark, and writes a line of findings for each.

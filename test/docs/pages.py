@@ -4,9 +4,11 @@
 
 A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `parser.cpp` after
 `lib/ir/text/lexer.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for
-any part, and `analysis/liveness` for its header; build/ is made later. lib/doc/README.md links every page of lib/doc.
-In the sections "Add ..." of CONTRIBUTING.md the other words in backticks are names that the sources hold. Blocks of
-Python are Python. README.md has at most 110 lines.
+any part, and `analysis/liveness` for its header; build/ is made later. Blocks of Python are Python.
+
+A link to a place of a page leads to one of its headings. lib/doc/README.md links every page of lib/doc, and a page those
+of its folder, as tutorial.md the lessons in tutorial/. README.md has at most 110 lines. In the sections "Add ..." of
+CONTRIBUTING.md the other words in backticks are names that the sources hold.
 """
 import ast
 import re
@@ -16,6 +18,7 @@ from pathlib import Path
 SPAN = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"(\./)?[\w<>*.-]+(/[\w<>*.-]+)*(\.(cpp|hpp|def|py|md|tir|txt|json|cmake)|/)|[\w<>-]+(/[\w<>*-]+)+")
 NAME = re.compile(r"[A-Za-z_]\w+")
+LINK = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
 # Names of the examples themselves, which the reader adds.
 EXAMPLES = {"SignOp", "sm_XYa"}
 FIRST_PAGE_LINES = 110
@@ -46,6 +49,23 @@ def items(text):
             if not block:
                 first = number
             block.append(line)
+
+
+def without_code(text):
+    return re.sub(r"(?ms)^ *```.*?^ *```", "", text)
+
+
+def places(page):
+    """The anchors of a page's headings, as GitHub and the site name them."""
+    headings = re.findall(r"(?m)^#+ (.*)", without_code(page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead_links(page, root):
+    for file, place in LINK.findall(re.sub(r"`[^`\n]*`", "", without_code(page.read_text()))):
+        target = page.parent / file if file else page
+        if target.suffix == ".md" and target.is_file() and place not in places(target):
+            yield f"{page.relative_to(root)}: {target.name} has no heading #{place}"
 
 
 def main():
@@ -82,6 +102,10 @@ def main():
     index = (root / "lib" / "doc" / "README.md").read_text()
     wrong += [f"lib/doc/README.md does not link {page.name}" for page in sorted((root / "lib" / "doc").glob("*.md"))
               if page.name != "README.md" and f"]({page.name})" not in index]
+    for page in pages:
+        wrong += dead_links(page, root)
+        wrong += [f"{page.relative_to(root)} does not link {part.name}" for part in page.with_suffix("").glob("*.md")
+                  if f"]({part.parent.name}/{part.name})" not in page.read_text()]
     lines = len((root / "README.md").read_text().splitlines())
     if lines > FIRST_PAGE_LINES:
         wrong.append(f"README.md has {lines} lines, at most {FIRST_PAGE_LINES} are wanted; lib/doc has pages for more")

@@ -101,7 +101,8 @@ def copy_pages():
             continue
         if path.suffix == ".md":
             text = page_text(path, at)
-            if parts := sorted(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+            if parts := list(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+                parts.sort(key=lambda each: path.read_text().find(f"({each.parent.name}/{each.name}"))
                 names = "\n".join(f"{each.parent.name}/{each.stem}" for each in parts)
                 text += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
             write(SOURCE / at, text)

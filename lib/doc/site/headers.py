@@ -237,12 +237,12 @@ class Examples:
     def __init__(self, names):
         self.names = names
         self.pieces = []  # rank, source, text
-        pages = [ROOT / "lib/doc/language.md", ROOT / "README.md", *sorted((ROOT / "lib/doc").glob("*.md")),
-                 *sorted((ROOT / "lib/doc/tutorial").glob("*.md"))]
-        for rank, page in enumerate(dict.fromkeys(pages)):
+        first = [*sorted((ROOT / "lib/doc/language").glob("*.md")), ROOT / "README.md"]
+        then = [*sorted((ROOT / "lib/doc").glob("*.md")), *sorted((ROOT / "lib/doc/tutorial").glob("*.md"))]
+        for page in [*first, *then]:
             text, source = page.read_text(), page.relative_to(ROOT)
             for block in FENCE.findall(text):
-                self.add(rank > 1, source, block)
+                self.add(page not in first, source, block)
             spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
             self.pieces += [(9, source, span) for span in spans if re.search(r"[(<{ ]", span)]
         for folder in ("samples", "test/sim", "test/host", "test/device", "test/aot", "test/docs", "test/profile",
