@@ -6,7 +6,7 @@ A path in backticks is one from the root, from lib/ or from the page's folder. O
 `lib/ir/text/lexer.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for
 any part, and `analysis/liveness` for its header; build/ is made later. Blocks of Python are Python.
 
-A link to a place of a page leads to one of its headings. lib/doc/README.md links every page of lib/doc, and a page those
+A link to a place of a page leads to a heading. lib/doc/README.md links every page of lib/doc, and a page links those
 of its folder, as tutorial.md the lessons in tutorial/. README.md has at most 110 lines. In the sections "Add ..." of
 CONTRIBUTING.md the other words in backticks are names that the sources hold.
 """
