@@ -1,10 +1,12 @@
-"""Reads the page of a kernel, which tegula_opt makes, in a headless Chromium: tabs, passes, folds, themes, widths.
+"""Reads pages of kernels in a headless Chromium: tabs, passes, folds, themes, widths.
 
-    kernel_page.py <root> <tegula_opt> [--pictures <folder>]
+    kernel_page.py <root> <tegula_opt> <program> [--pictures <folder>]
 
-Needs Chromium, without a network. Exit status 4: skipped, with the reason. --pictures keeps pictures of the page.
+tegula_opt makes pages of IR text. The program is the lesson whose `explain` writes product.html, a page of a launch.
+Needs Chromium, without a network. Exit status 4: skipped, with the reason. --pictures keeps pictures of the pages.
 """
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ from browser import Browser, brightness, fetched_from_elsewhere, find_browser, s
 
 KERNELS = ("gemm_tiles", "softmax_rows")
 PARTS = ["kernel", "passes", "ptx", "sass", "facts", "advice", "timeline"]
+LAUNCH = "product"  # the kernel of the program, whose page has a part more
 # Names that try to leave their place in the page.
 NASTY = "</script><script>document.title='taken'</script><b id=taken>"
 # Opens each page in a frame of both widths, clicks through it, and writes a line of findings for each.
@@ -72,9 +75,15 @@ measure().catch(error => { document.getElementById('r').textContent = JSON.strin
 </script></body></html>"""
 
 
-def make_pages(root, program, folder):
-    """Pages of KERNELS, and one of a kernel whose comments attack the page."""
-    names = []
+def parts_of(kernel):
+    return PARTS[:-1] + ["launch", *PARTS[-1:]] if kernel == LAUNCH else PARTS
+
+
+def make_pages(root, program, lesson, folder):
+    """Pages of KERNELS, of which one has comments that attack the page, and that of the lesson."""
+    subprocess.run([lesson], check=True, cwd=folder, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "TEGULA_DEVICE": "host"})
+    names = [f"{LAUNCH}.html"]
     for kernel in KERNELS:
         text = (root / "test" / "ir" / "tiles" / f"{kernel}.tir").read_text()
         if kernel == KERNELS[0]:
@@ -96,15 +105,16 @@ def wrong_in(found):
             yield f"{where}: {found['address']} shows {found['again']} and {found['article']}"
         return
     kernel = found["page"].removesuffix(".html")
+    parts = parts_of(kernel)
     if found["title"] != f"{kernel}: kernel" or found["taken"] or found["headings"] != 1:
         yield f"{where}: title {found['title']}, {found['headings']} headings, {found['taken']} elements of an attack"
     if found["needs"] > found["has"]:
         yield f"{where}: needs {found['needs']} pixels of {found['has']}"
-    if found["first"] != PARTS[:2] or any(len(tabs) != len(PARTS) for tabs in found["tabs"]):
+    if found["first"] != parts[:2] or any(len(tabs) != len(parts) for tabs in found["tabs"]):
         yield f"{where}: begins with {found['first']} and tabs {found['tabs']}"
     if found["beside"] != (found["width"] > 900):
         yield f"{where}: the panes stand {'beside' if found['beside'] else 'below'} each other"
-    if sorted(found["each"]) != sorted(PARTS):
+    if sorted(found["each"]) != sorted(parts):
         yield f"{where}: the tabs show {sorted(found['each'])}"
     for part, seen in found["each"].items():
         if seen["left"] == part or seen["text"] < 40:
@@ -123,13 +133,13 @@ def wrong_in(found):
 
 
 def main():
-    root, program = Path(sys.argv[1]).resolve(), sys.argv[2]
+    root, program, lesson = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
     chromium = find_browser()
     if chromium is None:
         skip("no Chromium here; install chromium")
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        names = make_pages(root, program, folder)
+        names = make_pages(root, program, lesson, folder)
         wrong = list(fetched_from_elsewhere(folder))
         browser = Browser(chromium, folder)
         views = 0
