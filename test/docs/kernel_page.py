@@ -97,39 +97,52 @@ def make_pages(root, program, lesson, folder):
     return names
 
 
+def wrong_parts(found):
+    """Says what the parts of a page miss: both panes show each, and no part is wider than the screen."""
+    parts = parts_of(found["page"].removesuffix(".html"))
+    if found["first"] != parts[:2] or any(len(tabs) != len(parts) for tabs in found["tabs"]):
+        yield f"begins with {found['first']} and tabs {found['tabs']}"
+    if sorted(found["each"]) != sorted(parts):
+        yield f"the tabs show {sorted(found['each'])}"
+    for part, seen in found["each"].items():
+        if seen["left"] == part or seen["text"] < 40:
+            yield f"{part} beside {seen['left']} has {seen['text']} characters"
+        if seen["needs"] > found["has"]:
+            yield f"{part} needs {seen['needs']} pixels of {found['has']}"
+
+
+def wrong_passes(found):
+    if found["last"] != [found["lastIs"]] or found["earlier"] != [found["earlierIs"]]:
+        yield f"shows {found['last']}, then {found['earlier']}, not {found['lastIs']}, {found['earlierIs']}"
+    if not found["folded"] or not found["opened"] or not found["idle"]:
+        yield f"folds are closed {found['folded']}, opened {found['opened']}, idle passes {found['idle']}"
+
+
+def wrong_looks(found):
+    if found["needs"] > found["has"]:
+        yield f"needs {found['needs']} pixels of {found['has']}"
+    if found["beside"] != (found["width"] > 900):
+        yield f"the panes stand {'beside' if found['beside'] else 'below'} each other"
+    background, color = brightness(found["background"]), brightness(found["color"])
+    if (found["theme"] == "dark") != (background < 96) or abs(background - color) < 96:
+        yield f"background {background} and text {color} of 255"
+    if len({found["added"], found["removed"], found["background"]}) != 3:
+        yield f"changes are not marked: {found['added']}, {found['removed']}, {found['background']}"
+
+
 def wrong_in(found):
-    where = f"{found['page']}, {found['width']} pixels, {found['theme']}"
+    """Says what is wrong in one view of a page, or in the page that the address of a choice opened again."""
     if "again" in found:
         left, right, article = found["address"].lstrip("#").split("/")
         if found["again"] != [left, right] or found["article"] != [article]:
-            yield f"{where}: {found['address']} shows {found['again']} and {found['article']}"
+            yield f"{found['address']} shows {found['again']} and {found['article']}"
         return
     kernel = found["page"].removesuffix(".html")
-    parts = parts_of(kernel)
     if found["title"] != f"{kernel}: kernel" or found["taken"] or found["headings"] != 1:
-        yield f"{where}: title {found['title']}, {found['headings']} headings, {found['taken']} elements of an attack"
-    if found["needs"] > found["has"]:
-        yield f"{where}: needs {found['needs']} pixels of {found['has']}"
-    if found["first"] != parts[:2] or any(len(tabs) != len(parts) for tabs in found["tabs"]):
-        yield f"{where}: begins with {found['first']} and tabs {found['tabs']}"
-    if found["beside"] != (found["width"] > 900):
-        yield f"{where}: the panes stand {'beside' if found['beside'] else 'below'} each other"
-    if sorted(found["each"]) != sorted(parts):
-        yield f"{where}: the tabs show {sorted(found['each'])}"
-    for part, seen in found["each"].items():
-        if seen["left"] == part or seen["text"] < 40:
-            yield f"{where}: {part} beside {seen['left']} has {seen['text']} characters"
-        if seen["needs"] > found["has"]:
-            yield f"{where}: {part} needs {seen['needs']} pixels of {found['has']}"
-    if found["last"] != [found["lastIs"]] or found["earlier"] != [found["earlierIs"]]:
-        yield f"{where}: shows {found['last']}, then {found['earlier']}, not {found['lastIs']}, {found['earlierIs']}"
-    if not found["folded"] or not found["opened"] or not found["idle"]:
-        yield f"{where}: folds are closed {found['folded']}, opened {found['opened']}, idle passes {found['idle']}"
-    background, color = brightness(found["background"]), brightness(found["color"])
-    if (found["theme"] == "dark") != (background < 96) or abs(background - color) < 96:
-        yield f"{where}: background {background} and text {color} of 255"
-    if len({found["added"], found["removed"], found["background"]}) != 3:
-        yield f"{where}: changes are not marked: {found['added']}, {found['removed']}, {found['background']}"
+        yield f"title {found['title']}, {found['headings']} headings, {found['taken']} elements of an attack"
+    yield from wrong_parts(found)
+    yield from wrong_passes(found)
+    yield from wrong_looks(found)
 
 
 def main():
@@ -147,7 +160,9 @@ def main():
             answers = browser.answers(FRAME.replace("PAGES", json.dumps(names)), *options)
             views += len(answers)
             for found in answers:
-                wrong += [found["error"]] if "error" in found else wrong_in({**found, "theme": theme})
+                where = f"{found.get('page')}, {found.get('width')} pixels, {theme}"
+                wrong += [f"{where}: {each}" for each in (
+                    [found["error"]] if "error" in found else wrong_in({**found, "theme": theme}))]
         if views != 2 * 2 * 2 * len(names):
             wrong.append(f"the browser answered for {views} of {2 * 2 * 2 * len(names)} views")
         if "--pictures" in sys.argv:
