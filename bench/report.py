@@ -39,6 +39,13 @@ class Group(NamedTuple):
     variants: list = []  # none: the fastest one of each size
     ending: str = ""  # of the shapes
 
+    def shape_of(self, line):
+        """The shape of a line of data, without the ending, or None for a line of something else."""
+        shape = line["shape"].removesuffix(self.ending)
+        compared = line["ratio_median"] is not None and line["date"] and (line["rival"] or "").startswith(self.rival[1])
+        taken = line["kernel"] in self.kernels and (not self.variants or line["variant"] in self.variants)
+        return shape if compared and taken and shape + self.ending == line["shape"] and "threads" not in shape else None
+
 
 def elements(*names):
     return [Group(name, f"Product of {name}", CUBLASLT, [f"gpu product {name}"]) for name in names]
@@ -167,14 +174,8 @@ class Family:
         several = any(len(group.kernels) > 1 for group in groups)
         runs = {}  # cells and the number of the last line, by date and commit; cells by row and column
         for number, line in enumerate(lines):
-            if line["ratio_median"] is None or not line["date"]:
-                continue
             for group in groups:
-                if not (line["rival"] or "").startswith(group.rival[1]) or line["kernel"] not in group.kernels:
-                    continue
-                shape = line["shape"].removesuffix(group.ending)
-                if shape + group.ending != line["shape"] or "threads" in shape or (
-                        group.variants and line["variant"] not in group.variants):
+                if (shape := group.shape_of(line)) is None:
                     continue
                 text = re.sub("^(gpu|host|gemm) ", "", line["kernel"]) + ", " if several else ""
                 row = order.index(line["kernel"]) if several else 0, tuple(size(shape)), text + spaced(shape)
