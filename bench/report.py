@@ -7,14 +7,15 @@
 A line of data is one figure: program, kernel, shape, variant, unit, median, min, max, rival, ratio_median, ratio_min,
 ratio_max, error, clock, seed, commit, machine, date. A field that was not recorded is null.
 
-A page shows families of figures. Each family is of one run: the lines of one date and one commit. Of the runs that
-compared the most sizes with the rival, it is the newest. All other lines are data only.
+A page shows families of figures, each in one table. A family is of one run: the lines of one date and one commit. Of
+the runs that compared the most sizes with the rivals, it is the newest. All other lines are data only.
 """
 import json
 import math
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "bench"
@@ -23,44 +24,70 @@ RESULTS = BENCH / "results"
 CUBLASLT = ("cuBLASLt", "cuBLASLt, best of its heuristics")
 COPY = ("the driver's copy", "driver's copy")
 CUDNN = ("cuDNN", "cuDNN")
+PLAIN = ("our product without them", "plain product")
 MEMORY = ["vector addition f32", "row sums f32", "softmax f32", "rmsnorm f32", "rmsnorm bf16", "layernorm bf16",
           "bias and GELU bf16", "transpose f32, tiles of 64", "transpose bf16, tiles of 64",
           "transpose bf16, tiles of 128"]
 
-# A family: title, what its rates count, rival (text, beginning of its name in the data), and groups of columns: name,
-# kernels, variants, ending of the shapes. No variants: the fastest one of each size. A family of several kernels names
-# them in its rows.
+
+class Group(NamedTuple):
+    """Three columns of a family: our rate, the rival's and the ratio."""
+    column: str  # above them; "": the family has no other group
+    name: str  # in the summary and the plot
+    rival: tuple  # its text, and the beginning of its name in the data
+    kernels: list  # several kernels name the rows
+    variants: list = []  # none: the fastest one of each size
+    ending: str = ""  # of the shapes
+
+    def shape_of(self, line):
+        """The shape of a line of data, without the ending, or None for a line of something else."""
+        shape = line["shape"].removesuffix(self.ending)
+        compared = line["ratio_median"] is not None and line["date"] and (line["rival"] or "").startswith(self.rival[1])
+        taken = line["kernel"] in self.kernels and (not self.variants or line["variant"] in self.variants)
+        return shape if compared and taken and shape + self.ending == line["shape"] and "threads" not in shape else None
+
+
+def elements(*names):
+    return [Group(name, f"Product of {name}", CUBLASLT, [f"gpu product {name}"]) for name in names]
+
+
+# A family: title, what its rates count, and groups of columns.
 GPU = [
-    ("Product, bf16", "TFLOP/s", CUBLASLT, [("tuned table", ["gpu product bf16"], ["tuned table"], ""),
-                                            ("cost model", ["gpu product bf16"], ["cost model"], "")]),
-    ("Product of", "TFLOP/s", CUBLASLT, [(element, [f"gpu product {element}"], [], "")
-                                         for element in ("tf32", "e4m3", "i8")]),
-    ("Product with bias and GELU", "TFLOP/s", ("our product without bias and GELU", "plain product"),
-     [("tanh by exp", ["gpu product gelu"], [], ""), ("tanh by fast_tanh", ["gpu product gelu by fast_tanh"], [], "")]),
-    ("Attention", "TFLOP/s", CUDNN, [("full", ["gpu attention"], [], ""), ("causal", ["gpu attention, causal"], [], "")]),
-    ("Gradients of attention", "TFLOP/s", CUDNN, [("full", ["gpu attention backward"], [], ""),
-                                                  ("causal", ["gpu attention backward, causal"], [], "")]),
-    ("Limited by memory", "GB/s", COPY, [("", ["gpu " + kernel for kernel in MEMORY], [], "")]),
+    ("Products of bf16", "TFLOP/s",
+     [Group("tuned table", "Product, bf16, tuned table", CUBLASLT, ["gpu product bf16"], ["tuned table"]),
+      Group("cost model", "Product, bf16, cost model", CUBLASLT, ["gpu product bf16"], ["cost model"])]),
+    ("Products of other elements, and with bias and GELU", "TFLOP/s",
+     elements("tf32", "e4m3", "i8") +
+     [Group("GELU by exp", "Product, bias and GELU by exp", PLAIN, ["gpu product gelu"]),
+      Group("GELU by fast_tanh", "Product, bias and GELU by fast_tanh", PLAIN, ["gpu product gelu by fast_tanh"])]),
+    ("Attention and its gradients", "TFLOP/s",
+     [Group("full", "Attention, full", CUDNN, ["gpu attention"]),
+      Group("causal", "Attention, causal", CUDNN, ["gpu attention, causal"]),
+      Group("gradients, full", "Gradients of attention, full", CUDNN, ["gpu attention backward"]),
+      Group("gradients, causal", "Gradients of attention, causal", CUDNN, ["gpu attention backward, causal"])]),
+    ("Limited by memory", "GB/s", [Group("", "Limited by memory", COPY, ["gpu " + kernel for kernel in MEMORY])]),
 ]
-# Families that were measured on an H200 alone, beside libraries that ./dev rivals compiles.
+# A family that was measured on an H200 alone, beside libraries that ./dev rivals compiles.
 SERVING = [
-    ("Transforms of rows, f32", "GB/s", ("cuFFT", "cuFFT"), [("", ["gpu transform f32"], [], "")]),
-    ("Prefix sums, u32", "GB/s", ("CUB", "CUB"), [("", ["gpu prefix sums u32"], [], "")]),
+    ("Transforms of rows, prefix sums", "GB/s",
+     [Group("transform f32", "Transforms of rows, f32", ("cuFFT", "cuFFT"), ["gpu transform f32"]),
+      Group("sums u32", "Prefix sums, u32", ("CUB", "CUB"), ["gpu prefix sums u32"])]),
 ]
 ROWS = ["host " + kernel for kernel in ("vadd", "softmax", "layernorm")] + ["rmsnorm", "sums", "transpose"]
 
 
-def levels(kernels):
-    """The groups of a family on the host: all instructions of the CPU, and AVX2 alone."""
-    return [("AVX-512", kernels, ["tile ops"], ", threads 1"), ("AVX2", kernels, ["tile ops"], ", threads 1, x86-64-v3")]
+def host(title, unit, rival, kernels):
+    """A family on the host, with all instructions of the CPU and with AVX2 alone."""
+    return (title, unit, [Group(level, f"{title}, {level}", rival, kernels, ["tile ops"], f", threads 1{cpu}")
+                          for level, cpu in (("AVX-512", ""), ("AVX2", ", x86-64-v3"))])
 
 
 HOST = [
-    ("Product, f32 and f64", "GFLOP/s", ("OpenBLAS", "OpenBLAS"), levels(["gemm f32", "gemm f64"])),
-    ("Product, f32", "GFLOP/s", ("Eigen", "Eigen"), levels(["gemm f32"])),
-    ("Product, narrow elements", "GFLOP/s", ("the same in f32", "tile ops in f32"), levels(["gemm bf16", "gemm i8"])),
-    ("Attention, f32", "GFLOP/s", ("a product of 1024 cubed", "tile ops, 1024 cubed"), levels(["attention f32"])),
-    ("Rows and elements", "GB/s", ("loops of OpenMP", "OpenMP"), levels(ROWS)),
+    host("Product, f32 and f64", "GFLOP/s", ("OpenBLAS", "OpenBLAS"), ["gemm f32", "gemm f64"]),
+    host("Product, f32", "GFLOP/s", ("Eigen", "Eigen"), ["gemm f32"]),
+    host("Product, narrow elements", "GFLOP/s", ("the same in f32", "tile ops in f32"), ["gemm bf16", "gemm i8"]),
+    host("Attention, f32", "GFLOP/s", ("a product of 1024 cubed", "tile ops, 1024 cubed"), ["attention f32"]),
+    host("Rows and elements", "GB/s", ("loops of OpenMP", "OpenMP"), ROWS),
 ]
 # Kernels whose first compilation a page shows.
 COMPILED = ["product, 128 x 256 x 64", "attention, heads of 128", "causal attention, heads of 128"]
@@ -89,17 +116,17 @@ FIRST_PAGE = [
      "OpenBLAS Zen"),
 ]
 
-# The page that compares languages: its row, and the family, group and size that hold Tegula's ratio.
+# The page that compares languages: its row, and the group and size that hold Tegula's ratio.
 OTHERS = "lib/doc/coming_from.md"
-COMPARED = [(f"product bf16, {size} cubed", "Product, bf16", "tuned table", " x ".join([size] * 3))
+COMPARED = [(f"product bf16, {size} cubed", "Product, bf16, tuned table", " x ".join([size] * 3))
             for size in ("4096", "8192", "4000")] + [
-    ("product e4m3, 8192 cubed", "Product of", "e4m3", "8192 x 8192 x 8192"),
-    ("attention, 4 x 16 x 4096 x 128", "Attention", "full", "4 x 16 x 4096 x 128"),
-    ("causal attention, 4 x 16 x 4096 x 128", "Attention", "causal", "4 x 16 x 4096 x 128"),
-    ("attention, 16384 tokens, heads of 128", "Attention", "full", "1 x 16 x 16384 x 128"),
-    ("attention, 16384 tokens, heads of 64", "Attention", "full", "1 x 32 x 16384 x 64"),
-    ("softmax f32, rows of 4096", "Limited by memory", "", "softmax f32, 32768 x 4096"),
-    ("transpose f32, 8192 x 8192", "Limited by memory", "", "transpose f32, tiles of 64, 8192 x 8192"),
+    ("product e4m3, 8192 cubed", "Product of e4m3", "8192 x 8192 x 8192"),
+    ("attention, 4 x 16 x 4096 x 128", "Attention, full", "4 x 16 x 4096 x 128"),
+    ("causal attention, 4 x 16 x 4096 x 128", "Attention, causal", "4 x 16 x 4096 x 128"),
+    ("attention, 16384 tokens, heads of 128", "Attention, full", "1 x 16 x 16384 x 128"),
+    ("attention, 16384 tokens, heads of 64", "Attention, full", "1 x 32 x 16384 x 64"),
+    ("softmax f32, rows of 4096", "Limited by memory", "softmax f32, 32768 x 4096"),
+    ("transpose f32, 8192 x 8192", "Limited by memory", "transpose f32, tiles of 64, 8192 x 8192"),
 ]
 COMPILED_ROWS = [("Tegula, a product", COMPILED[0]), ("Tegula, attention", COMPILED[1])]
 
@@ -141,34 +168,29 @@ def digits(rate):
 class Family:
     """Holds the figures of one run: for each row and group of columns the line with its rate and ratio."""
 
-    def __init__(self, title, unit, rival, groups, lines):
-        self.title, self.unit, self.rival = title, unit, rival[0]
-        self.groups = [group for group, *_ in groups]
-        order = list(dict.fromkeys(kernel for _, names, *_ in groups for kernel in names))
-        several = any(len(names) > 1 for _, names, *_ in groups)
-        runs = {}  # cells and the number of the last line, by date and commit; cells by row and group
+    def __init__(self, title, unit, groups, lines):
+        self.title, self.unit, self.groups = title, unit, groups
+        order = list(dict.fromkeys(kernel for group in groups for kernel in group.kernels))
+        several = any(len(group.kernels) > 1 for group in groups)
+        runs = {}  # cells and the number of the last line, by date and commit; cells by row and column
         for number, line in enumerate(lines):
-            if line["ratio_median"] is None or not line["date"] or not (line["rival"] or "").startswith(rival[1]):
-                continue
-            for group, names, variants, ending in groups:
-                if line["kernel"] not in names or (variants and line["variant"] not in variants):
-                    continue
-                shape = line["shape"].removesuffix(ending)
-                if shape + ending != line["shape"] or "threads" in shape:
+            for group in groups:
+                if (shape := group.shape_of(line)) is None:
                     continue
                 text = re.sub("^(gpu|host|gemm) ", "", line["kernel"]) + ", " if several else ""
                 row = order.index(line["kernel"]) if several else 0, tuple(size(shape)), text + spaced(shape)
                 run = line["date"], line["commit"]
                 cells, _ = runs.get(run, ({}, 0))
                 runs[run] = cells, number
-                if (row, group) not in cells or cells[row, group]["ratio_median"] < line["ratio_median"]:
-                    cells[row, group] = line
+                cell = row, group.column
+                if cell not in cells or cells[cell]["ratio_median"] < line["ratio_median"]:
+                    cells[cell] = line
         if not runs:
             sys.exit(f"bench/report.py: no data for {title}")
         (self.date, self.commit), (cells, _) = max(runs.items(), key=lambda run: (len(run[1][0]), run[1][1]))
-        self.rows = {}  # lines by group, by the text of the row
-        for row, group in sorted(cells, key=lambda cell: cell[0]):
-            self.rows.setdefault(row[2], {})[group] = cells[row, group]
+        self.rows = {}  # lines by column, by the text of the row
+        for row, column in sorted(cells, key=lambda cell: cell[0]):
+            self.rows.setdefault(row[2], {})[column] = cells[row, column]
         self.rates = {(line["kernel"], line["shape"], line["variant"]): line["median"] for line in lines
                       if not line["rival"] and (line["date"], line["commit"]) == (self.date, self.commit)}
 
@@ -178,31 +200,30 @@ class Family:
 
     def ratios(self, group):
         """Pairs of a row's text and its ratio."""
-        return [(text, lines[group]["ratio_median"]) for text, lines in self.rows.items() if group in lines]
+        found = [(text, lines[group.column]["ratio_median"]) for text, lines in self.rows.items()
+                 if group.column in lines]
+        if not found:
+            sys.exit(f"bench/report.py: the run of {self.title}, {self.date}, {self.commit}, lacks {group.name}")
+        return found
 
     def mean(self, group):
         ratios = [ratio for _, ratio in self.ratios(group)]
         return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
-    def name(self, group):
-        return self.title + (f" {group}" if self.title.endswith(" of") else f", {group}" if group else "")
-
 
 def table(family):
     """The section of a family: a row for each size."""
-    columns = [f"{group}: ours" if group else "ours" for group in family.groups]
+    columns = [f"{group.column}: ours" if group.column else "ours" for group in family.groups]
     head = "".join(f" {ours} | rival | ratio |" for ours in columns)
-    title = family.title.removesuffix(" of")
-    out = [f"## {title}: {family.unit}, beside {family.rival}, {family.date}", f"| size |{head}", "|---|" + "---|---|---|" * len(family.groups)]
+    rivals = " and ".join(dict.fromkeys(group.rival[0] for group in family.groups))
+    out = [f"## {family.title}: {family.unit}, beside {rivals}, {family.date}", f"| size |{head}",
+           "|---|" + "---|---|---|" * len(family.groups)]
     for text, lines in family.rows.items():
         row = f"| {text} |"
         for group in family.groups:
-            if group not in lines:
-                row += " | | |"
-                continue
-            line = lines[group]
-            row += f" {digits(line['median'])} | {digits(family.rate_of_rival(line))} |"
-            row += f" {line['ratio_median']:.3f} |"
+            line = lines.get(group.column)
+            row += " | | |" if line is None else (
+                f" {digits(line['median'])} | {digits(family.rate_of_rival(line))} | {line['ratio_median']:.3f} |")
         out.append(row)
     return out + [""]
 
@@ -225,16 +246,15 @@ def compilation(lines):
 
 def page(machine, families, plot_name, lines):
     out = [f"# Measured rates, {machine}", "",
-           "`bench/report.py` makes this page from the data in `bench/results/`; [METHOD.md](METHOD.md) says how they are",
-           "measured. A ratio above 1 says that Tegula is faster. \"Ours\" is the fastest of the tile shapes that the run",
-           "measured, if the column names no other choice. Each family is of one run. Sizes: a product M x N x K; attention",
-           "batch x heads x sequence x dimension of a head; else the extents of the tensor.", "",
+           "`bench/report.py` makes this page from the data in `bench/results/` ([method](METHOD.md)). A ratio above 1: Tegula is",
+           "faster. \"Ours\" is the fastest tile shape of the run, if the column names no other choice. Each family is of one run.",
+           "Sizes: a product M x N x K; attention batch x heads x sequence x dimension of a head; else extents of the tensor.", "",
            "| family | rival | geometric mean | sizes | worst size | run |", "|---|---|---|---|---|---|"]
     for family in families:
         for group in family.groups:
             ratios = family.ratios(group)
             text, worst = min(ratios, key=lambda row: row[1])
-            out.append(f"| {family.name(group)} | {family.rival} | {family.mean(group):.3f} | {len(ratios)} | "
+            out.append(f"| {group.name} | {group.rival[0]} | {family.mean(group):.3f} | {len(ratios)} | "
                        f"{worst:.3f}: {text} | {family.date}, {family.commit} |")
     out += ["", f"![ratios by family](results/{plot_name})", ""]
     for family in families:
@@ -267,7 +287,7 @@ def plot(machine, families):
             last = at
     for number, (family, group) in enumerate(groups):
         y = top + step * number + 6
-        out.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{family.name(group)}</text>')
+        out.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{group.name}</text>')
         for _, ratio in family.ratios(group):
             out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="3.5" fill="#1b6ca8" fill-opacity="0.5"/>')
         mean = x(family.mean(group))
@@ -280,7 +300,7 @@ def first_page(lines, products):
     by_key = {key(line): line for line in lines}
     group = products.groups[0]
     out = ["| work | compared with | ratio | date |", "|---|---|---|---|",
-           f"| bf16 products, geometric mean of {len(products.ratios(group))} sizes, H200 | {products.rival} | "
+           f"| bf16 products, geometric mean of {len(products.ratios(group))} sizes, H200 | {group.rival[0]} | "
            f"{products.mean(group):.3f} | {products.date} |"]
     for text, rival_text, *wanted in FIRST_PAGE:
         line = by_key.get(tuple(wanted))
@@ -292,8 +312,9 @@ def first_page(lines, products):
 
 def compared(text, families, lines):
     """A page with Tegula's figures in the third column of the rows of COMPARED, in the second of those of COMPILED."""
-    for row, title, group, wanted in COMPARED:
-        ratio = dict(families[title].ratios(group)).get(wanted)
+    ratios = {group.name: dict(family.ratios(group)) for family in families for group in family.groups}
+    for row, name, wanted in COMPARED:
+        ratio = ratios[name].get(wanted)
         if ratio is None:
             sys.exit(f"bench/report.py: no data for {row} of {OTHERS}")
         text, count = re.subn(rf"(?m)^(\| {re.escape(row)} \|[^|]*\|)[^|]*\|", rf"\g<1> {ratio:.3f} |", text)
@@ -316,8 +337,7 @@ def main():
         pages[BENCH / name] = page(machine, made, plot_name, lines)
         pages[RESULTS / plot_name] = plot(machine, made)
         if name == "RESULTS.md":
-            others = compared((ROOT / OTHERS).read_text(), {family.title: family for family in made}, lines)
-            pages[ROOT / OTHERS] = others
+            pages[ROOT / OTHERS] = compared((ROOT / OTHERS).read_text(), made, lines)
     readme = (ROOT / "README.md").read_text()
     begin, end = "<!-- bench/report.py writes this table -->\n", "<!-- end -->"
     before, rest = readme.split(begin)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "abi/launch_errors.hpp"
 #include "runtime/allocation.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "target/tma_strides.hpp"
@@ -95,11 +96,7 @@ void check_reach(Place place, Argument const& argument) {
 
 void check_tensor(Place place, ParameterInfo const& parameter, Argument const& argument) {
   for (int axis = 0; axis < argument.rank; ++axis)
-    if (argument.extents[axis] < 0)
-      refuse(place, "extent {} of axis {} is negative; give 0 where there is nothing", argument.extents[axis], axis);
-    else if (argument.extents[axis] > max_tensor_extent)
-      refuse(place, "axis {} has {} elements, more than the {} that a kernel can index; pass slices of it", axis,
-             argument.extents[axis], max_tensor_extent);
+    if (!abi::is_extent(argument.extents[axis])) refuse(place, "{}", abi::text_of_extent(argument.extents[axis], axis));
   if (is_empty(argument)) return;
   if (argument.address == nullptr)
     refuse(place, "a null address with extents {}; pass its memory, or an extent of 0 where there is none",
@@ -195,10 +192,7 @@ void check_arguments(std::string_view kernel, std::span<ParameterInfo const> par
 }
 
 std::int64_t check_grid(std::string_view kernel, std::span<std::int64_t const, 3> extents) {
-  for (std::size_t axis = 0; axis < extents.size(); ++axis)
-    if (extents[axis] < 0)
-      throw UserError(
-          fmt::format("{}: grid: extent {} of axis {} is negative; give 0 or more", kernel, extents[axis], axis));
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) abi::check_grid_extent(kernel, extents[axis], axis);
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
   std::int64_t blocks = 1;
   for (std::int64_t const extent : extents)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "abi/launch_errors.hpp"
 #include "abi/launch_steps.hpp"
 #include "support/diagnostics.hpp"
 #include "support/enum_names.hpp"
@@ -129,9 +130,8 @@ void check_requirements(std::string_view kernel, LaunchProgram const& program, s
     // The text of an exception's place must outlive it; interned text lives as long as the process.
     location const own(Symbol(requirement.file).c_str(), requirement.line);
     location const where = i < sites.size() ? sites[i] : own;
-    std::string text =
-        fmt::format("{}; found {}", requirement.message, describe(program, values, requirement.condition));
-    if (!requirement.message.starts_with(kernel)) text = fmt::format("{}: {}", kernel, text);
+    std::string text = fmt::format("{}; found {}", abi::text_of_requirement(kernel, requirement.message),
+                                   describe(program, values, requirement.condition));
     if (where.known()) text += fmt::format("\n  note: required at {}", support::to_string(where));
     throw UserError(text, where);
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "abi/launch_errors.hpp"
 #include "ir/core/visit_op.hpp"
 #include "layout/layout.hpp"
 #include "ir/core/value_memo.hpp"
@@ -18,7 +19,6 @@
 #include "sim/meaning.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/math/functions.hpp"
-#include "tegula/abi/limits.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/warp.hpp"
 
@@ -73,25 +73,6 @@ std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule
   return order;
 }
 
-/// Refuses a negative extent of the grid in the words of launches (runtime::check_grid).
-void check_grid_extent(std::string const& kernel, std::int64_t extent, std::size_t axis, location where) {
-  if (extent < 0)
-    throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative; give 0 or more", kernel, extent, axis),
-                    where);
-}
-
-/// Words an extent that no tensor may have as launches do (runtime::check_arguments).
-std::string text_of_extent(std::int64_t extent, int axis) {
-  if (extent < 0) return fmt::format("extent {} of axis {} is negative; give 0 where there is nothing", extent, axis);
-  return fmt::format("axis {} has {} elements, more than the {} that a kernel can index; pass slices of it", axis,
-                     extent, max_tensor_extent);
-}
-
-/// Words a requirement that does not hold as launches do, without the numbers found (runtime::check_requirements).
-std::string text_of_requirement(std::string const& kernel, std::string_view message) {
-  return message.starts_with(kernel) ? std::string(message) : fmt::format("{}: {}", kernel, message);
-}
-
 /// Computes grid and requirements, by an agent that stands for the host.
 Grid run_launch_statements(Launch& launch) {
   Agent host(launch, 0);
@@ -107,13 +88,14 @@ Grid run_launch_statements(Launch& launch) {
     if (op.is<RequireOp>()) {
       compute(*op.in<RequireOp>("condition"));
       if (!host.condition(*op.in<RequireOp>("condition")))
-        throw UserError(text_of_requirement(launch.kernel().name(), op.as<RequireOp>().message.view()), op.where());
+        throw UserError(abi::text_of_requirement(launch.kernel().name(), op.as<RequireOp>().message.view()),
+                        op.where());
     } else if (op.is<GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i) {
         compute(*op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
-        check_grid_extent(launch.kernel().name(), grid[static_cast<std::size_t>(i)], static_cast<std::size_t>(i),
-                          op.where());
+        abi::check_grid_extent(launch.kernel().name(), grid[static_cast<std::size_t>(i)], static_cast<std::size_t>(i),
+                               op.where());
       }
     }
   }
@@ -174,7 +156,7 @@ Launch::Launch(Function const& kernel, Arguments const& arguments, Options const
   result_.grid = run_launch_statements(*this);
   if (options.grid) result_.grid = *options.grid;
   for (std::size_t axis = 0; axis < result_.grid.size(); ++axis)
-    check_grid_extent(kernel.name(), result_.grid[axis], axis, {});
+    abi::check_grid_extent(kernel.name(), result_.grid[axis], axis);
 }
 
 void Launch::number_block(Block const& block) {
@@ -207,8 +189,8 @@ void Launch::check_arguments() const {
       throw UserError(fmt::format("{}: argument {} has {} extents but {} strides", kernel_.name(), i + 1,
                                   argument.tensor.extents.size(), argument.tensor.strides.size()));
     for (int axis = 0; axis < argument.tensor.extents.size(); ++axis)
-      if (std::int64_t const extent = argument.tensor.extents[axis]; extent < 0 || extent > max_tensor_extent)
-        throw UserError(fmt::format("{}: argument {}: {}", kernel_.name(), i + 1, text_of_extent(extent, axis)));
+      if (std::int64_t const extent = argument.tensor.extents[axis]; !abi::is_extent(extent))
+        throw UserError(fmt::format("{}: argument {}: {}", kernel_.name(), i + 1, abi::text_of_extent(extent, axis)));
   }
 }
 

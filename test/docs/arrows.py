@@ -32,32 +32,51 @@ def is_part(folder):
     return "/" in folder
 
 
+def place_of(path, root, table):
+    """Folder and part of a source; the part is the folder where the table does not part it."""
+    inner = path.is_relative_to(root / "lib")
+    parts = path.relative_to(root / ("lib" if inner else "include/tegula")).parts
+    folder = parts[0]
+    parted = any(other.startswith(f"{folder}/") for other in table)
+    part = "/".join(parts[:2]) if inner and parted and len(parts) > 2 else folder
+    if folder in table and part not in table:
+        raise SystemExit(f"lib/arrows.txt: {part} has no line")
+    return folder, part
+
+
+def foreign(line, folder, public):
+    """The beginnings of headers of others that a line includes outside of the folder that may."""
+    return [begin for begin, owner in FOREIGN.items()
+            if re.match(rf'\s*#\s*include\s*[<"]{begin}', line) and (folder != owner or public)]
+
+
+def arrow_of(line, folder, part, table):
+    """The arrow of an include, from folder to folder or from part to part, or None."""
+    found = INCLUDE.match(line)
+    if not found or found["folder"] not in table:
+        return None
+    if found["folder"] != folder:
+        return folder, found["folder"]
+    parted = any(other.startswith(f"{folder}/") for other in table)
+    to = f"{folder}/{found['part']}" if parted and found["part"] else folder
+    return (part, to) if is_part(part) and to != part and not found["public"] else None
+
+
 def includes(root, table):
     """(folder, included folder, whether a header includes it, place) of each include between folders, or parts of one."""
-    files = [path for base in ("lib", "include/tegula") for path in sorted((root / base).rglob("*")) if path.suffix in (".hpp", ".cpp", ".def")]
-    parted = {folder.split("/")[0] for folder in table if is_part(folder)}
+    files = [path for base in ("lib", "include/tegula") for path in sorted((root / base).rglob("*"))
+             if path.suffix in (".hpp", ".cpp", ".def")]
     for path in files:
-        inner = path.is_relative_to(root / "lib")
-        parts = path.relative_to(root / ("lib" if inner else "include/tegula")).parts
-        folder = parts[0]
+        folder, part = place_of(path, root, table)
         if folder not in table:  # the umbrella header and its like
             continue
-        part = "/".join(parts[:2]) if inner and folder in parted and len(parts) > 2 else folder
-        if part not in table:
-            raise SystemExit(f"lib/arrows.txt: {part} has no line")
+        public = "include" in path.relative_to(root).parts[0]
         for number, line in enumerate(path.read_text().splitlines(), 1):
             place = f"{path.relative_to(root)}:{number}"
-            for begin, owner in FOREIGN.items():
-                if re.match(rf'\s*#\s*include\s*[<"]{begin}', line) and (folder != owner or "include" in path.relative_to(root).parts[0]):
-                    yield folder, begin, True, place
-            found = INCLUDE.match(line)
-            if not found or found["folder"] not in table:
-                continue
-            to = f"{found['folder']}/{found['part']}" if found["folder"] in parted and found["part"] else found["folder"]
-            if found["folder"] != folder:
-                yield folder, found["folder"], path.suffix != ".cpp", place
-            elif is_part(part) and to != part and not found["public"]:
-                yield part, to, path.suffix != ".cpp", place
+            for begin in foreign(line, folder, public):
+                yield folder, begin, True, place
+            if arrow := arrow_of(line, folder, part, table):
+                yield *arrow, path.suffix != ".cpp", place
 
 
 def closure(arrows):

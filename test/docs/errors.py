@@ -1,4 +1,4 @@
-"""Checks that the messages which lib/doc/errors.md, fallbacks.md and language.md quote occur in the sources.
+"""Checks that the messages which lib/doc/errors.md, fallbacks.md and those of lib/doc/language quote occur in the sources.
 
     errors.py <root>
 
@@ -35,9 +35,9 @@ def main():
     )
     text = re.sub(r'"\s*"', "", text)  # adjacent literals
     wrong, count = [], 0
-    for name in ("errors.md", "fallbacks.md", "language.md"):
-        page = root / "lib" / "doc" / name
-        for line, message in messages(page) if page.is_file() else ():
+    doc = root / "lib" / "doc"
+    for page in (doc / "errors.md", doc / "fallbacks.md", *sorted((doc / "language").glob("*.md"))):
+        for line, message in messages(page):
             count += 1
             for part in (part.strip(" ;,:") for part in message.split("...")):
                 if part and part not in text:

@@ -1,10 +1,12 @@
-"""Reads the page of a kernel, which tegula_opt makes, in a headless Chromium: tabs, passes, folds, themes, widths.
+"""Reads pages of kernels in a headless Chromium: tabs, passes, folds, themes, widths.
 
-    kernel_page.py <root> <tegula_opt> [--pictures <folder>]
+    kernel_page.py <root> <tegula_opt> <program> [--pictures <folder>]
 
-Needs Chromium, without a network. Exit status 4: skipped, with the reason. --pictures keeps pictures of the page.
+tegula_opt makes pages of IR text. The program is the lesson whose `explain` writes product.html, a page of a launch.
+Needs Chromium, without a network. Exit status 4: skipped, with the reason. --pictures keeps pictures of the pages.
 """
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ from browser import Browser, brightness, fetched_from_elsewhere, find_browser, s
 
 KERNELS = ("gemm_tiles", "softmax_rows")
 PARTS = ["kernel", "passes", "ptx", "sass", "facts", "advice", "timeline"]
+LAUNCH = "product"  # the kernel of the program, whose page has a part more
 # Names that try to leave their place in the page.
 NASTY = "</script><script>document.title='taken'</script><b id=taken>"
 # Opens each page in a frame of both widths, clicks through it, and writes a line of findings for each.
@@ -72,9 +75,15 @@ measure().catch(error => { document.getElementById('r').textContent = JSON.strin
 </script></body></html>"""
 
 
-def make_pages(root, program, folder):
-    """Pages of KERNELS, and one of a kernel whose comments attack the page."""
-    names = []
+def parts_of(kernel):
+    return PARTS[:-1] + ["launch", *PARTS[-1:]] if kernel == LAUNCH else PARTS
+
+
+def make_pages(root, program, lesson, folder):
+    """Pages of KERNELS, of which one has comments that attack the page, and that of the lesson."""
+    subprocess.run([lesson], check=True, cwd=folder, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "TEGULA_DEVICE": "host"})
+    names = [f"{LAUNCH}.html"]
     for kernel in KERNELS:
         text = (root / "test" / "ir" / "tiles" / f"{kernel}.tir").read_text()
         if kernel == KERNELS[0]:
@@ -88,48 +97,62 @@ def make_pages(root, program, folder):
     return names
 
 
+def wrong_parts(found):
+    """Says what the parts of a page miss: both panes show each, and no part is wider than the screen."""
+    parts = parts_of(found["page"].removesuffix(".html"))
+    if found["first"] != parts[:2] or any(len(tabs) != len(parts) for tabs in found["tabs"]):
+        yield f"begins with {found['first']} and tabs {found['tabs']}"
+    if sorted(found["each"]) != sorted(parts):
+        yield f"the tabs show {sorted(found['each'])}"
+    for part, seen in found["each"].items():
+        if seen["left"] == part or seen["text"] < 40:
+            yield f"{part} beside {seen['left']} has {seen['text']} characters"
+        if seen["needs"] > found["has"]:
+            yield f"{part} needs {seen['needs']} pixels of {found['has']}"
+
+
+def wrong_passes(found):
+    if found["last"] != [found["lastIs"]] or found["earlier"] != [found["earlierIs"]]:
+        yield f"shows {found['last']}, then {found['earlier']}, not {found['lastIs']}, {found['earlierIs']}"
+    if not found["folded"] or not found["opened"] or not found["idle"]:
+        yield f"folds are closed {found['folded']}, opened {found['opened']}, idle passes {found['idle']}"
+
+
+def wrong_looks(found):
+    if found["needs"] > found["has"]:
+        yield f"needs {found['needs']} pixels of {found['has']}"
+    if found["beside"] != (found["width"] > 900):
+        yield f"the panes stand {'beside' if found['beside'] else 'below'} each other"
+    background, color = brightness(found["background"]), brightness(found["color"])
+    if (found["theme"] == "dark") != (background < 96) or abs(background - color) < 96:
+        yield f"background {background} and text {color} of 255"
+    if len({found["added"], found["removed"], found["background"]}) != 3:
+        yield f"changes are not marked: {found['added']}, {found['removed']}, {found['background']}"
+
+
 def wrong_in(found):
-    where = f"{found['page']}, {found['width']} pixels, {found['theme']}"
+    """Says what is wrong in one view of a page, or in the page that the address of a choice opened again."""
     if "again" in found:
         left, right, article = found["address"].lstrip("#").split("/")
         if found["again"] != [left, right] or found["article"] != [article]:
-            yield f"{where}: {found['address']} shows {found['again']} and {found['article']}"
+            yield f"{found['address']} shows {found['again']} and {found['article']}"
         return
     kernel = found["page"].removesuffix(".html")
     if found["title"] != f"{kernel}: kernel" or found["taken"] or found["headings"] != 1:
-        yield f"{where}: title {found['title']}, {found['headings']} headings, {found['taken']} elements of an attack"
-    if found["needs"] > found["has"]:
-        yield f"{where}: needs {found['needs']} pixels of {found['has']}"
-    if found["first"] != PARTS[:2] or any(len(tabs) != len(PARTS) for tabs in found["tabs"]):
-        yield f"{where}: begins with {found['first']} and tabs {found['tabs']}"
-    if found["beside"] != (found["width"] > 900):
-        yield f"{where}: the panes stand {'beside' if found['beside'] else 'below'} each other"
-    if sorted(found["each"]) != sorted(PARTS):
-        yield f"{where}: the tabs show {sorted(found['each'])}"
-    for part, seen in found["each"].items():
-        if seen["left"] == part or seen["text"] < 40:
-            yield f"{where}: {part} beside {seen['left']} has {seen['text']} characters"
-        if seen["needs"] > found["has"]:
-            yield f"{where}: {part} needs {seen['needs']} pixels of {found['has']}"
-    if found["last"] != [found["lastIs"]] or found["earlier"] != [found["earlierIs"]]:
-        yield f"{where}: shows {found['last']}, then {found['earlier']}, not {found['lastIs']}, {found['earlierIs']}"
-    if not found["folded"] or not found["opened"] or not found["idle"]:
-        yield f"{where}: folds are closed {found['folded']}, opened {found['opened']}, idle passes {found['idle']}"
-    background, color = brightness(found["background"]), brightness(found["color"])
-    if (found["theme"] == "dark") != (background < 96) or abs(background - color) < 96:
-        yield f"{where}: background {background} and text {color} of 255"
-    if len({found["added"], found["removed"], found["background"]}) != 3:
-        yield f"{where}: changes are not marked: {found['added']}, {found['removed']}, {found['background']}"
+        yield f"title {found['title']}, {found['headings']} headings, {found['taken']} elements of an attack"
+    yield from wrong_parts(found)
+    yield from wrong_passes(found)
+    yield from wrong_looks(found)
 
 
 def main():
-    root, program = Path(sys.argv[1]).resolve(), sys.argv[2]
+    root, program, lesson = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
     chromium = find_browser()
     if chromium is None:
         skip("no Chromium here; install chromium")
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        names = make_pages(root, program, folder)
+        names = make_pages(root, program, lesson, folder)
         wrong = list(fetched_from_elsewhere(folder))
         browser = Browser(chromium, folder)
         views = 0
@@ -137,7 +160,9 @@ def main():
             answers = browser.answers(FRAME.replace("PAGES", json.dumps(names)), *options)
             views += len(answers)
             for found in answers:
-                wrong += [found["error"]] if "error" in found else wrong_in({**found, "theme": theme})
+                where = f"{found.get('page')}, {found.get('width')} pixels, {theme}"
+                wrong += [f"{where}: {each}" for each in (
+                    [found["error"]] if "error" in found else wrong_in({**found, "theme": theme}))]
         if views != 2 * 2 * 2 * len(names):
             wrong.append(f"the browser answered for {views} of {2 * 2 * 2 * len(names)} views")
         if "--pictures" in sys.argv:

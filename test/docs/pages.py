@@ -4,8 +4,11 @@
 
 A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `parser.cpp` after
 `lib/ir/text/lexer.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for
-any part, and `analysis/liveness` for its header. lib/doc/README.md links every page of lib/doc. In the sections "Add ..." of CONTRIBUTING.md
-the other words in backticks are names that the sources hold. Blocks of Python are Python.
+any part, and `analysis/liveness` for its header; build/ is made later. Blocks of Python are Python.
+
+A link to a place of a page leads to a heading. lib/doc/README.md links every page of lib/doc, and a page links those
+of its folder, as tutorial.md the lessons in tutorial/. README.md has at most 110 lines. In the sections "Add ..." of
+CONTRIBUTING.md the other words in backticks are names that the sources hold.
 """
 import ast
 import re
@@ -15,8 +18,10 @@ from pathlib import Path
 SPAN = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"(\./)?[\w<>*.-]+(/[\w<>*.-]+)*(\.(cpp|hpp|def|py|md|tir|txt|json|cmake)|/)|[\w<>-]+(/[\w<>*-]+)+")
 NAME = re.compile(r"[A-Za-z_]\w+")
+LINK = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
 # Names of the examples themselves, which the reader adds.
 EXAMPLES = {"SignOp", "sm_XYa"}
+FIRST_PAGE_LINES = 110
 
 
 def find(path, folders):
@@ -46,40 +51,80 @@ def items(text):
             block.append(line)
 
 
+def without_code(text):
+    return re.sub(r"(?ms)^ *```.*?^ *```", "", text)
+
+
+def places(page):
+    """The anchors of a page's headings, as GitHub and the site name them."""
+    headings = re.findall(r"(?m)^#+ (.*)", without_code(page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead_links(page, root):
+    for file, place in LINK.findall(re.sub(r"`[^`\n]*`", "", without_code(page.read_text()))):
+        target = page.parent / file if file else page
+        if target.suffix == ".md" and target.is_file() and place not in places(target):
+            yield f"{page.relative_to(root)}: {target.name} has no heading #{place}"
+
+
+def broken_python(page):
+    """Line and message of each block of Python that is not Python."""
+    text = page.read_text()
+    for block in re.finditer(r"(?ms)^```python\n(.*?)^```", text):
+        try:
+            ast.parse(block[1])
+        except SyntaxError as error:
+            yield text[:block.start(1)].count("\n") + (error.lineno or 1), error.msg
+
+
+def wrong_spans(page, root, words):
+    """Line and message of each path in backticks that leads nowhere, and of each name that the sources do not hold."""
+    for heading, line, text in items(page.read_text()):
+        folders = [root, root / "lib", page.parent]
+        names = heading.startswith("Add ") and page.name == "CONTRIBUTING.md"
+        for span in SPAN.findall(text):
+            if span.startswith("build/"):
+                continue
+            if not FILE.fullmatch(span):
+                if names and NAME.fullmatch(span) and span not in EXAMPLES and span not in words:
+                    yield line, f"the sources do not hold `{span}`"
+            elif at := find(span, folders):
+                at = at if at.is_dir() else at.parent
+                folders += [at, *(above for above in at.parents if root in above.parents)]
+            else:
+                yield line, f"there is no `{span}`"
+
+
+def not_linked(page):
+    """The pages of a page's own folder that it does not link."""
+    return [part.name for part in sorted(page.with_suffix("").glob("*.md"))
+            if f"]({part.parent.name}/{part.name})" not in page.read_text()]
+
+
+def words_of(root):
+    """All words of the sources."""
+    sources = (path for base in ("include", "lib", "test", "bench", "samples") for path in (root / base).rglob("*")
+               if path.suffix in (".hpp", ".cpp", ".def", ".py", ".txt", ".cmake", ".tir"))
+    return {word for path in sources for word in re.findall(r"\w+", path.read_text(errors="replace"))}
+
+
 def main():
     root = Path(sys.argv[1])
-    pages = [root / "CONTRIBUTING.md", root / "README.md", *sorted((root / "lib" / "doc").rglob("*.md"))]
-    sources = "\n".join(
-        path.read_text(errors="replace")
-        for base in ("include", "lib", "test", "bench", "samples")
-        for path in sorted((root / base).rglob("*"))
-        if path.suffix in (".hpp", ".cpp", ".def", ".py", ".txt", ".cmake", ".tir")
-    )
-    words = set(re.findall(r"\w+", sources))
+    doc, words = root / "lib" / "doc", words_of(root)
+    pages = [root / "CONTRIBUTING.md", root / "README.md", *sorted(doc.rglob("*.md"))]
     wrong = []
     for page in pages:
-        for block in re.finditer(r"(?ms)^```python\n(.*?)^```", page.read_text()):
-            try:
-                ast.parse(block[1])
-            except SyntaxError as error:
-                line = page.read_text()[:block.start(1)].count("\n") + (error.lineno or 1)
-                wrong.append(f"{page.relative_to(root)}:{line}: {error.msg}")
-        for heading, line, text in items(page.read_text()):
-            folders = [root, root / "lib", page.parent]
-            for span in SPAN.findall(text):
-                if FILE.fullmatch(span):
-                    at = find(span, folders)
-                    if at is None:
-                        wrong.append(f"{page.relative_to(root)}:{line}: there is no `{span}`")
-                    else:
-                        at = at if at.is_dir() else at.parent
-                        folders += [at, *(above for above in at.parents if root in above.parents)]
-                elif heading.startswith("Add ") and page.name == "CONTRIBUTING.md" and NAME.fullmatch(span):
-                    if span not in EXAMPLES and span not in words:
-                        wrong.append(f"{page.relative_to(root)}:{line}: the sources do not hold `{span}`")
-    index = (root / "lib" / "doc" / "README.md").read_text()
-    wrong += [f"lib/doc/README.md does not link {page.name}" for page in sorted((root / "lib" / "doc").glob("*.md"))
+        name = page.relative_to(root)
+        found = [*broken_python(page), *wrong_spans(page, root, words)]
+        wrong += [f"{name}:{line}: {message}" for line, message in found]
+        wrong += [*dead_links(page, root), *(f"{name} does not link {part}" for part in not_linked(page))]
+    index = (doc / "README.md").read_text()
+    wrong += [f"lib/doc/README.md does not link {page.name}" for page in sorted(doc.glob("*.md"))
               if page.name != "README.md" and f"]({page.name})" not in index]
+    lines = len((root / "README.md").read_text().splitlines())
+    if lines > FIRST_PAGE_LINES:
+        wrong.append(f"README.md has {lines} lines, at most {FIRST_PAGE_LINES} are wanted; lib/doc has pages for more")
     print("\n".join(wrong) if wrong else f"{len(pages)} pages cite files and names that exist")
     return 1 if wrong else 0
 

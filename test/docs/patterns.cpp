@@ -175,183 +175,194 @@ std::vector<float> numbers(std::size_t n, unsigned seed) {
   return v;
 }
 
+void check_normalized(device const& where, stream const& order) {
+  auto const x = numbers(1000, 1);
+  std::vector<float> y(1000);
+  std::vector<int> largest(4);
+  buffer<float> const dx(where, x);
+  buffer<float> dy(where, 1000);
+  buffer<int> dl(where, 4);
+  launch(order, normalized, dx, dy, dl);
+  dy.copy_to(y), dl.copy_to(largest);
+  bool right = true;
+  for (std::size_t b = 0; b < 4; ++b) {
+    auto const first = x.begin() + static_cast<std::ptrdiff_t>(256 * b);
+    auto const last = x.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(1000, 256 * (b + 1)));
+    double sum = 0;
+    for (auto at = first; at != last; ++at) sum += static_cast<double>(*at);
+    for (auto at = first; at != last; ++at)
+      right &= near(y[static_cast<std::size_t>(at - x.begin())], static_cast<double>(*at) / sum);
+    right &= largest[b] == std::max_element(first, last) - first;
+  }
+  check("normalized", right);
+}
+
+void check_best_row(device const& where, stream const& order) {
+  auto const x = numbers(std::size_t{5} * 300, 2), scores = numbers(5, 3);
+  std::vector<float> y(300);
+  std::vector<int> const rows = {4, 2, 0, 1, 3};
+  buffer<float, 2> dx(where, 5, 300);
+  dx.copy_from(x);
+  buffer<float> const ds(where, scores);
+  buffer<int> const dr(where, rows);
+  buffer<float> dy(where, 300);
+  launch(order, best_row, dx, ds, dr, dy);
+  dy.copy_to(y);
+  auto const place = static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  check("best_row", std::equal(y.begin(), y.end(), x.begin() + rows[place] * 300));
+}
+
+void check_roots(device const& where, stream const& order) {
+  std::vector<float> x(200), y(200);
+  for (std::size_t i = 0; i < 200; ++i) x[i] = static_cast<float>(i + 1);
+  std::vector<int> turns(2);
+  buffer<float> const dx(where, x);
+  buffer<float> dy(where, 200);
+  buffer<int> dt(where, 2);
+  launch(order, roots, dx, dy, dt);
+  dy.copy_to(y), dt.copy_to(turns);
+  bool right = turns[0] < 50 && turns[1] < 50;
+  for (std::size_t i = 0; i < 200; ++i) right &= near(y[i], std::sqrt(static_cast<double>(x[i])));
+  check("roots", right);
+}
+
+void check_total(device const& where, stream const& order) {
+  auto const x = numbers(10000, 4);
+  double sum = 0;
+  for (float v : x) sum += static_cast<double>(v);
+  std::vector<float> y(1);
+  buffer<float> const dx(where, x);
+  buffer<float> partials(where, 40), dy(where, 1);
+  buffer<int> arrived(where, std::vector<int>{0});
+  bool right = true;
+  for (int i = 0; i < 2; ++i) {
+    launch(order, total, dx, partials, arrived, dy);
+    dy.copy_to(y);
+    right &= static_cast<double>(y[0]) == sum;
+  }
+  check("total", right);
+}
+
+void check_ragged_softmax(device const& where, stream const& order) {
+  auto const x = numbers(600, 5);
+  std::vector<float> y(600);
+  std::vector<int> const offsets = {0, 3, 3, 500, 600};
+  buffer<float> const dx(where, x);
+  buffer<int> const offs(where, offsets);
+  buffer<float> dy(where, 600);
+  launch(order, ragged_softmax, dx, offs, dy);
+  dy.copy_to(y);
+  bool right = true;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    double sum = 0;
+    for (int i = offsets[s]; i < offsets[s + 1]; ++i)
+      sum += std::exp(static_cast<double>(x[static_cast<std::size_t>(i)]));
+    for (int i = offsets[s]; i < offsets[s + 1]; ++i)
+      right &=
+          near(y[static_cast<std::size_t>(i)], std::exp(static_cast<double>(x[static_cast<std::size_t>(i)])) / sum);
+  }
+  check("ragged_softmax", right);
+}
+
+void check_scaled_rows(device const& where, stream const& order) {
+  auto const x = numbers(std::size_t{30} * 200, 6);
+  std::vector<float> y(x.size());
+  buffer<float, 2> dx(where, 30, 200), dy(where, 30, 200);
+  dx.copy_from(x);
+  buffer<int> next(where, std::vector<int>{0});
+  launch(order, scaled_rows, dx, dy, next, 4);
+  dy.copy_to(y);
+  bool right = true;
+  for (std::size_t i = 0; i < x.size(); ++i) right &= y[i] == 2 * x[i];
+  check("scaled_rows", right);
+}
+
+void check_top8(device const& where, stream const& order) {
+  auto const x = numbers(std::size_t{10} * 200, 7);
+  std::vector<float> values(80);
+  std::vector<int> columns(80);
+  buffer<float, 2> dx(where, 10, 200), dv(where, 10, 8);
+  buffer<int, 2> dc(where, 10, 8);
+  dx.copy_from(x);
+  launch(order, top8, dx, dv, dc);
+  dv.copy_to(values), dc.copy_to(columns);
+  bool right = true;
+  for (std::size_t i = 0; i < 10; ++i) {
+    std::vector<float> row(x.begin() + static_cast<std::ptrdiff_t>(200 * i),
+                           x.begin() + static_cast<std::ptrdiff_t>(200 * (i + 1)));
+    for (std::size_t j = 0; j < 8; ++j) right &= row[static_cast<std::size_t>(columns[8 * i + j])] == values[8 * i + j];
+    std::sort(row.rbegin(), row.rend());
+    right &= std::equal(row.begin(), row.begin() + 8, values.begin() + static_cast<std::ptrdiff_t>(8 * i));
+  }
+  check("top8", right);
+}
+
+void check_rms_norm(device const& where, stream const& order) {
+  std::size_t const rows = 3, columns = 2500;
+  auto const x = numbers(rows * columns, 12), weight = numbers(columns, 13);
+  std::vector<bf16> const narrow_x(x.begin(), x.end()), narrow_weight(weight.begin(), weight.end());
+  std::vector<bf16> y(x.size());
+  buffer<bf16, 2> dx(where, rows, columns), dy(where, rows, columns);
+  dx.copy_from(narrow_x);
+  buffer<bf16> const dw(where, narrow_weight);
+  launch(order, rms_norm, dx, dw, dy, 1e-5F);
+  dy.copy_to(y);
+  bool right = true;
+  for (std::size_t i = 0; i < rows; ++i) {
+    double squares = 0;
+    for (std::size_t j = 0; j < columns; ++j) squares += std::pow(static_cast<double>(x[i * columns + j]), 2);
+    double const scale = 1 / std::sqrt(squares / static_cast<double>(columns) + 1e-5);
+    for (std::size_t j = 0; j < columns; ++j) {
+      double const expected = static_cast<double>(x[i * columns + j]) * scale * static_cast<double>(weight[j]);
+      right &= std::abs(static_cast<double>(y[i * columns + j]) - expected) <= 4e-3 * std::abs(expected);
+    }
+  }
+  check("rms_norm", right);
+}
+
+void check_add_bias(device const& where, stream const& order) {
+  auto const x = numbers(std::size_t{6} * 20 * 100, 8), bias = numbers(3, 9);
+  std::vector<float> y(x.size());
+  buffer<float, 3> dx(where, 6, 20, 100), dy(where, 6, 20, 100);
+  dx.copy_from(x);
+  buffer<float> const db(where, bias);
+  launch(order, add_bias, dx, db, dy);
+  dy.copy_to(y);
+  bool right = true;
+  for (std::size_t i = 0; i < x.size(); ++i) right &= y[i] == x[i] + bias[i / 2000 % 3];
+  check("add_bias", right);
+}
+
+void check_product(device const& where, stream const& order) {
+  std::size_t const m = 70, n = 64, depth = 500;
+  auto const a = numbers(m * depth, 10), b = numbers(depth * n, 11);
+  std::vector<bf16> const wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
+  std::vector<float> c(m * n);
+  buffer<bf16, 2> da(where, m, depth), dm(where, depth, n);
+  da.copy_from(wide_a), dm.copy_from(wide_b);
+  buffer<float, 3> partials(where, 3, m, n);
+  buffer<int, 2> arrived(where, 2, 1);
+  arrived.copy_from(std::vector<int>{0, 0});
+  buffer<float, 2> dc(where, m, n);
+  launch(order, product<3>, da, dm, partials, arrived, dc);
+  dc.copy_to(c);
+  bool right = true;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::size_t k = 0; k < depth; ++k) sum += a[i * depth + k] * b[k * n + j];
+      right &= c[i * n + j] == sum;
+    }
+  check("product", right);
+}
+
 }  // namespace
 
 int main() {
   device const where = device::best();
   stream const order(where);
-
-  {
-    auto const x = numbers(1000, 1);
-    std::vector<float> y(1000);
-    std::vector<int> largest(4);
-    buffer<float> const dx(where, x);
-    buffer<float> dy(where, 1000);
-    buffer<int> dl(where, 4);
-    launch(order, normalized, dx, dy, dl);
-    dy.copy_to(y), dl.copy_to(largest);
-    bool right = true;
-    for (std::size_t b = 0; b < 4; ++b) {
-      auto const first = x.begin() + static_cast<std::ptrdiff_t>(256 * b);
-      auto const last = x.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(1000, 256 * (b + 1)));
-      double sum = 0;
-      for (auto at = first; at != last; ++at) sum += static_cast<double>(*at);
-      for (auto at = first; at != last; ++at)
-        right &= near(y[static_cast<std::size_t>(at - x.begin())], static_cast<double>(*at) / sum);
-      right &= largest[b] == std::max_element(first, last) - first;
-    }
-    check("normalized", right);
-  }
-  {
-    auto const x = numbers(std::size_t{5} * 300, 2), scores = numbers(5, 3);
-    std::vector<float> y(300);
-    std::vector<int> const rows = {4, 2, 0, 1, 3};
-    buffer<float, 2> dx(where, 5, 300);
-    dx.copy_from(x);
-    buffer<float> const ds(where, scores);
-    buffer<int> const dr(where, rows);
-    buffer<float> dy(where, 300);
-    launch(order, best_row, dx, ds, dr, dy);
-    dy.copy_to(y);
-    auto const place = static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-    check("best_row", std::equal(y.begin(), y.end(), x.begin() + rows[place] * 300));
-  }
-  {
-    std::vector<float> x(200), y(200);
-    for (std::size_t i = 0; i < 200; ++i) x[i] = static_cast<float>(i + 1);
-    std::vector<int> turns(2);
-    buffer<float> const dx(where, x);
-    buffer<float> dy(where, 200);
-    buffer<int> dt(where, 2);
-    launch(order, roots, dx, dy, dt);
-    dy.copy_to(y), dt.copy_to(turns);
-    bool right = turns[0] < 50 && turns[1] < 50;
-    for (std::size_t i = 0; i < 200; ++i) right &= near(y[i], std::sqrt(static_cast<double>(x[i])));
-    check("roots", right);
-  }
-  {
-    auto const x = numbers(10000, 4);
-    double sum = 0;
-    for (float v : x) sum += static_cast<double>(v);
-    std::vector<float> y(1);
-    buffer<float> const dx(where, x);
-    buffer<float> partials(where, 40), dy(where, 1);
-    buffer<int> arrived(where, std::vector<int>{0});
-    bool right = true;
-    for (int i = 0; i < 2; ++i) {
-      launch(order, total, dx, partials, arrived, dy);
-      dy.copy_to(y);
-      right &= static_cast<double>(y[0]) == sum;
-    }
-    check("total", right);
-  }
-  {
-    auto const x = numbers(600, 5);
-    std::vector<float> y(600);
-    std::vector<int> const offsets = {0, 3, 3, 500, 600};
-    buffer<float> const dx(where, x);
-    buffer<int> const offs(where, offsets);
-    buffer<float> dy(where, 600);
-    launch(order, ragged_softmax, dx, offs, dy);
-    dy.copy_to(y);
-    bool right = true;
-    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
-      double sum = 0;
-      for (int i = offsets[s]; i < offsets[s + 1]; ++i)
-        sum += std::exp(static_cast<double>(x[static_cast<std::size_t>(i)]));
-      for (int i = offsets[s]; i < offsets[s + 1]; ++i)
-        right &=
-            near(y[static_cast<std::size_t>(i)], std::exp(static_cast<double>(x[static_cast<std::size_t>(i)])) / sum);
-    }
-    check("ragged_softmax", right);
-  }
-  {
-    auto const x = numbers(std::size_t{30} * 200, 6);
-    std::vector<float> y(x.size());
-    buffer<float, 2> dx(where, 30, 200), dy(where, 30, 200);
-    dx.copy_from(x);
-    buffer<int> next(where, std::vector<int>{0});
-    launch(order, scaled_rows, dx, dy, next, 4);
-    dy.copy_to(y);
-    bool right = true;
-    for (std::size_t i = 0; i < x.size(); ++i) right &= y[i] == 2 * x[i];
-    check("scaled_rows", right);
-  }
-  {
-    auto const x = numbers(std::size_t{10} * 200, 7);
-    std::vector<float> values(80);
-    std::vector<int> columns(80);
-    buffer<float, 2> dx(where, 10, 200), dv(where, 10, 8);
-    buffer<int, 2> dc(where, 10, 8);
-    dx.copy_from(x);
-    launch(order, top8, dx, dv, dc);
-    dv.copy_to(values), dc.copy_to(columns);
-    bool right = true;
-    for (std::size_t i = 0; i < 10; ++i) {
-      std::vector<float> row(x.begin() + static_cast<std::ptrdiff_t>(200 * i),
-                             x.begin() + static_cast<std::ptrdiff_t>(200 * (i + 1)));
-      for (std::size_t j = 0; j < 8; ++j)
-        right &= row[static_cast<std::size_t>(columns[8 * i + j])] == values[8 * i + j];
-      std::sort(row.rbegin(), row.rend());
-      right &= std::equal(row.begin(), row.begin() + 8, values.begin() + static_cast<std::ptrdiff_t>(8 * i));
-    }
-    check("top8", right);
-  }
-  {
-    std::size_t const rows = 3, columns = 2500;
-    auto const x = numbers(rows * columns, 12), weight = numbers(columns, 13);
-    std::vector<bf16> const narrow_x(x.begin(), x.end()), narrow_weight(weight.begin(), weight.end());
-    std::vector<bf16> y(x.size());
-    buffer<bf16, 2> dx(where, rows, columns), dy(where, rows, columns);
-    dx.copy_from(narrow_x);
-    buffer<bf16> const dw(where, narrow_weight);
-    launch(order, rms_norm, dx, dw, dy, 1e-5F);
-    dy.copy_to(y);
-    bool right = true;
-    for (std::size_t i = 0; i < rows; ++i) {
-      double squares = 0;
-      for (std::size_t j = 0; j < columns; ++j) squares += std::pow(static_cast<double>(x[i * columns + j]), 2);
-      double const scale = 1 / std::sqrt(squares / static_cast<double>(columns) + 1e-5);
-      for (std::size_t j = 0; j < columns; ++j) {
-        double const expected = static_cast<double>(x[i * columns + j]) * scale * static_cast<double>(weight[j]);
-        right &= std::abs(static_cast<double>(y[i * columns + j]) - expected) <= 4e-3 * std::abs(expected);
-      }
-    }
-    check("rms_norm", right);
-  }
-  {
-    auto const x = numbers(std::size_t{6} * 20 * 100, 8), bias = numbers(3, 9);
-    std::vector<float> y(x.size());
-    buffer<float, 3> dx(where, 6, 20, 100), dy(where, 6, 20, 100);
-    dx.copy_from(x);
-    buffer<float> const db(where, bias);
-    launch(order, add_bias, dx, db, dy);
-    dy.copy_to(y);
-    bool right = true;
-    for (std::size_t i = 0; i < x.size(); ++i) right &= y[i] == x[i] + bias[i / 2000 % 3];
-    check("add_bias", right);
-  }
-  {
-    std::size_t const m = 70, n = 64, depth = 500;
-    auto const a = numbers(m * depth, 10), b = numbers(depth * n, 11);
-    std::vector<bf16> const wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
-    std::vector<float> c(m * n);
-    buffer<bf16, 2> da(where, m, depth), dm(where, depth, n);
-    da.copy_from(wide_a), dm.copy_from(wide_b);
-    buffer<float, 3> partials(where, 3, m, n);
-    buffer<int, 2> arrived(where, 2, 1);
-    arrived.copy_from(std::vector<int>{0, 0});
-    buffer<float, 2> dc(where, m, n);
-    launch(order, product<3>, da, dm, partials, arrived, dc);
-    dc.copy_to(c);
-    bool right = true;
-    for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t j = 0; j < n; ++j) {
-        float sum = 0;
-        for (std::size_t k = 0; k < depth; ++k) sum += a[i * depth + k] * b[k * n + j];
-        right &= c[i * n + j] == sum;
-      }
-    check("product", right);
-  }
+  for (auto* const check_one : {check_normalized, check_best_row, check_roots, check_total, check_ragged_softmax,
+                                check_scaled_rows, check_top8, check_rms_norm, check_add_bias, check_product})
+    check_one(where, order);
   return failures == 0 ? 0 : 1;
 }

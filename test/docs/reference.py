@@ -22,7 +22,7 @@ def without_comment(names):
 
 def without_example(names):
     examples = headers.Examples(names)
-    return [f"{each.header}: no page, sample or test shows {each.full}; lib/doc/language.md is the place for it"
+    return [f"{each.header}: no page, sample or test shows {each.full}; lib/doc/language is the place for it"
             for each in names if not examples.of(each)]
 
 

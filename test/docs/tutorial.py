@@ -50,6 +50,20 @@ def neighbours(pages, page):
     return "<!-- neighbours -->\n" + " |\n".join(links) + "\n<!-- end -->"
 
 
+def lacks(root, lesson, index):
+    """Says what a lesson lacks: exercises on its page, a link, solutions."""
+    page = index.with_suffix("") / (lesson.stem + ".md")
+    text = page.read_text() if page.is_file() else ""
+    for needed in ("## Exercises", *(f"**{number}.**" for number in (1, 2, 3))):
+        if needed not in text:
+            yield f"{page.relative_to(root)} lacks {needed}"
+    if f"](tutorial/{page.name})" not in index.read_text():
+        yield f"{index.relative_to(root)} does not link {page.name}"
+    solution = lesson.parent / "solutions" / lesson.name
+    if not solution.is_file():
+        yield f"there is no {solution.relative_to(root)}"
+
+
 def main():
     root, check = Path(sys.argv[1]), "--check" in sys.argv[2:]
     lessons = root / "samples" / "tutorial"
@@ -82,22 +96,11 @@ def main():
             page.write_text(new)
         links = LINK.findall(re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", new))
         wrong += [f"{page.relative_to(root)}: there is no {to}" for to in links if not (page.parent / to).exists()]
-    for lesson in sorted(lessons.glob("*.cpp")):
-        page = index.with_suffix("") / (lesson.stem + ".md")
-        text = page.read_text() if page.is_file() else ""
-        for needed in ("## Exercises", *(f"**{number}.**" for number in (1, 2, 3))):
-            if needed not in text:
-                wrong.append(f"{page.relative_to(root)} lacks {needed}")
-        if f"](tutorial/{page.name})" not in index.read_text():
-            wrong.append(f"{index.relative_to(root)} does not link {page.name}")
-        solution = lessons / "solutions" / lesson.name
-        if not solution.is_file():
-            wrong.append(f"there is no {solution.relative_to(root)}")
-        for source in filter(Path.is_file, (lesson, solution)):
-            file = str(source.relative_to(root))
-            hidden = [name for name in regions(source) if (file, name) not in shown]
-            wrong += [f"no page shows the region {name} of {file}" for name in hidden]
-    for source in sorted((root / "test" / "docs").glob("*.cpp")):
+    lesson_files = sorted(lessons.glob("*.cpp"))
+    for lesson in lesson_files:
+        wrong += lacks(root, lesson, index)
+    solutions = [lessons / "solutions" / lesson.name for lesson in lesson_files]
+    for source in filter(Path.is_file, [*lesson_files, *solutions, *sorted((root / "test" / "docs").glob("*.cpp"))]):
         file = str(source.relative_to(root))
         wrong += [f"no page shows the region {name} of {file}" for name in regions(source) if (file, name) not in shown]
     print("\n".join(wrong) if wrong else f"the pages show {len(shown)} regions of their sources")

@@ -7,14 +7,16 @@ OUT.json gets texts, their tokens, and the tokens of the vocabulary that occur i
 PROGRAM (the sample minilm) it also compares the program with the reference in the whole vocabulary, on these texts and
 on random ones, and prints what differs.
 """
-import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+import token_records  # noqa: E402
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 MOST = 256
@@ -45,45 +47,29 @@ def reference(tokens):
     return result
 
 
-def random_texts(count, seed):
-    draw = random.Random(seed)
+def drawn_texts(count, seed):
     ranges = [(32, 126), (97, 122), (97, 122), (65, 90), (160, 1000), (0x300, 0x9FF), (0xA00, 0x1FFF), (0x2000, 0x2FFF),
               (0x3000, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x1FFFF), (0x20000, 0x2FFFF), (0xE0000, 0x10FFFF)]
-    for _ in range(count):
-        text = ""
-        for _ in range(draw.randrange(1, 30)):
-            low, high = draw.choice(ranges)
-            text += "".join(chr(draw.randint(low, high)) for _ in range(draw.randrange(1, 6)))
-            text += draw.choice(["", " ", "  ", "\t", "'s", ", "])
-        yield text.replace("\n", " ")
+    return list(token_records.random_texts(count, seed, ranges, ["", " ", "  ", "\t", "'s", ", "]))
 
 
 def main():
     with open(os.path.join(sys.argv[1], "vocab.txt"), encoding="utf-8") as file:
         tokens = file.read().split("\n")[:-1]
     whole = reference(tokens)
-    texts = TEXTS + list(random_texts(40, 1))
+    texts = TEXTS + drawn_texts(40, 1)
     used = set(SPECIAL) | {token for text in texts for token in whole.encode(text).tokens}
     few = [token for token in tokens if token in used]
-    small = reference(few)
-    with open(sys.argv[2], "w", encoding="ascii") as out:
-        out.write('{"tokens": ' + json.dumps(few) + ',\n"cases": [\n')
-        out.write(",\n".join(json.dumps([text, small.encode(text).ids]) for text in texts) + "\n]}\n")
+    token_records.write_record(sys.argv[2], {"tokens": few}, texts, reference(few))
     if len(sys.argv) < 4:
         return 0
-    texts = [text for text in texts if "\n" not in text] + list(random_texts(3000, 2))
+    texts = [text for text in texts if "\n" not in text] + drawn_texts(3000, 2)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n") as file:
         file.write("".join(text + "\n" for text in texts))
         file.flush()
-        lines = subprocess.run([sys.argv[3], "--model", sys.argv[1], "--file", file.name, "--tokens"],
-                               capture_output=True, text=True, check=True).stdout.split("\n")
-    wrong = 0
-    for text, line in zip(texts, lines):
-        if [int(token) for token in line.split()] != whole.encode(text).ids:
-            wrong += 1
-            print(f"differs: {text!r}")
-    print(f"{len(texts)} texts, {wrong} differ")
-    return 1 if wrong else 0
+        output = subprocess.run([sys.argv[3], "--model", sys.argv[1], "--file", file.name, "--tokens"],
+                                capture_output=True, text=True, check=True).stdout
+    return token_records.compare(texts, output, whole)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ OUT.json gets a vocabulary of the first merges of the model, texts, and their to
 vocabulary. With PROGRAM (the sample smollm) it also compares the program with the reference in the whole vocabulary, on
 these texts and on random ones, and prints what differs.
 """
-import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import gguf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+import token_records  # noqa: E402
 
 MERGES = 600
 TEXTS = [
@@ -40,17 +42,10 @@ def reference(tokens, merges):
     return result
 
 
-def random_texts(count):
-    draw = random.Random(1)
+def drawn_texts(count):
     ranges = [(32, 126), (32, 126), (32, 126), (9, 13), (160, 1000), (0x300, 0x9FF), (0x2000, 0x2FFF), (0x3000, 0x9FFF),
               (0x1F300, 0x1F6FF)]
-    for _ in range(count):
-        text = ""
-        for _ in range(draw.randrange(1, 30)):
-            low, high = draw.choice(ranges)
-            text += "".join(chr(draw.randint(low, high)) for _ in range(draw.randrange(1, 6)))
-            text += draw.choice(["", " ", "  ", "\n", "'s"])
-        yield text
+    return list(token_records.random_texts(count, 1, ranges, ["", " ", "  ", "\n", "'s"]))
 
 
 def main():
@@ -60,28 +55,18 @@ def main():
     merges = all_merges[:MERGES]
     parts = {part for merge in merges for part in merge.split(" ")} | {merge.replace(" ", "") for merge in merges}
     tokens = [token for token in all_tokens if len(token) == 1 or token in parts]
-    small = reference(tokens, merges)
-    cases = [[text, small.encode(text).ids] for text in TEXTS]
-    with open(sys.argv[2], "w", encoding="ascii") as out:
-        out.write('{"tokens": ' + json.dumps(tokens) + ',\n"merges": ' + json.dumps(merges) + ',\n"cases": [\n')
-        out.write(",\n".join(json.dumps(case) for case in cases) + "\n]}\n")
+    token_records.write_record(sys.argv[2], {"tokens": tokens, "merges": merges}, TEXTS, reference(tokens, merges))
     if len(sys.argv) < 4:
         return 0
-    whole, texts = reference(all_tokens, all_merges), TEXTS + list(random_texts(1000))
+    whole, texts = reference(all_tokens, all_merges), TEXTS + drawn_texts(1000)
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, str(number)) for number in range(len(texts))]
         for path, text in zip(paths, texts):
             with open(path, "wb") as file:
                 file.write(text.encode())
-        lines = subprocess.run([sys.argv[3], "--file", sys.argv[1], "--tokens-of", *paths], capture_output=True,
-                               text=True, check=True).stdout.split("\n")
-    wrong = 0
-    for text, line in zip(texts, lines):
-        if [int(token) for token in line.split()] != whole.encode(text).ids:
-            wrong += 1
-            print(f"differs: {text!r}")
-    print(f"{len(texts)} texts, {wrong} differ")
-    return 1 if wrong else 0
+        output = subprocess.run([sys.argv[3], "--file", sys.argv[1], "--tokens-of", *paths], capture_output=True,
+                                text=True, check=True).stdout
+    return token_records.compare(texts, output, whole)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,8 @@ def copy_pages():
             continue
         if path.suffix == ".md":
             text = page_text(path, at)
-            if parts := sorted(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+            if parts := list(path.with_suffix("").glob("*.md")):  # the lessons of tutorial.md, the pages of passes.md
+                parts.sort(key=lambda each: path.read_text().find(f"({each.parent.name}/{each.name}"))
                 names = "\n".join(f"{each.parent.name}/{each.stem}" for each in parts)
                 text += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
             write(SOURCE / at, text)
@@ -199,20 +200,34 @@ def of_effect(effect):
     return text
 
 
-def op_section(op, comment, examples):
-    mnemonic = op["mnemonic"]
+def operands_of(op):
     operands = [f"`{name}`" for name in op["operands"]]
     if "variadic" in op["traits"] and operands:
         operands[-1] += " (any number)"
-    elements = op["elements"]
-    seen = examples.elements(mnemonic)
-    if not elements and seen:
-        elements = "in the tests: " + ", ".join(f"`{element}`" for element in seen)
-    rows = [("operands", ", ".join(operands) or "none"),
-            ("elements", elements or ("those of its operands" if operands else "none")),
-            ("effects", "; ".join(of_effect(effect) for effect in op["effects"]) or "none: pure"
-             if op["family"] not in ("synchronisation", "report", "control", "launch") or op["effects"]
-             else "those of its blocks" if "has_regions" in op["traits"] else "kept in its place"),
+    return ", ".join(operands) or "none"
+
+
+def elements_of(op, seen):
+    """The elements that an op states, else those that the tests show."""
+    if op["elements"]:
+        return op["elements"]
+    if seen:
+        return "in the tests: " + ", ".join(f"`{element}`" for element in seen)
+    return "those of its operands" if op["operands"] else "none"
+
+
+def effects_of(op):
+    if op["effects"]:
+        return "; ".join(of_effect(effect) for effect in op["effects"])
+    if op["family"] not in ("synchronisation", "report", "control", "launch"):
+        return "none: pure"
+    return "those of its blocks" if "has_regions" in op["traits"] else "kept in its place"
+
+
+def op_section(op, comment, examples):
+    mnemonic = op["mnemonic"]
+    rows = [("operands", operands_of(op)), ("elements", elements_of(op, examples.elements(mnemonic))),
+            ("effects", effects_of(op)),
             ("traits", ", ".join(f"`{trait}`" for trait in op["traits"]) or "none"),
             ("runs on", ", ".join(op["executors"]) or "nothing itself")]
     if "replaced_by" in op:

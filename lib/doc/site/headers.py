@@ -160,45 +160,64 @@ def shown(text, begin, end, body):
     return f"{head};", False
 
 
-def read(text, begin, end, header, only, space, names, mistakes, above=""):
-    code = blanked(text)
-    last = {}
-    for start, stop, body in places(code, begin, end):
-        head = code[start:stop].strip()
-        first = stop - len(code[start:stop].lstrip())
-        comment = comment_above(text, text.rfind("\n", 0, first) + 1)
-        if found := re.match(r"(?:inline\s+)?namespace\s*([\w:]*)$", head):
-            if body and not INSIDE & set(found[1].split("::")):
-                inner = "::".join(part for part in [space, found[1].removeprefix("tegula").strip(":")] if part)
-                read(text, *body, header, only, inner, names, mistakes, comment)
-            continue
-        inside = code[body[0]:body[1]] if body else None
-        made = names_of(re.sub(r"\s+", " ", head), inside)
-        if not made or only and not only.fullmatch(made[0]):
-            continue
-        shown_text, is_type = shown(text, start, stop, body)
-        errors = messages(text[body[0]:body[1]]) if body else []
-        if header.name in ("mistakes.hpp", "std_mistakes.hpp"):  # overloads that only say how a word is called
+class Reader:
+    """Reads the declarations of a header: their names, and the mistakes that overloads report."""
+
+    def __init__(self, text, header, only, names, mistakes):
+        self.text, self.code, self.header, self.only = text, blanked(text), header, only
+        self.names, self.mistakes = names, mistakes
+
+    def read(self, begin, end, space="", above=""):
+        """Reads a scope in a namespace. `above`: the comment above the scope, for declarations without one."""
+        last = {}  # comment and end of the declaration before
+        for start, stop, body in places(self.code, begin, end):
+            head = self.code[start:stop].strip()
+            first = stop - len(self.code[start:stop].lstrip())
+            comment = comment_above(self.text, self.text.rfind("\n", 0, first) + 1)
+            if found := re.match(r"(?:inline\s+)?namespace\s*([\w:]*)$", head):
+                self.read_namespace(found[1], body, space, comment)
+                continue
+            made = names_of(re.sub(r"\s+", " ", head), self.code[body[0]:body[1]] if body else None)
+            if not made or self.only and not self.only.fullmatch(made[0]):
+                continue
+            errors = self.errors_of(body)
+            if self.header.name in ("mistakes.hpp", "std_mistakes.hpp"):  # overloads that only say how a word is called
+                for name in made:
+                    self.mistakes.setdefault(name, []).extend(errors)
+                continue
+            shown_text, is_type = shown(self.text, start, stop, body)
             for name in made:
-                mistakes.setdefault(name, []).extend(errors)
-            continue
-        for name in made:
-            about = comment or comment_behind(text, stop)
-            if name != made[0]:  # an enumerator or a field of options
-                field_place = re.search(rf"\b{name}\b", code[body[0]:body[1]])
-                at = body[0] + field_place.start()
-                about = comment_above(text, text.rfind("\n", 0, at) + 1) or comment_behind(text, at) or about
-            entry = names.setdefault((header, space, name), Name(name, header, space))
-            inherited = not about and not entry.declarations
-            if inherited:  # declarations in a row share the comment above the first
-                in_row = "\n\n" not in text[last.get("end", begin):first]
-                about = last.get("comment", "") if in_row and last else above
-            if name != made[0]:
-                entry.owner = made[0]
-            entry.declarations.append(Declaration(shown_text, about, errors, is_type and name == made[0], inherited))
-            if name == made[0]:
-                last["comment"] = about or last.get("comment", "")
-        last["end"] = body[1] + 1 if body else stop
+                about = self.comment_inside(name, body) if name != made[0] else ""
+                about = about or comment or comment_behind(self.text, stop)
+                entry = self.names.setdefault((self.header, space, name), Name(name, self.header, space))
+                inherited = not about and not entry.declarations
+                if inherited:
+                    about = self.comment_of_row(last, begin, first, above)
+                if name != made[0]:
+                    entry.owner = made[0]
+                else:
+                    last["comment"] = about or last.get("comment", "")
+                is_named_type = is_type and name == made[0]
+                entry.declarations.append(Declaration(shown_text, about, errors, is_named_type, inherited))
+            last["end"] = body[1] + 1 if body else stop
+
+    def read_namespace(self, name, body, space, comment):
+        if body and not INSIDE & set(name.split("::")):
+            inner = "::".join(part for part in [space, name.removeprefix("tegula").strip(":")] if part)
+            self.read(*body, inner, comment)
+
+    def errors_of(self, body):
+        return messages(self.text[body[0]:body[1]]) if body else []
+
+    def comment_of_row(self, last, begin, first, above):
+        """The comment of a declaration without one: declarations in a row share that above the first."""
+        in_row = last and "\n\n" not in self.text[last.get("end", begin):first]
+        return last.get("comment", "") if in_row else above
+
+    def comment_inside(self, name, body):
+        """The comment of an enumerator, or of a field of options."""
+        at = body[0] + re.search(rf"\b{name}\b", self.code[body[0]:body[1]]).start()
+        return comment_above(self.text, self.text.rfind("\n", 0, at) + 1) or comment_behind(self.text, at)
 
 
 def public_names():
@@ -208,7 +227,7 @@ def public_names():
     for pattern in HEADERS:
         for path in sorted(base.glob(pattern)):
             text = path.read_text()
-            read(text, 0, len(text), path.relative_to(ROOT), ONLY.get(pattern), "", names, mistakes)
+            Reader(text, path.relative_to(ROOT), ONLY.get(pattern), names, mistakes).read(0, len(text))
     from ops import comments  # a function without a comment has that of its op
     of_ops = {mnemonic: comment for mnemonic, comment, _ in comments().values()}
     for entry in names.values():
@@ -237,12 +256,12 @@ class Examples:
     def __init__(self, names):
         self.names = names
         self.pieces = []  # rank, source, text
-        pages = [ROOT / "lib/doc/language.md", ROOT / "README.md", *sorted((ROOT / "lib/doc").glob("*.md")),
-                 *sorted((ROOT / "lib/doc/tutorial").glob("*.md"))]
-        for rank, page in enumerate(dict.fromkeys(pages)):
+        first = [*sorted((ROOT / "lib/doc/language").glob("*.md")), ROOT / "README.md"]
+        then = [*sorted((ROOT / "lib/doc").glob("*.md")), *sorted((ROOT / "lib/doc/tutorial").glob("*.md"))]
+        for page in [*first, *then]:
             text, source = page.read_text(), page.relative_to(ROOT)
             for block in FENCE.findall(text):
-                self.add(rank > 1, source, block)
+                self.add(page not in first, source, block)
             spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
             self.pieces += [(9, source, span) for span in spans if re.search(r"[(<{ ]", span)]
         for folder in ("samples", "test/sim", "test/host", "test/device", "test/aot", "test/docs", "test/profile",

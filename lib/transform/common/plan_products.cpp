@@ -81,31 +81,40 @@ bool PlannedProducts::gives_up_stages() const {
   return found && !options.exactly;
 }
 
+/// Tells whether a product is computed as the transpose of the one that swaps its operands. `room`: bytes of shared
+/// memory for the result, which is turned once, after its loop.
+bool PlannedProducts::gains_by_swap(ProductForm const& form, std::int64_t room) const {
+  ProductForm const swapped(*form.dot, true);
+  ir::Type const& result = form.dot->result()->type();
+  bool const has_room = result.elements() * bytes(result.element()) <= room;
+  bool const reaches_wgmma = !takes_wgmma(form, gpu) && has_room;
+  bool const reaches_mma = takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu);
+  // A right operand that is computed from few bits becomes the left one, whose words instructions take as they come.
+  bool const few_bits = takes_few_bits(swapped) && is_carried_sum(*form.dot) && takes_mma(swapped, gpu);
+  bool const in_shared = takes_in_place(swapped, gpu) || takes_loaded(swapped, gpu);
+  return (reaches_wgmma && (in_shared || few_bits)) || reaches_mma;
+}
+
+/// Swaps a product back or forth where its blocks of rows limit the warpgroups of the others, or keep it from wgmma.
+void PlannedProducts::match_blocks_of_others(std::size_t number) {
+  std::int64_t others = 0;
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    if (i != number && takes_wgmma(forms[i], gpu)) others = std::gcd(others, blocks_of(forms[i], gpu));
+  auto const fits = [&](ProductForm const& form) {
+    return takes_wgmma(form, gpu) && blocks_of(form, gpu) % others == 0;
+  };
+  ProductForm& form = forms[number];
+  if (others <= 1 || fits(form)) return;
+  if (ProductForm const swapped(*form.dot, !form.swapped); fits(swapped)) form = swapped;
+}
+
 void PlannedProducts::choose_forms() {
   // Rings give up stages for a result that is turned: two are enough.
   std::int64_t room = room_;
   if (!dots.empty() && !options.exactly && !gives_up_stages())
     room += min_bytes_of_rings(kernel) - bytes_of_two_stages(kernel);
-  for (ProductForm& form : forms) {
-    ProductForm const swapped(*form.dot, true);
-    bool const has_room = form.dot->result()->type().elements() * bytes(form.dot->result()->type().element()) <= room;
-    bool const takes_swapped = takes_in_place(swapped, gpu) || takes_loaded(swapped, gpu);
-    // A right operand that is computed from few bits becomes the left one, whose words instructions take as they come.
-    // The sum is turned once, after its loop.
-    bool const few_bits = takes_few_bits(swapped) && is_carried_sum(*form.dot) && takes_mma(swapped, gpu) &&
-                          !takes_wgmma(form, gpu) && has_room;
-    form.swapped = (takes_swapped && !takes_wgmma(form, gpu) && has_room) ||
-                   (takes_mma(swapped, gpu) && !takes_mma(form, gpu) && !takes_in_place(form, gpu)) || few_bits;
-  }
-  for (std::size_t i = 0; i < forms.size(); ++i) {
-    std::int64_t others = 0;
-    for (std::size_t j = 0; j < forms.size(); ++j)
-      if (j != i && takes_wgmma(forms[j], gpu)) others = std::gcd(others, blocks_of(forms[j], gpu));
-    ProductForm const swapped(*forms[i].dot, !forms[i].swapped);
-    // It limits the warpgroups of the others, or keeps itself from them.
-    bool const limits = others > 1 && (!takes_wgmma(forms[i], gpu) || blocks_of(forms[i], gpu) % others != 0);
-    if (limits && takes_wgmma(swapped, gpu) && blocks_of(swapped, gpu) % others == 0) forms[i] = swapped;
-  }
+  for (ProductForm& form : forms) form.swapped = gains_by_swap(form, room);
+  for (std::size_t i = 0; i < forms.size(); ++i) match_blocks_of_others(i);
 }
 
 void PlannedProducts::find_stored() {

@@ -63,6 +63,8 @@ class PlannedProducts {
 
  private:
   [[nodiscard]] bool gives_up_stages() const;
+  [[nodiscard]] bool gains_by_swap(ProductForm const& form, std::int64_t room) const;
+  void match_blocks_of_others(std::size_t number);
   void choose_forms();
   void find_stored();
   void find_loops();

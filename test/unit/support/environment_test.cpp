@@ -1,4 +1,4 @@
-// Checks the table of environment variables against its readers and against the page on the language.
+// Checks the table of environment variables against its readers and against the page on tools and environment.
 #include "support/environment.hpp"
 
 #include <fstream>
@@ -20,8 +20,8 @@ EnvironmentVariable const* find(std::string const& name) {
   return nullptr;
 }
 
-std::string page_on_the_language() {
-  std::ifstream file(std::string(TEGULA_TEST_DIR) + "/../lib/doc/language.md");
+std::string page_on_the_environment() {
+  std::ifstream file(std::string(TEGULA_TEST_DIR) + "/../lib/doc/language/compiler.md");
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -55,8 +55,8 @@ TEST_CASE("each variable reads the words of its grammar") {
   }
 }
 
-TEST_CASE("the page on the language shows every variable, with values that parse") {
-  std::string const page = page_on_the_language();
+TEST_CASE("the page on tools and environment shows every variable, with values that parse") {
+  std::string const page = page_on_the_environment();
   if (page.empty()) TEGULA_SKIP("there are no sources beside the tests");
   std::regex const shown("`(TEGULA_[A-Z_]+)(=([^` ]+))?`");
   std::set<std::string> names;
