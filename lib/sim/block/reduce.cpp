@@ -15,7 +15,7 @@ namespace tegula::sim::block {
 
 using namespace ir;
 
-Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
+Progress exchange(WarpProgram& warp, Op const& op, std::vector<Value> const& operands) {
   if (warp.group().specialized)
     throw UserError("simulate: " + std::string(op.info().mnemonic) +
                         " exchanges elements between warps by the barrier of the CTA, which cannot be reached inside "
@@ -26,8 +26,9 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
   if (warp.turn() == 0) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
-    all.resize(warps);
-    all[static_cast<std::size_t>(warp.index())] = values;
+    all.resize(operands.size() * warps);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      all[i * warps + static_cast<std::size_t>(warp.index())] = operands[i];
     // Each byte needs one writer; any lane may write it.
     std::uint32_t const share = size / warps, mine = begin + share * static_cast<std::uint32_t>(warp.index());
     std::vector<machine::LaneBytes> bytes;
