@@ -69,6 +69,17 @@ void check_rows(ir::Module const& module, TargetArguments (*arguments)(Extents c
   }
 }
 
+/// Groups tiles by the lowest four bits, one after another in the same shared memory.
+inline constexpr auto grouped_tiles = kernel("grouped_tiles", [](in<int, 1> x, out<int, 1> y) {
+  grid(1);
+  loop(ceil_div(x.extent(0), 256), [&](auto k) {
+    tile v = load(x, shape<256>, k);
+    tile digit = v & 15;
+    tile first = cumsum(bin_counts(digit, bins<16>), axis<0>, exclusive);
+    store(y, shape<256>, put_at(v, ranks(digit, first)) + take_at(first, digit), k);
+  });
+});
+
 // A gated unit: two products read one left operand in one loop.
 template <int BM, int BN, int BK>
 inline constexpr auto gated = kernel("gated", [](in<bf16, 2> a, in<bf16, 2> up, in<bf16, 2> gate, out<bf16, 2> c) {
@@ -122,6 +133,14 @@ TEST_CASE("deletion: pointwise kernels and kernels with noinline functions need 
                        {{input("x", Element::f32, picture, 1), input("rows", Element::f32, picture, 2),
                          tensor("y", Element::f32, picture, true), number("amount", 0.8)}});
   CHECK(check_each_op_counts(lowered(calls), {softmax({2, 4096}, 1)}) > 0);
+}
+
+TEST_CASE("deletion: counts, ranks and elements at places need each synchronising op", "[sim][block][N1][W13]") {
+  CompileOptions options = gemm_options();
+  options.warps = 4;
+  TargetArguments const arguments = {input("x", Element::i32, {600}, 1, 0, 1000),
+                                     tensor("y", Element::i32, {600}, true)};
+  CHECK(check_each_op_counts(lowered(grouped_tiles, options), {arguments}) > 5);
 }
 
 TEST_CASE("deletion: products need each synchronising op that the passes insert", "[sim][block][N1]") {
