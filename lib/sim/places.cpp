@@ -64,10 +64,10 @@ void compute(Op const& op, PutOp const&, std::vector<Value> const& operands, Val
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     each_number(operands[1], [&](std::int64_t i, std::int64_t place) {
       if (place < 0 || place >= result.count() || named[static_cast<std::size_t>(place)])
-        throw UserError(fmt::format("simulate: put: place {} is {}, but each of 0 to {} must be named once", place,
-                                    place < 0 || place >= result.count() ? "outside" : "named twice",
-                                    result.count() - 1),
-                        op.where());
+        throw UserError(
+            fmt::format("simulate: put: place {} is {}, but each of 0 to {} must be named once", place,
+                        place < 0 || place >= result.count() ? "outside" : "named twice", result.count() - 1),
+            op.where());
       named[static_cast<std::size_t>(place)] = true;
       result.data<T>()[place] = operands[0].data<T>()[i];
     });

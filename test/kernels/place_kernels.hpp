@@ -97,8 +97,8 @@ inline std::vector<std::uint32_t> make_keys(Keys keys, std::int64_t n) {
   std::vector<std::uint32_t> result(static_cast<std::size_t>(n));
   for (std::uint32_t& key : result) {
     auto const any = static_cast<std::uint32_t>(indexed_engine()());
-    key = keys == Keys::equal ? 0x01020304U
-          : keys == Keys::few ? (any & 3) * 0x01010155U
+    key = keys == Keys::equal                       ? 0x01020304U
+          : keys == Keys::few                       ? (any & 3) * 0x01010155U
           : keys == Keys::highest && (any & 1) != 0 ? 0xFFFFFFFFU
                                                     : any;
   }

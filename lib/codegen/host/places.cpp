@@ -54,7 +54,8 @@ void FunctionEmitter::places_op(ir::Op const& op) {
     llvm::Type* const held = storage_type(type.element());
     for_each_element(type, [&](Index const& index) {
       auto const [place, inside] = place_in(element(places, index), type.elements());
-      when(inside, [&, to = place] { b.CreateStore(b.CreateLoad(held, address(tile, index)), address(result, at(to))); });
+      when(inside,
+           [&, to = place] { b.CreateStore(b.CreateLoad(held, address(tile, index)), address(result, at(to))); });
     });
   }
   scratch_used_ = used;

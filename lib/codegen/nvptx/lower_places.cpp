@@ -41,7 +41,8 @@ std::uint64_t highest(llvm::Value const* value) {
   auto const* const number = constant(op->getOperand(1));
   if (number == nullptr) return any;
   if (op->getOpcode() == llvm::Instruction::And) return number->getZExtValue();
-  return op->getOpcode() == llvm::Instruction::LShr && number->getZExtValue() < 32 ? any >> number->getZExtValue() : any;
+  return op->getOpcode() == llvm::Instruction::LShr && number->getZExtValue() < 32 ? any >> number->getZExtValue()
+                                                                                   : any;
 }
 
 /// Returns the predicate "0 <= value < end" of integers of 32 bits; null: the code shows it.
@@ -63,6 +64,23 @@ void store_element(Emitter& e, llvm::Value* predicate, llvm::Value* address, std
   store_vector(e.b, "shared", predicate, address, offset, {word}, size * 8);
 }
 
+/// Holds the address of an element in shared memory: that of the thread, and bytes behind it.
+struct Address {
+  llvm::Value* thread;
+  std::int64_t behind;
+};
+
+/// Returns the address of a register's element of a tile with one axis, whose elements lie in order from `offset` on.
+/// Registers share the thread's part where they can.
+Address address_of(Emitter& e, layout::Layout const& layout, int reg, int size, std::int64_t offset) {
+  AxisCoordinate const& own = e.coordinates.of(layout)[0];
+  std::int64_t const part = layout.part(layout::Dim::reg, reg)[0];
+  bool const apart = own.thread == nullptr || (own.thread_bits & part) == 0;
+  llvm::Value* const first = own.thread == nullptr ? e.i32(0) : own.thread;
+  llvm::Value* const thread = apart ? first : e.coordinates.of_register(layout, 0, reg);
+  return {e.shared_address(e.b.CreateMul(thread, e.i32(size))), offset + (apart ? part * size : 0)};
+}
+
 /// Writes a tile of one axis to shared memory, in the order of its elements.
 void write_line(Emitter& e, ir::Value const& tile, std::int64_t offset) {
   layout::Layout const& layout = *tile.type().layout();
@@ -71,8 +89,8 @@ void write_line(Emitter& e, ir::Value const& tile, std::int64_t offset) {
   llvm::Value* const owner = e.coordinates.owns(layout);
   for (int reg = 0; reg < layout.registers(); ++reg) {
     if ((static_cast<std::uint32_t>(reg) & layout.free_bits(layout::Dim::reg)) != 0) continue;
-    llvm::Value* const at = e.b.CreateMul(e.coordinates.of_register(layout, 0, reg), e.i32(bytes(element)));
-    store_element(e, owner, e.shared_address(at), offset, registers[static_cast<std::size_t>(reg)], element);
+    Address const at = address_of(e, layout, reg, bytes(element), offset);
+    store_element(e, owner, at.thread, at.behind, registers[static_cast<std::size_t>(reg)], element);
   }
 }
 
@@ -85,13 +103,20 @@ Registers read_line(Emitter& e, ir::Type const& type, std::int64_t offset) {
   int const width = std::max(std::min(layout.contiguous(0), 16 / size), 1);
   Registers result;
   for (int reg = 0; reg < layout.registers(); reg += width) {
+    if (size >= word_bytes) {
+      Address const at = address_of(e, layout, reg, size, offset);
+      Registers const nothing(static_cast<std::size_t>(width), llvm::ConstantInt::get(memory, 0));
+      for (llvm::Value* bits : load_vector(b, "shared", nullptr, at.thread, at.behind, nothing, size * 8))
+        result.push_back(e.from_bits(bits, type.element()));
+      continue;
+    }
     llvm::Value* const at = b.CreateMul(e.coordinates.of_register(layout, 0, reg), e.i32(size));
     llvm::Type* const wide = width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
     llvm::Value* const value = b.CreateAlignedLoad(wide, e.shared(b.CreateAdd(at, e.i32(offset))),
                                                    llvm::Align(static_cast<std::uint64_t>(width * size)));
     for (int i = 0; i < width; ++i)
-      result.push_back(e.from_bits(
-          width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), type.element()));
+      result.push_back(e.from_bits(width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)),
+                                   type.element()));
   }
   return result;
 }
@@ -262,8 +287,8 @@ class Ranks {
   layout::Layout const& layout_;
   std::int64_t bins_;
   std::int64_t scratch_;
-  int lanes_ = 0;          ///< of a warp that hold elements of their own: the lowest
-  std::int64_t runs_ = 0;  ///< of the tile: warps behind them hold copies
+  int lanes_ = 0;               ///< of a warp that hold elements of their own: the lowest
+  std::int64_t runs_ = 0;       ///< of the tile: warps behind them hold copies
   llvm::Value* own_ = nullptr;  ///< address of this warp's counters
 };
 
@@ -286,8 +311,7 @@ void lower(ir::HistogramOp const&, ir::Op const& op, Emitter& e) {
     if ((static_cast<std::uint32_t>(reg) & layout.free_bits(layout::Dim::reg)) != 0) continue;
     llvm::Value* const number = numbers[static_cast<std::size_t>(reg)];
     llvm::Value* const counts = both(e, owner, is_below(e, number, type.elements()));
-    llvm::Value* const address =
-        e.shared_address(b.CreateAdd(b.CreateMul(number, e.i32(word_bytes)), e.i32(scratch)));
+    llvm::Value* const address = e.shared_address(b.CreateAdd(b.CreateMul(number, e.i32(word_bytes)), e.i32(scratch)));
     ptx::Assembly assembly(b);
     std::string const text = counts == nullptr ? std::string() : "@" + assembly.in(counts) + " ";
     assembly.call(text + "red.relaxed.cta.shared.add.u32 [" + assembly.in(address) + "], 1;", AsmEffect::memory);
@@ -302,7 +326,8 @@ void lower(ir::TakeOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   std::int64_t const scratch = scratch_of(op);
   ir::Value const &tile = *op.in<ir::TakeOp>("tile"), &places = *op.in<ir::TakeOp>("places");
-  if (places.type().layout() != op.result()->type().layout()) refuse(op, "the result has another layout than the places");
+  if (places.type().layout() != op.result()->type().layout())
+    refuse(op, "the result has another layout than the places");
   Element const element = tile.type().element();
   int const size = bytes(element);
   llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
@@ -331,10 +356,13 @@ void lower(ir::PutOp const&, ir::Op const& op, Emitter& e) {
   llvm::Value* const owner = e.coordinates.owns(layout);
   for (int reg = 0; reg < layout.registers(); ++reg) {
     if ((static_cast<std::uint32_t>(reg) & layout.free_bits(layout::Dim::reg)) != 0) continue;
-    llvm::Value* const place = at[static_cast<std::size_t>(reg)];
+    // Places outside go to the last one. A predicate would live on to the next put at the same places.
+    llvm::Value* place = at[static_cast<std::size_t>(reg)];
+    std::int64_t const last = tile.type().elements() - 1;
+    if (highest(place) > static_cast<std::uint64_t>(last))
+      place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, e.i32(last));
     llvm::Value* const address = e.shared_address(b.CreateMul(place, e.i32(bytes(element))));
-    store_element(e, both(e, owner, is_below(e, place, tile.type().elements())), address, scratch,
-                  values[static_cast<std::size_t>(reg)], element);
+    store_element(e, owner, address, scratch, values[static_cast<std::size_t>(reg)], element);
   }
   e.barrier();
   e.set(*op.result(), read_line(e, op.result()->type(), scratch));
