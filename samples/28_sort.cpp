@@ -93,8 +93,8 @@ int main() {
     for (std::uint32_t const key : keys) ++expected[key];
     all.join(samples::compare(counted, expected, 0, 0));
 
-    double const seconds =
-        samples::best_seconds(order, [&](stream const& on) { sort(on, L); }, 3);
+    double const seconds = samples::best_seconds(
+        order, [&](stream const& on) { sort(on, L); }, 3);
     return samples::report("28_sort", samples::text(n, " keys, with values too; 256 counts"), where, seconds,
                            1e-9 * static_cast<double>(n) / seconds, "Gkeys/s", all);
   });

@@ -1,5 +1,5 @@
-// Defines counts of values, and a radix sort of integers with and without values. A program that launches these includes
-// <tegula/tegula.hpp>.
+// Defines counts of values, and a radix sort of integers with and without values. A program that launches these
+// includes <tegula/tegula.hpp>.
 #pragma once
 
 #include <tegula/dsl/dsl.hpp>
@@ -69,13 +69,11 @@ inline constexpr auto sort_starts = kernel("sort_starts", [](in<int, 2> counts, 
 /// Moves a part of the keys to the places of their digits. The part is put in order in shared memory first: then
 /// neighbours go to neighbouring places. Keys behind the end are the highest and the last, so they go behind the end.
 template <int BN, class... Moved>
-void sort_part(in<std::uint32_t, 1> const& keys, in<int, 2> const& counts, in<int, 2> const& starts, arg<int> const& pass,
-               out<std::uint32_t, 1> const& sorted, Moved const&... moved) {
+void sort_part(in<std::uint32_t, 1> const& keys, in<int, 2> const& counts, in<int, 2> const& starts,
+               arg<int> const& pass, out<std::uint32_t, 1> const& sorted, Moved const&... moved) {
   auto g = grid(ceil_div(keys.extent(0), BN));
   auto shift = cast<std::uint32_t>(pass * 8);
-  auto column = [&](auto const& of) {
-    return let(squeeze(load(of, shape<sort_digits, 1>, 0, g[0]), axis<1>));
-  };
+  auto column = [&](auto const& of) { return let(squeeze(load(of, shape<sort_digits, 1>, 0, g[0]), axis<1>)); };
   tile key = load(keys, shape<BN>, g[0], pad(0xFFFFFFFFU));
   tile first = cumsum(column(counts), axis<0>, exclusive);  // of each digit, in the part
   tile place = ranks(sort_digit(key, shift), first);
@@ -91,18 +89,19 @@ void sort_part(in<std::uint32_t, 1> const& keys, in<int, 2> const& counts, in<in
 
 /// Moves keys by one digit.
 template <int BN>
-inline constexpr auto sort_keys = kernel("sort_keys", [](in<std::uint32_t, 1> keys, in<int, 2> counts, in<int, 2> starts,
-                                                         out<std::uint32_t, 1> sorted, arg<int> pass) {
-  sort_part<BN>(keys, counts, starts, pass, sorted);
-});
+inline constexpr auto sort_keys = kernel("sort_keys",
+                                         [](in<std::uint32_t, 1> keys, in<int, 2> counts, in<int, 2> starts,
+                                            out<std::uint32_t, 1> sorted,
+                                            arg<int> pass) { sort_part<BN>(keys, counts, starts, pass, sorted); });
 
 /// Moves keys by one digit, and a value with each.
 template <int BN, class T>
-inline constexpr auto sort_pairs = kernel("sort_pairs", [](in<std::uint32_t, 1> keys, in<T, 1> values, in<int, 2> counts,
-                                                           in<int, 2> starts, out<std::uint32_t, 1> sorted,
-                                                           out<T, 1> sorted_values, arg<int> pass) {
-  require(values.extent(0) == keys.extent(0), "sort: each key has a value");
-  sort_part<BN>(keys, counts, starts, pass, sorted, values, sorted_values);
-});
+inline constexpr auto sort_pairs = kernel("sort_pairs",
+                                          [](in<std::uint32_t, 1> keys, in<T, 1> values, in<int, 2> counts,
+                                             in<int, 2> starts, out<std::uint32_t, 1> sorted, out<T, 1> sorted_values,
+                                             arg<int> pass) {
+                                            require(values.extent(0) == keys.extent(0), "sort: each key has a value");
+                                            sort_part<BN>(keys, counts, starts, pass, sorted, values, sorted_values);
+                                          });
 
 }  // namespace samples

@@ -47,8 +47,8 @@ struct ZeroStarts {
 
 /// True for a tile whose elements are counted; for one that takes part in an error already.
 template <class A>
-inline constexpr bool counts_values = std::is_same_v<element_t<A>, std::int32_t> ||
-    std::is_same_v<element_t<A>, std::uint32_t> || is_invalid<A>;
+inline constexpr bool counts_values =
+    std::is_same_v<element_t<A>, std::int32_t> || std::is_same_v<element_t<A>, std::uint32_t> || is_invalid<A>;
 /// True for a tile of places.
 template <class A>
 inline constexpr bool has_places = std::is_same_v<element_t<A>, std::int32_t> || is_invalid<A>;
@@ -65,7 +65,7 @@ constexpr auto ranked(std::remove_reference_t<A>& x, Starts&& starts, location w
     return Invalid<std::int32_t, shape_t<A>>();
   else
     return OnTiles<std::int32_t, shape_t<A>, ir::RanksOp, stored_t<A>, B>(stored(x), static_cast<Starts&&>(starts),
-                                                                         where);
+                                                                          where);
 }
 
 }  // namespace detail
@@ -81,11 +81,11 @@ constexpr auto bin_counts(A&& x, Bins<n>, location where = location::current()) 
     return detail::Invalid<std::int32_t, Shape<n>>();
   else
     return detail::Unary<std::int32_t, Shape<n>, ir::HistogramOp, detail::stored_t<A>>(ir::HistogramOp{},
-                                                                                     detail::stored(x), where);
+                                                                                       detail::stored(x), where);
 }
 
-/// Numbers equal elements in their order: `ranks(x, bins<256>)` is, for each element, the number of equal ones before it
-/// in the tile, as int. Elements that are not a bin get -1.
+/// Numbers equal elements in their order: `ranks(x, bins<256>)` is, for each element, the number of equal ones before
+/// it in the tile, as int. Elements that are not a bin get -1.
 template <detail::TileLike A, std::int64_t n>
 constexpr auto ranks(A&& x, Bins<n>, location where = location::current()) {
   using Zeros = detail::ZeroStarts<Shape<n>>;
@@ -119,11 +119,11 @@ constexpr auto take_at(A&& x, B&& places, location where = location::current()) 
     return detail::Invalid<T, S>();
   else
     return detail::OnTiles<T, S, ir::TakeOp, detail::stored_t<A>, detail::stored_t<B>>(detail::stored(x),
-                                                                                      detail::stored(places), where);
+                                                                                       detail::stored(places), where);
 }
 
-/// Puts elements at places: element places[e] of `put_at(x, places)` is x[e]. Both tiles have one axis of the same extent,
-/// and `places`, of int, names each place once: the simulator checks it, elsewhere the result is anything.
+/// Puts elements at places: element places[e] of `put_at(x, places)` is x[e]. Both tiles have one axis of the same
+/// extent, and `places`, of int, names each place once: the simulator checks it, elsewhere the result is anything.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto put_at(A&& x, B&& places, location where = location::current()) {
   using T = detail::element_t<A>;
@@ -139,7 +139,7 @@ constexpr auto put_at(A&& x, B&& places, location where = location::current()) {
     return detail::Invalid<T, S>();
   else
     return detail::OnTiles<T, S, ir::PutOp, detail::stored_t<A>, detail::stored_t<B>>(detail::stored(x),
-                                                                                     detail::stored(places), where);
+                                                                                      detail::stored(places), where);
 }
 
 }  // namespace tegula

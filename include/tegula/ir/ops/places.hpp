@@ -14,8 +14,8 @@ struct HistogramOp : OpDefaults<Family::reduction> {
   static constexpr auto attributes() { return fields(field("scratch", &HistogramOp::scratch, bounds::shared_offset)); }
 };
 
-/// Numbers equal elements in their order: element e of `%r = ranks %t, %starts : tile<4096xi32>` is element d = %t[e] of
-/// %starts, plus the number of elements of %t before e that are d. Both tiles have one axis; %t is of i32 or u32,
+/// Numbers equal elements in their order: element e of `%r = ranks %t, %starts : tile<4096xi32>` is element d = %t[e]
+/// of %starts, plus the number of elements of %t before e that are d. Both tiles have one axis; %t is of i32 or u32,
 /// %starts of i32. Where d is not a place of %starts the result is -1. `scratch` as for reduce.
 struct RanksOp : OpDefaults<Family::reduction> {
   static constexpr std::string_view mnemonic = "ranks";
@@ -24,8 +24,8 @@ struct RanksOp : OpDefaults<Family::reduction> {
   static constexpr auto attributes() { return fields(field("scratch", &RanksOp::scratch, bounds::shared_offset)); }
 };
 
-/// Takes elements at places: element e of `%y = take %t, %places : tile<8x64xf32>` is element %places[e] of %t, a tile of
-/// one axis. %places is of i32, in any shape. Outside of %t it is 0. `scratch` as for reduce.
+/// Takes elements at places: element e of `%y = take %t, %places : tile<8x64xf32>` is element %places[e] of %t, a tile
+/// of one axis. %places is of i32, in any shape. Outside of %t it is 0. `scratch` as for reduce.
 struct TakeOp : OpDefaults<Family::shape> {
   static constexpr std::string_view mnemonic = "take";
   static constexpr auto operands = names("tile", "places");
