@@ -7,6 +7,7 @@ set(rows_of_sample_24_transforms W12 W13)
 set(rows_of_sample_25_sampling W8)
 set(rows_of_sample_26_block_scaled W3)
 set(rows_of_sample_27_state_space W7)
+set(rows_of_sample_28_sort W13)
 foreach(program IN LISTS sample_programs)
   tegula_command_test("${program}" LABELS host ${rows_of_${program}} FOLDER "${PROJECT_BINARY_DIR}/samples"
     COMMAND ${program} ENVIRONMENT "TEGULA_DEVICE=host")
@@ -15,7 +16,8 @@ tegula_command_test("sample_17_attention_family: checks of bounds and NaN find n
   FOLDER "${PROJECT_BINARY_DIR}/samples"
   COMMAND sample_17_attention_family ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_CHECKS=bounds,nan")
 foreach(program IN ITEMS sample_18_norms sample_20_decode sample_21_four_bits sample_22_score_attention
-    sample_23_convolution sample_24_transforms sample_25_sampling sample_26_block_scaled sample_27_state_space)
+    sample_23_convolution sample_24_transforms sample_25_sampling sample_26_block_scaled sample_27_state_space
+    sample_28_sort)
   tegula_command_test("${program}: the same in the simulator of tiles" LABELS host
     FOLDER "${PROJECT_BINARY_DIR}/samples" COMMAND ${program} ENVIRONMENT "TEGULA_DEVICE=host" "TEGULA_SIMULATE=1")
 endforeach()

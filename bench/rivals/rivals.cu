@@ -3,6 +3,8 @@
 //
 // A rival is made for its tensors' addresses and sizes, then runs on streams. It holds what it allocates to the end of
 // the process.
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cufft.h>
 
@@ -73,6 +75,52 @@ void* tegula_rival_prefix_sum(void* const* tensors, std::int64_t const* sizes) {
   check(cub::DeviceScan::InclusiveSum(nullptr, bytes, x, y, n) == cudaSuccess, "CUB");
   check(cudaMalloc(&scratch, bytes) == cudaSuccess, "cudaMalloc");
   return new Run([=](cudaStream_t stream) mutable { cub::DeviceScan::InclusiveSum(scratch, bytes, x, y, n, stream); });
+}
+
+/// Counts of u32 values 0 to 255: tensors values, counts; sizes n.
+void* tegula_rival_histogram(void* const* tensors, std::int64_t const* sizes) {
+  auto const* values = static_cast<std::uint32_t const*>(tensors[0]);
+  auto* counts = static_cast<int*>(tensors[1]);
+  int const n = static_cast<int>(sizes[0]);
+  constexpr int levels = 257;
+  constexpr std::uint32_t lower = 0, upper = 256;
+  std::size_t bytes = 0;
+  void* scratch = nullptr;
+  check(cub::DeviceHistogram::HistogramEven(nullptr, bytes, values, counts, levels, lower, upper, n) == cudaSuccess, "CUB");
+  check(cudaMalloc(&scratch, bytes) == cudaSuccess, "cudaMalloc");
+  return new Run([=](cudaStream_t stream) mutable {
+    cub::DeviceHistogram::HistogramEven(scratch, bytes, values, counts, levels, lower, upper, n, stream);
+  });
+}
+
+/// Sorts u32: tensors keys, sorted; sizes n.
+void* tegula_rival_sort_keys(void* const* tensors, std::int64_t const* sizes) {
+  auto const* keys = static_cast<std::uint32_t const*>(tensors[0]);
+  auto* sorted = static_cast<std::uint32_t*>(tensors[1]);
+  int const n = static_cast<int>(sizes[0]);
+  std::size_t bytes = 0;
+  void* scratch = nullptr;
+  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys, sorted, n) == cudaSuccess, "CUB");
+  check(cudaMalloc(&scratch, bytes) == cudaSuccess, "cudaMalloc");
+  return new Run([=](cudaStream_t stream) mutable {
+    cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, sorted, n, 0, 32, stream);
+  });
+}
+
+/// Sorts u32 with u32 values: tensors keys, values, sorted keys, sorted values; sizes n.
+void* tegula_rival_sort_pairs(void* const* tensors, std::int64_t const* sizes) {
+  auto const* keys = static_cast<std::uint32_t const*>(tensors[0]);
+  auto const* values = static_cast<std::uint32_t const*>(tensors[1]);
+  auto* sorted = static_cast<std::uint32_t*>(tensors[2]);
+  auto* sorted_values = static_cast<std::uint32_t*>(tensors[3]);
+  int const n = static_cast<int>(sizes[0]);
+  std::size_t bytes = 0;
+  void* scratch = nullptr;
+  check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, values, sorted_values, n) == cudaSuccess, "CUB");
+  check(cudaMalloc(&scratch, bytes) == cudaSuccess, "cudaMalloc");
+  return new Run([=](cudaStream_t stream) mutable {
+    cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, sorted, values, sorted_values, n, 0, 32, stream);
+  });
 }
 
 /// Transforms rows of complex numbers: tensors x, y; sizes rows, n.

@@ -89,6 +89,10 @@ class Layout {
   /// `copies` of all this are spread over further warps.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
                                Extents const& warps, Extents const& order, std::int64_t copies = 1);
+  /// Returns a line of elements in which each warp holds a run, and each register of the warp the next ones of it, one
+  /// a lane: order is warp, register, lane. Lanes and warps for which there is nothing left replicate. Where the extent
+  /// has an odd factor all warps hold the whole line.
+  static Layout const* runs(std::int64_t extent, int warps);
   /// Returns a dense tile in memory: offset = the row-major index, with the axes in `order` (fastest first).
   static Layout const* dense(Extents const& shape, Extents const& order);
 

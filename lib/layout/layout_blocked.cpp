@@ -79,6 +79,26 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
   return layout;
 }
 
+Layout const* Layout::runs(std::int64_t extent, int warps) {
+  LayoutInput reg{Dim::reg, {}, {}}, lane{Dim::lane, {}, {}}, warp{Dim::warp, {}, {}};
+  std::int64_t const whole = power_of_two_part(extent);
+  std::int64_t covered = 1;
+  auto const place = [&](LayoutInput& input, std::int64_t count, std::int64_t to) {
+    for (; count > 1; count /= 2) {
+      input.bases.push_back({covered < to ? covered : 0});
+      if (covered < to) covered *= 2;
+    }
+  };
+  std::int64_t const of_warps = power_of_two_part(warps);
+  place(lane, warp_lanes, whole);
+  std::int64_t const runs = extent == whole ? std::min(of_warps, whole / covered) : 1;
+  place(reg, whole / covered / runs, whole);
+  place(warp, of_warps, whole);
+  reg.digits.push_back({extent / whole, {whole}});
+  warp.digits.push_back({warps / of_warps, {0}});
+  return get({reg, lane, warp}, 1);
+}
+
 Layout const* Layout::dense(Extents const& shape, Extents const& order) {
   LayoutInput offset{Dim::offset, {}, {}};
   for (std::int64_t a : order) {

@@ -4,7 +4,7 @@
 // Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join
 // again where the text joins them). Global memory is this process's own, limited to the regions that a test names;
 // every access outside them is an error. Two threads that touch a byte without a bar.sync between, one of them writing,
-// are an error, in shared and in global memory. So is a read of unwritten shared memory.
+// are an error, in shared and in global memory, unless both do it by atomics. So is a read of unwritten shared memory.
 #pragma once
 
 #include <algorithm>
@@ -71,9 +71,15 @@ class PtxMachine : protected PtxArithmetic {
     std::uint64_t begin, end;
     bool writable;
   };
+  /// Names the threads that touched a byte in one way since the last barrier of the CTA.
+  struct Party {
+    int thread = -1;  // -1: none, -2: several
+    int warp = -1;    // -2: several
+    std::int64_t warp_epoch = 0;
+  };
   struct Touch {
     std::int64_t epoch = -1;
-    int writer = -1, reader = -1;  // reader -2: several
+    Party writer, reader, updater;  // an updater is atomic
   };
 
   /// Begins the addresses of parameters; the parameter's number is added.
@@ -134,17 +140,22 @@ class PtxMachine : protected PtxArithmetic {
         fail("an operand that is no value");
     }
   }
-  void touch(std::uint64_t address, int thread, bool write, Instruction const& at) {
+  enum class Way { reads, writes, updates };
+  void touch(std::uint64_t address, int thread, Way way, Instruction const& at) {
     if (!barriers_order_all) return;
     Touch& touch = touched_[address];
-    if (touch.epoch != epoch_) touch = {epoch_, -1, -1};
-    bool const others_wrote = touch.writer >= 0 && touch.writer != thread;
-    bool const others_read = touch.reader != -1 && touch.reader != thread;
-    if (others_wrote || (write && others_read)) fail("two threads touch one byte without a barrier between", &at);
-    if (write)
-      touch.writer = thread;
-    else
-      touch.reader = touch.reader == -1 || touch.reader == thread ? thread : -2;
+    if (touch.epoch != epoch_) touch = {epoch_, {}, {}, {}};
+    int const warp = thread / 32;
+    std::int64_t const now = warp_epochs_[warp];
+    // The barrier of a warp orders its lanes.
+    auto const meets = [&](Party const& known) {
+      return known.thread != -1 && known.thread != thread && (known.warp != warp || known.warp_epoch == now);
+    };
+    if (meets(touch.writer) || (way != Way::reads && meets(touch.reader)) ||
+        (way != Way::updates && meets(touch.updater)))
+      fail("two threads touch one byte without a barrier between", &at);
+    Party& known = way == Way::reads ? touch.reader : way == Way::writes ? touch.writer : touch.updater;
+    known = meets(known) ? Party{-2, known.warp == warp ? warp : -2, now} : Party{thread, warp, now};
   }
 
   /// Tells whether the kernel may write the region of global memory that an access touches.
@@ -162,13 +173,14 @@ class PtxMachine : protected PtxArithmetic {
   }
 
   std::uint64_t access(bool shared, std::uint64_t address, int bytes, bool write, std::uint64_t value, int thread,
-                       Instruction const& at) {
+                       Instruction const& at, bool updates = false) {
+    Way const way = updates ? Way::updates : write ? Way::writes : Way::reads;
     if (address % static_cast<std::uint64_t>(bytes) != 0) fail("misaligned access", &at);
     bool const constant = !shared && !writable_region(address, bytes, write, at);
     if (shared && address + static_cast<std::uint64_t>(bytes) > shared_.size()) fail("outside shared memory", &at);
     std::uint8_t* const memory = shared ? shared_.data() + address : reinterpret_cast<std::uint8_t*>(address);
     for (int i = 0; i < bytes && !constant; ++i)
-      touch((shared ? std::uint64_t{1} << 63 : 0) + address + static_cast<std::uint64_t>(i), thread, write, at);
+      touch((shared ? std::uint64_t{1} << 63 : 0) + address + static_cast<std::uint64_t>(i), thread, way, at);
     for (int i = 0; i < bytes && shared; ++i) {
       std::size_t const byte = static_cast<std::size_t>(address) + static_cast<std::size_t>(i);
       if (!write && !shared_written_[byte]) fail("shared memory is read before it is written", &at);
@@ -246,6 +258,39 @@ class PtxMachine : protected PtxArithmetic {
     }
   }
 
+  /// Adds to 32 bits of shared memory.
+  void update(Instruction const& at, std::vector<int> const& active) {
+    allow_only(at, {"relaxed", "cta", "shared", "add"});
+    if (at.words.back() != "u32" || !has(at, "shared") || !has(at, "add")) refuse(at);
+    Operand const& place = at.operands[0];
+    for (int t : active) {
+      Thread const& thread = threads_[static_cast<std::size_t>(t)];
+      std::uint64_t const address = read(thread, place.parts[0], t) + static_cast<std::uint64_t>(place.offset);
+      std::uint64_t const old = access(true, address, 4, false, 0, t, at, true);
+      access(true, address, 4, true, cut(old + read(thread, at.operands[1], t), 32), t, at, true);
+    }
+  }
+
+  /// Orders the lanes of warps, all of which take part.
+  void warp_barrier(Instruction const& at, std::vector<int> const& active) {
+    std::map<int, int> lanes;
+    for (int t : active) ++lanes[t / 32];
+    for (auto const& [warp, count] : lanes) {
+      if (count != 32) fail("a barrier of a warp that not all of its lanes reach", &at);
+      ++warp_epochs_[warp];
+    }
+  }
+
+  /// Gives each lane the lanes of its warp in which a predicate is true.
+  void ballot(Instruction const& at, std::vector<int> const& active) {
+    if (at.words != std::vector<std::string>{"vote", "sync", "ballot", "b32"}) refuse(at);
+    std::map<int, std::uint64_t> lanes;
+    for (int t : active)
+      lanes[t / 32] |= (read(threads_[static_cast<std::size_t>(t)], at.operands[1], t) & 1) << (t % 32);
+    for (int t : active)
+      threads_[static_cast<std::size_t>(t)].registers[static_cast<std::size_t>(at.operands[0].value)] = lanes[t / 32];
+  }
+
   void shuffle(Instruction const& at, std::vector<int> const& active) {
     bool const by_index = has(at, "idx");
     if ((!by_index && !has(at, "bfly")) || at.words.back() != "b32" || at.operands[3].value != 31) refuse(at);
@@ -265,6 +310,9 @@ class PtxMachine : protected PtxArithmetic {
     if (op == "ld" || op == "st") return load_store(at, active);
     if (together(at, active)) return;
     if (op == "shfl") return shuffle(at, active);
+    if (op == "vote") return ballot(at, active);
+    if (op == "bar" && at.words[1] == "warp") return warp_barrier(at, active);
+    if (op == "red") return update(at, active);
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
       if (op == "bra") {
@@ -274,7 +322,7 @@ class PtxMachine : protected PtxArithmetic {
       } else if (op == "ret") {
         leave(thread);
       } else if (op == "bar") {
-        if (at.words[1] != "warp" && (at.words[1] != "sync" || at.operands.size() != 1)) refuse(at);
+        if (at.words[1] != "sync" || at.operands.size() != 1) refuse(at);
         thread.at_barrier = true;
       } else if (op == "mov" &&
                  (at.operands[0].kind == Operand::Kind::vector || at.operands[1].kind == Operand::Kind::vector)) {
@@ -334,6 +382,7 @@ class PtxMachine : protected PtxArithmetic {
   std::vector<bool> shared_written_;
   std::unordered_map<std::uint64_t, Touch> touched_;
   std::int64_t epoch_ = 0;
+  std::map<int, std::int64_t> warp_epochs_;
   std::vector<std::uint64_t> const* parameters_ = nullptr;
   std::uint64_t block_[3] = {0, 0, 0};
 };

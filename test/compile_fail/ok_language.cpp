@@ -37,6 +37,14 @@ constexpr auto orders = kernel("orders", [](in<float, 2> x, out<float, 2> y, out
   store(places, shape<8, 100>, rotate_left(argsort(v, axis<1>), 3), g[0], g[1]);
 });
 
+constexpr auto placed = kernel("placed", [](in<std::uint32_t, 1> x, out<std::uint32_t, 1> y) {
+  auto g = grid_over(y, shape<100>);
+  tile v = load(x, shape<100>, g[0]);
+  tile first = cumsum(bin_counts(v >> 30, bins<4>), axis<0>, exclusive);
+  tile number = ranks(v & 3, bins<4>) + take_at(first, cast<int>(v >> 31));
+  store(y, shape<100>, put_at(v ^ cast<std::uint32_t>(number), ranks(v >> 30, first)), g[0]);
+});
+
 constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float, 1> y, arg<int> n) {
   require(x.extent(1) == y.extent(0), "one length");
   auto g = grid_over(y, shape<64>);

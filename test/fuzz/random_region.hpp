@@ -398,9 +398,53 @@ class RandomRegion {
     keep(builder.op(ir::ItemAtOp{}, operands, {scalar}).result());
   }
 
-  /// Reduces, scans, or takes an element.
+  /// Returns integers, of which many are small.
+  Value* small_numbers(Type const& type) {
+    Value* const any = of_type(type);
+    if (random().chance(30)) return any;
+    Value* const mask = keep(builder.constant(ir::make_constant(type.element(), std::int64_t{7}), type));
+    return keep(builder.same(ir::AndOp{}, {any, mask}));
+  }
+
+  /// Counts elements, ranks them, or takes them from places and puts them there.
+  void places() {
+    static std::vector<std::int64_t> const extents = {1, 4, 8, 12};
+    Element const integer = random().chance(50) ? Element::i32 : Element::u32;
+    Type const bins = Type::tile(Element::i32, {random().pick(extents)});
+    Extents const line = {random().pick(extents)};
+    switch (random().below(4)) {
+      case 0:
+        keep(builder.op(ir::HistogramOp{}, {small_numbers(Type::tile(integer, draw_.shape()))}, {bins}).result());
+        return;
+      case 1:
+        keep(builder
+                 .op(ir::RanksOp{}, {small_numbers(Type::tile(integer, line)), of_type(bins)},
+                     {Type::tile(Element::i32, line)})
+                 .result());
+        return;
+      case 2: {
+        Type const from = Type::tile(draw_.element(), line), to = Type::tile(from.element(), draw_.shape());
+        Value* const at = small_numbers(to.with_element(Element::i32));
+        keep(builder.op(ir::TakeOp{}, {of_type(from), at}, {to}).result());
+        return;
+      }
+      default: {
+        // Each place once: numbers with a bit flipped, of an extent that is a multiple of two.
+        Type const tile = Type::tile(draw_.element(), {8}), numbers = tile.with_element(Element::i32);
+        Value* const own = keep(builder.op(ir::make_op<ir::IotaOp>(std::int64_t{0}), {}, {numbers}).result());
+        Value* const flip =
+            keep(builder.constant(ir::make_constant(Element::i32, std::int64_t{random().below(8)}), numbers));
+        Value* const at = keep(builder.same(ir::XorOp{}, {own, flip}));
+        keep(builder.op(ir::PutOp{}, {of_type(tile), at}, {tile}).result());
+        return;
+      }
+    }
+  }
+
+  /// Reduces, scans, counts, or takes an element.
   void reduce() {
     if (random().chance(30)) return item();
+    if (random().chance(20)) return places();
     bool const anywhere = draw_.anywhere;
     Value* const x = find([&](Value const& v) {
       Element const e = v.type().element();

@@ -69,6 +69,21 @@ void check_rows(ir::Module const& module, TargetArguments (*arguments)(Extents c
   }
 }
 
+/// Counts, ranks, takes and puts in a loop each: the next iteration uses the same shared memory.
+inline constexpr auto placed_tiles = kernel("placed_tiles", [](in<int, 1> x, out<int, 1> counts, out<int, 2> y) {
+  grid(1);
+  tile place = iota<int>(shape<256>, axis<0>) ^ 100;
+  auto steps = ceil_div(x.extent(0), 256);
+  auto digits = [&](auto k) { return let(load(x, shape<256>, k) & 15); };
+  auto put = [&](auto row, auto k, auto const& value) { store(y, shape<1, 256>, expand_dims(value, axis<0>), row, k); };
+  tile all =
+      loop(steps, zeros<int>(shape<16>), [&](auto k, auto so_far) { return so_far + bin_counts(digits(k), bins<16>); });
+  store(counts, shape<16>, all, 0);
+  loop(steps, [&](auto k) { put(0, k, let(ranks(digits(k), all))); });
+  loop(steps, [&](auto k) { put(1, k, let(take_at(all + cast<int>(k), digits(k)))); });
+  loop(steps, [&](auto k) { put(2, k, let(put_at(digits(k), place))); });
+});
+
 // A gated unit: two products read one left operand in one loop.
 template <int BM, int BN, int BK>
 inline constexpr auto gated = kernel("gated", [](in<bf16, 2> a, in<bf16, 2> up, in<bf16, 2> gate, out<bf16, 2> c) {
@@ -122,6 +137,15 @@ TEST_CASE("deletion: pointwise kernels and kernels with noinline functions need 
                        {{input("x", Element::f32, picture, 1), input("rows", Element::f32, picture, 2),
                          tensor("y", Element::f32, picture, true), number("amount", 0.8)}});
   CHECK(check_each_op_counts(lowered(calls), {softmax({2, 4096}, 1)}) > 0);
+}
+
+TEST_CASE("deletion: counts, ranks and elements at places need each synchronising op", "[sim][block][N1][W13]") {
+  CompileOptions options = gemm_options();
+  options.warps = 4;
+  TargetArguments const arguments = {input("x", Element::i32, {600}, 1, 0, 1000),
+                                     tensor("counts", Element::i32, {16}, true),
+                                     tensor("y", Element::i32, {3, 600}, true)};
+  CHECK(check_each_op_counts(lowered(placed_tiles, options), {arguments}) >= 4);
 }
 
 TEST_CASE("deletion: products need each synchronising op that the passes insert", "[sim][block][N1]") {

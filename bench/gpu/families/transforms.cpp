@@ -1,4 +1,4 @@
-// Prints the rows of one family of the table on a GPU: transforms, all pairs, prefix sums.
+// Prints the rows of one family of the table on a GPU: transforms, all pairs, prefix sums, counts, sorts.
 #include "gpu/rows/program.hpp"
 
 int main(int argc, char** argv) {

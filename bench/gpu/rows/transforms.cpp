@@ -1,4 +1,4 @@
-// Lists the rows of transforms of rows, sums over all pairs, and prefix sums.
+// Lists the rows of transforms of rows, sums over all pairs, prefix sums, counts of values, and sorts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "../../../samples/scan_kernels.hpp"
+#include "../../../samples/sort_kernels.hpp"
 #include "../../../samples/transform_kernels.hpp"
 #include "gpu/rows/memory_problem.hpp"
 #include "rig/rivals.hpp"
@@ -18,13 +19,13 @@ namespace {
 
 using Launch = std::function<void(stream const&)>;
 
-/// Sets a rival that nvcc compiled, of tensors X and Y; without one the row keeps its own.
-void set_rival(Row& row, std::string const& variant, std::string const& name, std::vector<std::int64_t> sizes) {
+/// Sets a rival that nvcc compiled, of these tensors; without one the row keeps its own.
+void set_rival(Row& row, std::string const& variant, std::string const& name, std::vector<std::int64_t> sizes,
+               std::vector<std::string> const& tensors = {"X", "Y"}) {
   if (!rivals_are_named()) return;
   row.rival = Rival::plain;
-  row.plain = Side{variant, [=](Workload const& work, int set) {
-                     return make_rival(name, work.addresses(set, {"X", "Y"}), sizes);
-                   }};
+  row.plain = Side{
+      variant, [=](Workload const& work, int set) { return make_rival(name, work.addresses(set, tensors), sizes); }};
 }
 
 void compare_transform(Verdict& verdict, Inputs const& in, HostTensor const& out, std::int64_t row) {
@@ -125,6 +126,141 @@ Launch scan(Workload const& work, int set) {
   };
 }
 
+/// Draws integers of so many bits.
+HostTensor integers(std::int64_t n, std::uint64_t seed, int bits) {
+  HostTensor result(Element::u32, {n});
+  in_parallel(n, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      // Mixes the bits of the number (splitmix64).
+      std::uint64_t x = (static_cast<std::uint64_t>(i) + (seed << 32U)) * 0x9E3779B97F4A7C15ULL;
+      x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+      x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+      result.set(i, static_cast<double>((x ^ (x >> 31U)) >> (64U - static_cast<unsigned>(bits))));
+    }
+  });
+  return result;
+}
+
+Problem histogram_problem(Extents const& extents, std::uint64_t seed) {
+  std::int64_t const n = extents.at(0);
+  Problem problem{{}, Element::i32, {1, 256}, 1, {}};
+  problem.inputs["X"] = integers(n, seed, 8);
+  problem.compare = [n](Verdict& verdict, Inputs const& in, HostTensor const& out, std::int64_t) {
+    std::vector<std::int64_t> counts(256, 0);
+    for (std::int64_t i = 0; i < n; ++i) ++counts[static_cast<std::size_t>(in.at("X").at(i))];
+    for (std::int64_t i = 0; i < 256; ++i)
+      verdict.compare(out, i, static_cast<double>(counts[static_cast<std::size_t>(i)]), 0.25);
+  };
+  return problem;
+}
+
+template <int BN, int warps>
+Launch count_values(Workload const& work, int set) {
+  auto const counts = work.view<int, 2>(set, "Y");
+  auto const start = prepare(samples::clear_counts<256>, counts);
+  auto const count =
+      prepare(with({.warps = warps}), samples::count_values<BN, 256>, work.view<std::uint32_t, 1>(set, "X"), counts);
+  return [=](stream const& on) {
+    start(on);
+    count(on);
+  };
+}
+
+constexpr int parts_of_sorts[] = {4096, 8192};
+
+/// Compares sorted keys, and values that were the numbers of the keys.
+Problem sort_problem(Extents const& extents, std::uint64_t seed, bool with_values) {
+  std::int64_t const n = extents.at(0);
+  Problem problem{{}, Element::u32, {n}, 1, {}};
+  problem.inputs["X"] = integers(n, seed, 32);
+  auto const order = [n](Inputs const& in) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
+    for (std::int64_t i = 0; i < n; ++i)
+      result.emplace_back(static_cast<std::uint32_t>(in.at("X").at(i)), static_cast<std::uint32_t>(i));
+    std::sort(result.begin(), result.end());
+    return result;
+  };
+  problem.compare = [n, order](Verdict& verdict, Inputs const& in, HostTensor const& out, std::int64_t) {
+    auto const sorted = order(in);
+    for (std::int64_t i = 0; i < n; ++i)
+      verdict.compare(out, i, static_cast<double>(sorted[static_cast<std::size_t>(i)].first), 0.25);
+  };
+  problem.more.push_back({"keys", Element::u32, {n}, false});
+  for (int const part : parts_of_sorts)
+    for (char const* const name : {"counts", "starts"})
+      problem.more.push_back(
+          {fmt::format("{} {}", name, part), Element::i32, {samples::sort_digits, (n + part - 1) / part}, false});
+  problem.more.push_back({"totals", Element::i32, {samples::sort_passes, samples::sort_digits}, false});
+  if (!with_values) return problem;
+  HostTensor numbers(Element::u32, {n});
+  for (std::int64_t i = 0; i < n; ++i) numbers.set(i, static_cast<double>(i));
+  problem.inputs["V"] = std::move(numbers);
+  problem.more.push_back({"values", Element::u32, {n}, false});
+  problem.more.push_back({"W", Element::u32, {n}});
+  problem.compare_more = [n, order](Verdict& verdict, Inputs const& in, std::string const&, HostTensor const& out) {
+    auto const sorted = order(in);
+    for (std::int64_t i = 0; i < n; ++i)
+      verdict.compare(out, i, static_cast<double>(sorted[static_cast<std::size_t>(i)].second), 0.25);
+  };
+  return problem;
+}
+Problem sort_keys_problem(Extents const& extents, std::uint64_t seed) { return sort_problem(extents, seed, false); }
+Problem sort_pairs_problem(Extents const& extents, std::uint64_t seed) { return sort_problem(extents, seed, true); }
+
+/// Sorts by parts of BN keys: from X to `keys`, to Y, to `keys`, to Y.
+template <int BN, int warps, bool with_values>
+Launch sort(Workload const& work, int set) {
+  auto const counts = work.view<int, 2>(set, fmt::format("counts {}", BN));
+  auto const starts = work.view<int, 2>(set, fmt::format("starts {}", BN));
+  auto const totals = work.view<int, 2>(set, "totals");
+  auto const options = with({.warps = warps});
+  std::vector<Launch> steps = {prepare(samples::clear_counts<256>, totals)};
+  for (int pass = 0; pass < samples::sort_passes; ++pass) {
+    char const* const from = pass == 0 ? "X" : pass % 2 == 0 ? "Y" : "keys";
+    char const* const to = pass % 2 == 0 ? "keys" : "Y";
+    auto const keys = work.view<std::uint32_t, 1>(set, from), sorted = work.view<std::uint32_t, 1>(set, to);
+    steps.emplace_back(prepare(samples::sort_count<BN>, keys, counts, totals, pass));
+    steps.emplace_back(prepare(samples::sort_starts<2048>, counts, totals, starts, pass));
+    if constexpr (with_values)
+      steps.emplace_back(prepare(options, samples::sort_pairs<BN, std::uint32_t>, keys,
+                                 work.view<std::uint32_t, 1>(set, pass == 0       ? "V"
+                                                                  : pass % 2 == 0 ? "W"
+                                                                                  : "values"),
+                                 counts, starts, sorted,
+                                 work.view<std::uint32_t, 1>(set, pass % 2 == 0 ? "values" : "W"), pass));
+    else
+      steps.emplace_back(prepare(options, samples::sort_keys<BN>, keys, counts, starts, sorted, pass));
+  }
+  return [steps](stream const& on) {
+    for (Launch const& step : steps) step(on);
+  };
+}
+
+void add_sorting(std::vector<Row>& rows) {
+  Row counts = family_row("counts", "histogram u32, 256 bins", {std::int64_t{1} << 28}, {70000}, histogram_problem);
+  counts.sides = {{"parts of 8192, 8 warps", count_values<8192, 8>},
+                  {"parts of 16384, 8 warps", count_values<16384, 8>},
+                  {"parts of 16384, 16 warps", count_values<16384, 16>}};
+  counts.codes = {code("histogram", samples::count_values<8192, 256>, {.warps = 8})};
+  set_rival(counts, "CUB", "histogram", counts.extents);
+  rows.push_back(std::move(counts));
+  Row keys = family_row("sorts", "sort u32", {std::int64_t{1} << 24}, {70000}, sort_keys_problem);
+  keys.sides = {{"parts of 8192, 16 warps", sort<8192, 16, false>},
+                {"parts of 8192, 8 warps", sort<8192, 8, false>},
+                {"parts of 4096, 8 warps", sort<4096, 8, false>}};
+  keys.codes = {code("sort, counts", samples::sort_count<8192>), code("sort, starts", samples::sort_starts<2048>),
+                code("sort, keys", samples::sort_keys<8192>, {.warps = 16})};
+  set_rival(keys, "CUB", "sort_keys", keys.extents);
+  rows.push_back(std::move(keys));
+  Row pairs = family_row("sorts", "sort u32 with u32", {std::int64_t{1} << 24}, {70000}, sort_pairs_problem);
+  pairs.sides = {{"parts of 8192, 16 warps", sort<8192, 16, true>},
+                 {"parts of 8192, 8 warps", sort<8192, 8, true>},
+                 {"parts of 4096, 8 warps", sort<4096, 8, true>}};
+  pairs.codes = {code("sort, pairs", samples::sort_pairs<8192, std::uint32_t>, {.warps = 16})};
+  set_rival(pairs, "CUB", "sort_pairs", pairs.extents, {"X", "V", "Y", "W"});
+  rows.push_back(std::move(pairs));
+}
+
 }  // namespace
 
 std::vector<Row> transform_rows() {
@@ -153,6 +289,7 @@ std::vector<Row> transform_rows() {
   sums.codes = {code("prefix sums", samples::scan_long<4096>)};
   set_rival(sums, "CUB", "prefix_sum", sums.extents);
   rows.push_back(std::move(sums));
+  add_sorting(rows);
   return rows;
 }
 

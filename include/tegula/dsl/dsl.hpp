@@ -26,6 +26,7 @@
 #include "tegula/dsl/control.hpp"
 #include "tegula/dsl/combine.hpp"
 #include "tegula/dsl/sort.hpp"
+#include "tegula/dsl/places.hpp"
 #include "tegula/dsl/regroup.hpp"
 #include "tegula/dsl/dot.hpp"
 #include "tegula/dsl/bits.hpp"

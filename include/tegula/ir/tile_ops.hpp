@@ -9,6 +9,7 @@
 #include "tegula/ir/ops/launch.hpp"
 #include "tegula/ir/ops/memory.hpp"
 #include "tegula/ir/ops/mma.hpp"
+#include "tegula/ir/ops/places.hpp"
 #include "tegula/ir/ops/profile.hpp"
 #include "tegula/ir/ops/reduce.hpp"
 #include "tegula/ir/ops/shape.hpp"

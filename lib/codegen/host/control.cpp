@@ -236,6 +236,8 @@ bool FunctionEmitter::tile_op(ir::Op const& op) {
     pairwise(op);
   } else if (op.is<ir::ScanOp>()) {
     scan(op);
+  } else if (uses_places(op)) {
+    places_op(op);
   } else if (regroups(op)) {
     regroup(op);
   } else {

@@ -114,6 +114,8 @@ bool changes_elements(ir::Op const& op);
 bool tells_host(ir::Op const& op);
 /// True for a record or an op of a log.
 bool logs(ir::Op const& op);
+/// True for an op that counts elements by value, or moves them to places which tiles hold.
+bool uses_places(ir::Op const& op);
 /// True for an op on buffers.
 bool touches_buffer(ir::Op const& op);
 /// True for a barrier, or the choice of a lane, of all threads of a CTA: here there is one.
@@ -231,6 +233,9 @@ class FunctionEmitter {
   llvm::Value* element(Buffer const& buffer, Index const& index);
   /// Emits a scalar that is an element of a tile.
   void item(ir::Op const& op);
+
+  // --- counts, and elements at places (places.cpp)
+  void places_op(ir::Op const& op);
 
   // --- messages (debug.cpp)
   /// Emits an assert or a print.

@@ -87,6 +87,11 @@ TEGULA_LOWERING(WgmmaFenceOp);
 TEGULA_LOWERING(WgmmaCommitOp);
 TEGULA_LOWERING(WgmmaWaitOp);
 TEGULA_LOWERING(MmaOp);
+// lower_places.cpp
+TEGULA_LOWERING(HistogramOp);
+TEGULA_LOWERING(RanksOp);
+TEGULA_LOWERING(TakeOp);
+TEGULA_LOWERING(PutOp);
 // lower_profile.cpp
 TEGULA_LOWERING(RecordOp);
 TEGULA_LOWERING(ProfileBeginOp);

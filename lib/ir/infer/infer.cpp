@@ -349,6 +349,47 @@ void apply(Rule& rule, ScanOp const& op) {
   rule.result(rule.operand("tile"));
 }
 
+// Counts, and elements at places.
+/// Requires a tile of one axis.
+static bool line(Rule& rule, OperandOf place) {
+  return rule.tile_operand(place) &&
+         rule.require(rule.operand(place).rank() == 1, rule.says(place) + " but must have 1 axis");
+}
+/// Requires a tile of integers of 32 bits: of i32, or of values, which may be unsigned.
+static bool numbers_of_32_bits(Rule& rule, OperandOf place, bool unsigned_too) {
+  if (!rule.tile_operand(place)) return false;
+  Element const element = rule.operand(place).element();
+  return rule.require(element == Element::i32 || (unsigned_too && element == Element::u32),
+                      rule.says(place) + (unsigned_too ? " but must be of i32 or u32" : " but must be of i32"));
+}
+
+void apply(Rule& rule, HistogramOp const&) {
+  if (!numbers_of_32_bits(rule, "tile", true) || !rule.stated_tile()) return;
+  Type const& result = rule.stated[0];
+  rule.require(result.rank() == 1 && result.element() == Element::i32,
+               "the result is " + to_string(result) + " but must be a tile of i32 with 1 axis");
+  rule.result(result);
+}
+
+void apply(Rule& rule, RanksOp const&) {
+  if (!line(rule, "tile") || !line(rule, "starts")) return;
+  numbers_of_32_bits(rule, "tile", true);
+  numbers_of_32_bits(rule, "starts", false);
+  rule.result(rule.operand("tile").with_element(Element::i32));
+}
+
+void apply(Rule& rule, TakeOp const&) {
+  if (!line(rule, "tile") || !numbers_of_32_bits(rule, "places", false)) return;
+  rule.result(rule.operand("places").with_element(rule.operand("tile").element()));
+}
+
+void apply(Rule& rule, PutOp const&) {
+  if (!line(rule, "tile") || !line(rule, "places") || !numbers_of_32_bits(rule, "places", false)) return;
+  rule.require(rule.operand("tile").shape() == rule.operand("places").shape(),
+               rule.says("tile") + " but " + rule.says("places"));
+  rule.result(rule.operand("tile").with_layout(nullptr));
+}
+
 void apply(Rule& rule, DotOp const& op) {
   for (char const* const name : {"lhs", "rhs", "accumulator"}) {
     if (!rule.tile_operand(name)) return;

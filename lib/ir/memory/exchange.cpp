@@ -481,6 +481,13 @@ std::int64_t scratch_bytes(Op const& op) {
     if (scratch_memory(op) != nullptr) return from.elements() * bytes(from.element());
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
+  if (op.is<HistogramOp>()) return op.result()->type().elements() * bytes(Element::i32);
+  if (op.is<RanksOp>()) {
+    // The starts, and for each warp a counter of each.
+    std::int64_t const warps = op.in<RanksOp>("tile")->type().layout()->warps();
+    return (1 + warps) * op.in<RanksOp>("starts")->type().elements() * bytes(Element::i32);
+  }
+  if (op.is<TakeOp>() || op.is<PutOp>()) return op.in("tile")->type().elements() * bytes(op.result()->type().element());
   if (!moves_elements(op) || scratch_attribute(op) == nullptr || butterfly(op) || !kept_registers(op).empty()) return 0;
   return scratch_tiles(op).written.elements * bytes(op.result()->type().element());
 }

@@ -64,6 +64,11 @@ constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
 }
 
+/// Returns the layout in which warps rank the elements of a tile: each of them a run of it, 32 elements at a time.
+inline layout::Layout const* ranked_layout(layout::Layout const& layout) {
+  return layout::Layout::runs(layout.shape()[0], layout.warps());
+}
+
 /// Holds the strides, in elements, of a tile in the scratch of an op.
 struct ScratchTile {
   Extents strides;

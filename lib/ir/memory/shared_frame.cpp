@@ -17,7 +17,8 @@ namespace {
 
 bool has_layouts(Op const& op) {
   auto const has = [](Value const& value) { return !value.type().is_tile() || value.type().layout() != nullptr; };
-  return has(*op.operand()) && has(*op.result());
+  return has(*op.result()) &&
+         std::all_of(op.operands().begin(), op.operands().end(), [&](Value const* operand) { return has(*operand); });
 }
 
 }  // namespace

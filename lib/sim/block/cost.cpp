@@ -85,7 +85,7 @@ class Costs {
 
   OpCost moved() const {
     if (op_.is<ButterflyOp>() || op_.is<ShuffleOp>()) return shuffled();
-    if (op_.is<ConvertLayoutOp>()) return through_shared(*op_.operand(0));
+    if (op_.is<ConvertLayoutOp>() || op_.is<TakeOp>() || op_.is<PutOp>()) return through_shared(*op_.operand(0));
     return {op_.info().has(rearranges) ? 0 : 1};
   }
 

@@ -25,8 +25,8 @@ namespace tegula::sim::block {
 /// Moves the values of one asynchronous operation; `rank` is that of the destination CTA under multicast, else 0.
 using Move = std::function<void(machine::Moment, int rank)>;
 
-/// Holds each warp's fragment while warps of one CTA exchange them in one reduction or layout conversion. The bytes of
-/// the scratch memory stand for them in the machine, which finds unordered accesses.
+/// Holds each warp's fragments while warps of one CTA exchange them in one op, those of each operand one after the
+/// other. The bytes of the scratch memory stand for them in the machine, which finds unordered accesses.
 using Exchange = std::vector<Value>;
 
 struct EngineOptions {

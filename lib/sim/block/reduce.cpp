@@ -33,7 +33,7 @@ void write_share(WarpProgram& warp, Op const& op, std::uint32_t warps) {
 
 }  // namespace
 
-Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
+Progress exchange(WarpProgram& warp, Op const& op, std::vector<Value> const& operands) {
   if (warp.group().specialized)
     throw UserError("simulate: " + std::string(op.info().mnemonic) +
                         " exchanges elements between warps by the barrier of the CTA, which cannot be reached inside "
@@ -47,8 +47,9 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
   if (warp.turn() == 0) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
-    all.resize(warps);
-    all[static_cast<std::size_t>(warp.index())] = values;
+    all.resize(operands.size() * warps);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      all[i * warps + static_cast<std::size_t>(warp.index())] = operands[i];
     if (sharing.front() == &op)
       for (Op const* each : sharing) write_share(warp, *each, warps);
     (void)warp.warp().barrier(0, 0, machine::all_lanes, warp.site());

@@ -19,6 +19,8 @@ using ir::Op;
 
 /// The model may foretell a fourth too much.
 constexpr int excess_numerator = 4, excess_denominator = 5;
+/// Votes and addresses of ranks take registers that the model does not know.
+constexpr int min_registers_of_ranks = 64;
 
 /// Tells whether an op on integers of 64 bits takes an instruction for each half: places in large tensors are made so.
 bool goes_by_halves(Op const& op) {
@@ -98,18 +100,28 @@ bool has_known_registers(ir::Function& function, Tuning const& tuning) {
   return known && tile_ops <= tuning.max_tile_ops;
 }
 
+/// Tells whether a kernel puts elements at places, or ranks them: its warps wait for each other at one barrier after
+/// another, where those of other CTAs work.
+bool puts_elements(ir::Function& function) {
+  bool found = false;
+  ir::walk(function, [&](Op& op) { found = found || op.is<ir::PutOp>() || op.is<ir::RanksOp>(); });
+  return found;
+}
+
 }  // namespace
 
 PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel() || function.ctas != 1 || !has_known_registers(function, context.target.tuning))
-    return PassResult::unchanged;
+  if (!function.is_kernel() || function.ctas != 1) return PassResult::unchanged;
+  bool const ranks = puts_elements(function);
+  if (!ranks && !has_known_registers(function, context.target.tuning)) return PassResult::unchanged;
   TargetInfo const& target = context.target;
   std::int64_t const rings = bytes_of_rings(function);
   if (2 * rings > static_cast<std::int64_t>(target.shared)) return PassResult::unchanged;
   if (has_loops(function) && rings == 0) return PassResult::unchanged;  // arithmetic over what the loop loads
   int const step = target.register_step;
   int const needed = analysis::registers_needed(function) + step;  // the model may foretell a few too little
-  int const registers = std::max((needed + step - 1) / step * step, target.tuning.usual_registers);
+  int const registers =
+      std::max((needed + step - 1) / step * step, ranks ? min_registers_of_ranks : target.tuning.usual_registers);
   int const threads = function.warps * target.lanes;
   int ctas = std::min(target.registers / (registers * threads), target.resident_ctas);
   if (has_loops(function)) ctas = std::min(ctas, target.tuning.max_ctas_with_loops);

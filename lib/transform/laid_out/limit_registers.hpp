@@ -15,7 +15,8 @@ namespace tegula::transform {
 /// exchanges. With loops only where rings feed them, and at most two CTAs, if the rings fit. Two CTAs are asked for
 /// where a fourth too many registers are foretold, too: one CTA alone waits for its own loads. Long arithmetic and
 /// elements of 64 bits count only where a thread does a few elements at a time: elsewhere they have registers that the
-/// estimate does not know. Needs: layouts. Leaves: no promise.
+/// estimate does not know. Kernels that rank elements or put them at places count whatever else they do: one CTA alone
+/// waits at their barriers. Needs: layouts. Leaves: no promise.
 PassResult limit_registers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -80,7 +80,8 @@ struct Group {
   std::vector<std::int64_t> reduced;  ///< axes along which it is reduced, scanned or reordered
   std::vector<Op*> transposed;        ///< into tiles of another last axis, and from them
   Layout const* layout = nullptr;
-  bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
+  bool ranked = false;  ///< equal elements are numbered in their order
+  bool given = false;   ///< its tiles have that layout already: products are laid out by their instructions
 };
 
 class Assignment {
@@ -185,6 +186,12 @@ class Assignment {
         if (operand->type().is_tile()) tiles.push_back(operand);
       for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
       for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
+    } else if (op.is<ir::RanksOp>()) {
+      join(op.result(), op.in<ir::RanksOp>("tile"));
+    } else if (op.is<ir::TakeOp>()) {
+      join(op.result(), op.in<ir::TakeOp>("places"));
+    } else if (op.is<ir::PutOp>()) {
+      join(op.in<ir::PutOp>("tile"), op.in<ir::PutOp>("places"));
     } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
       ir::Loop const loop(op);
       for (int k = 0; k < loop.count(); ++k) {
@@ -220,6 +227,7 @@ class Assignment {
       if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
       if (at_indices(op) && accessed_tile(op)->type().is_tile()) group(accessed_tile(op)).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
+      if (op.is<ir::RanksOp>()) group(op.result()).ranked = true;
       if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
       for (std::int64_t const axis : reordered_axes(op)) group(op.result()).reduced.push_back(axis);
       if (op.is<ir::TransOp>() && op.as<ir::TransOp>().permutation.back() + 1 != op.result()->type().rank()) {
@@ -380,6 +388,11 @@ class Assignment {
     for (std::size_t i : by_size)
       if (groups_[i].given) derive_from(groups_[i]);
     for (std::size_t i : by_size) {
+      if (!groups_[i].ranked || groups_[i].layout != nullptr) continue;
+      groups_[i].layout = Layout::runs(groups_[i].values[0]->type().elements(), function_.warps);
+      derive_from(groups_[i]);
+    }
+    for (std::size_t i : by_size) {
       if (groups_[i].layout != nullptr) continue;
       groups_[i].layout = chosen(groups_[i]);
       derive_from(groups_[i]);
@@ -508,6 +521,14 @@ class Assignment {
         Layout const* const own = blocked(from->type(), {.reduced = {axis}, .order_of_sums = ir::Order::pairwise});
         set_operand_layout(*op, op->position<ir::ScanOp>("tile"), own);
         set_result_layout(*op, own);
+      } else if (op->is<ir::RanksOp>()) {
+        Layout const* const own = ir::ranked_layout(*op->in<ir::RanksOp>("tile")->type().layout());
+        set_operand_layout(*op, op->position<ir::RanksOp>("tile"), own);
+        set_result_layout(*op, own);
+      } else if (op->is<ir::PutOp>()) {
+        set_operand_layout(*op, op->position<ir::PutOp>("places"), op->in<ir::PutOp>("tile")->type().layout());
+      } else if (op->is<ir::TakeOp>()) {
+        set_result_layout(*op, op->in<ir::TakeOp>("places")->type().layout());
       } else if (ir::Source const source = ir::source(*op); source.count > 1) {
         take_parts(*op, source);
       } else if (Value* const whole = spread_by_boxes(*op)) {

@@ -17,6 +17,7 @@ namespace tegula::transform {
 ///   `unit_inner`);
 /// - lanes along the last axis first;
 /// - warps along axes that are not reduced first.
+/// A tile whose equal elements are ranked lies in runs: each warp ranks its own, 32 elements at a time.
 ///
 /// Results of reductions and sources of broadcasts are slices of them. Constants, splats and coordinates take the
 /// layout of their use, once per layout. A convert_layout stands where two decided layouts meet. Tiles that already

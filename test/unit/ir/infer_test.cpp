@@ -19,6 +19,11 @@ TEST_CASE("infer: results follow from operands and attributes") {
   CHECK(infer(make_op<ScanOp>(std::int64_t{2}), {a}).error ==
         infer(make_op<ReduceOp>(std::int64_t{2}), {a}).error.replace(0, 6, "scan"));
   CHECK(!infer(make_op<ScanOp>(), {tile(Element::boolean, {8})}).ok());
+  Type const numbers = tile(Element::u32, {8, 16}), line = tile(Element::i32, {8}), halves = tile(Element::f16, {8});
+  CHECK(infer(HistogramOp{}, {numbers}, {tile(Element::i32, {5})}).types == std::vector{tile(Element::i32, {5})});
+  CHECK(infer(RanksOp{}, {tile(Element::u32, {100}), line}).types == std::vector{tile(Element::i32, {100})});
+  CHECK(infer(TakeOp{}, {halves, tile(Element::i32, {2, 3})}).types == std::vector{tile(Element::f16, {2, 3})});
+  CHECK(infer(PutOp{}, {halves, line}).types == std::vector{halves});
   CHECK(infer(make_op<TransOp>(Extents{1, 0}), {a}).types == std::vector{tile(Element::f32, {16, 8})});
   CHECK(infer(make_op<ExpandDimsOp>(Extents{0, 2}), {a}).types == std::vector{tile(Element::f32, {1, 8, 1, 16})});
   CHECK(infer(make_op<SqueezeOp>(Extents{1}), {tile(Element::f32, {8, 1})}).types ==
@@ -27,6 +32,19 @@ TEST_CASE("infer: results follow from operands and attributes") {
         std::vector{tile(Element::f32, {8, 19})});
   CHECK(infer(ExtentOp{}, {Type::tensor(Element::f32, 2)}).types == std::vector{Type::index()});
   CHECK(infer(DotOp{}, {tile(Element::bf16, {8, 4}), tile(Element::bf16, {4, 16}), a}).types == std::vector{a});
+}
+
+TEST_CASE("infer: counts are of integers, and places are integers of one axis") {
+  Type const line = tile(Element::i32, {8}), matrix = tile(Element::i32, {2, 4}), floats = tile(Element::f32, {8});
+  CHECK(infer(HistogramOp{}, {line}).error == "histogram: the result's type must be stated");
+  CHECK(infer(HistogramOp{}, {floats}, {line}).error == "histogram: tile is tile<8xf32> but must be of i32 or u32");
+  CHECK(infer(HistogramOp{}, {line}, {floats}).error ==
+        "histogram: the result is tile<8xf32> but must be a tile of i32 with 1 axis");
+  CHECK(infer(RanksOp{}, {matrix, line}).error == "ranks: tile is tile<2x4xi32> but must have 1 axis");
+  CHECK(infer(RanksOp{}, {line, tile(Element::u32, {8})}).error == "ranks: starts is tile<8xu32> but must be of i32");
+  CHECK(infer(TakeOp{}, {matrix, line}).error == "take: tile is tile<2x4xi32> but must have 1 axis");
+  CHECK(infer(TakeOp{}, {line, floats}).error == "take: places is tile<8xf32> but must be of i32");
+  CHECK(infer(PutOp{}, {line, tile(Element::i32, {4})}).error == "put: tile is tile<8xi32> but places is tile<4xi32>");
 }
 
 TEST_CASE("infer: results that operands leave open must be stated") {

@@ -1,6 +1,7 @@
 // Tests ops on fragments and scalars, and the ops that decide how often warps run them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include "block_ops.hpp"
 #include "support/elementary.hpp"
@@ -151,6 +152,40 @@ void scans() {
             return expected;
           }) == "");
   }
+}
+
+void places() {
+  // Warps hold runs, as ranks need it, or parts of all of the tile.
+  HostTensor x = small_tensor(Element::i32, {256}, 9), y(Element::i32, {256});
+  for (std::int64_t i = 0; i < 256; ++i) x.set_number(i, static_cast<double>(x.integer(i) & 7));
+  std::string const runs = "tile<256xi32, [register (32), lane (1) (2) (4) (8) (16), warp (64) (128)]>";
+  std::string const bins = "tile<8xi32, [lane (1) (2) (4) (0) (0), warp (0) (0)]>";
+  auto const equal_before = [&](std::int64_t end, double value) {
+    double count = 0;
+    for (std::int64_t i = 0; i < end; ++i) count += x.number(i) == value ? 1 : 0;
+    return count;
+  };
+  std::string const counted = "  %c = histogram %a : " + bins +
+                              "\n  %s = scan %c {axis = 0, exclusive = true} : " + bins +
+                              "\n  %m = convert_layout %a : " + runs + "\n  %k = ranks %m, %s : " + runs + "\n";
+  HostTensor few(Element::i32, {8});
+  run_clean(map_line("  %r = histogram %a : " + bins + "\n", "i32", "i32"), {&x, &few});
+  CHECK(first_wrong(few, [&](std::int64_t bin) { return equal_before(256, static_cast<double>(bin)); }) == "");
+  auto const place_of = [&](std::int64_t i) {
+    double below = equal_before(i, x.number(i));
+    for (double value = 0; value < x.number(i); ++value) below += equal_before(256, value);
+    return below;
+  };
+  run_clean(map_line(counted + "  %r = convert_layout %k : " + tile("i32") + "\n", "i32", "i32"), {&x, &y});
+  CHECK(first_wrong(y, place_of) == "");
+  run_clean(map_line(counted + "  %r = put %m, %k : " + tile("i32") + "\n", "i32", "i32"), {&x, &y});
+  std::vector<double> sorted;
+  for (std::int64_t i = 0; i < 256; ++i) sorted.push_back(x.number(i));
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(first_wrong(y, [&](std::int64_t i) { return sorted[static_cast<std::size_t>(i)]; }) == "");
+  run_clean(map_line("  %c = histogram %a : " + bins + "\n  %r = take %c, %a : " + tile("i32") + "\n", "i32", "i32"),
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return equal_before(256, x.number(i)); }) == "");
 }
 
 void butterflies() {
@@ -383,8 +418,9 @@ void messages() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, tables, conversions, reductions, scans, butterflies,
-                           shapes, regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
+  for (auto const check :
+       {arithmetic, integers, elementary, tables, conversions, reductions, scans, places, butterflies, shapes,
+        regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
 
@@ -400,6 +436,7 @@ TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
   conversions();
   reductions();
   scans();
+  places();
   shapes();
   regrouped();
   lanes_of_a_warp();

@@ -205,6 +205,38 @@ void scans() {
   run(", combine = min, exclusive = true", {2147483647, 3, -1, -1});
 }
 
+ir::Module module_of_places(std::string const& op, std::size_t extent) {
+  return module_of(
+      fmt::format("kernel @k(%x: in tensor<?xi32>, %p: in tensor<?xi32>, %y: out tensor<?xi32>) {{\n"
+                  "  %0 = constant {{value = 0 : i64}} : i64\n  %a = load %x, %0 : tile<6xi32>\n"
+                  "  %b = load %p, %0 : tile<6xi32>\n  %few = constant {{value = 10 : i32}} : tile<3xi32>\n"
+                  "  %r = {} : tile<{}xi32>\n  store %y, %r, %0\n  return\n}}\n",
+                  op, extent));
+}
+
+void places() {
+  HostTensor x(Element::i32, {6}), p(Element::i32, {6});
+  double const values[] = {2, 0, 2, -1, 3, 2}, at[] = {3, 5, 0, 1, 2, 4};
+  for (int i = 0; i < 6; ++i) x.set_number(i, values[i]);
+  for (int i = 0; i < 6; ++i) p.set_number(i, at[i]);
+  auto const run = [&](std::string const& op, std::vector<double> const& expected) {
+    auto const module = module_of_places(op, expected.size());
+    HostTensor y(Element::i32, {static_cast<std::int64_t>(expected.size())});
+    INFO(op);
+    REQUIRE(simulate(module, {x.view(), p.view(), y.view()}).clean());
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(y.number(static_cast<std::int64_t>(i)) == expected[i]);
+  };
+  run("histogram %a", {1, 0, 3});
+  run("histogram %a", {1, 0, 3, 1, 0});
+  run("ranks %a, %few", {10, 10, 11, -1, -1, 12});
+  run("take %b, %a", {0, 3, 0, 0, 1, 0});
+  run("put %a, %b", {2, -1, 3, 2, 2, 0});
+  auto const twice = module_of_places("put %b, %a", 6);
+  HostTensor y(Element::i32, {6});
+  CHECK_THROWS_WITH(simulate(twice, {x.view(), p.view(), y.view()}),
+                    test::ContainsSubstring("put: place 2 is named twice, but each of 0 to 5 must be named once"));
+}
+
 void reductions() {
   for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -260,7 +292,7 @@ void reductions() {
 }  // namespace
 
 std::vector<void (*)()> test::shape_checks() {
-  return {shapes, regrouped, butterflies, flips, items, layout_conversion, reductions, scans};
+  return {shapes, regrouped, butterflies, flips, items, layout_conversion, reductions, scans, places};
 }
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
@@ -268,6 +300,8 @@ TEST_CASE("tiles are reshaped, cut and put one after the other", "[sim][F30]") {
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
 TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }
+
+TEST_CASE("elements are counted, ranked, taken from places and put there", "[sim][F30]") { places(); }
 
 TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for equal ones", "[sim][F30]") {
   butterflies();

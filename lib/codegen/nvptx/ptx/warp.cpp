@@ -57,6 +57,13 @@ llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask) {
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate) { return vote(b, "any", predicate); }
 llvm::Value* vote_all(Builder& b, llvm::Value* predicate) { return vote(b, "all", predicate); }
 
+llvm::Value* ballot(Builder& b, llvm::Value* predicate) {
+  Assembly assembly(b);
+  std::string text = "vote.sync.ballot.b32 " + assembly.out(b.getInt32Ty());
+  text += ", " + assembly.in(predicate) + ", -1;";
+  return assembly.call(text, AsmEffect::together)[0];
+}
+
 Values ldmatrix(Builder& b, llvm::Value* address, int matrices, bool transposed) {
   std::string const opcode = matrix_form("ldmatrix", static_cast<std::size_t>(matrices), transposed);
   Assembly assembly(b);

@@ -25,6 +25,8 @@ llvm::Value* cluster_rank(Builder& b);
 
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate);
 llvm::Value* vote_all(Builder& b, llvm::Value* predicate);
+/// Returns the lanes in which a predicate is true, as bits (i32).
+llvm::Value* ballot(Builder& b, llvm::Value* predicate);
 
 /// Loads 1, 2 or 4 matrices of 8 rows of 16 bytes. Lane 8 j + i gives the address of row i of matrix j, and each lane
 /// receives one i32 of each matrix. `transposed` swaps rows and columns of 16-bit elements.
