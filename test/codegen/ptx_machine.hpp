@@ -201,8 +201,13 @@ class PtxMachine : protected PtxArithmetic {
       refuse(at);
     std::uint64_t const slot = (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
     std::uint64_t const value = cut(slot >> (8 * place.offset), 8 * bytes);
-    thread.registers[static_cast<std::size_t>(data.value)] =
-        at.words.back()[0] == 's' ? static_cast<std::uint64_t>(sign(value, 8 * bytes)) : value;
+    thread.registers[static_cast<std::size_t>(data.value)] = loaded(at, value);
+  }
+
+  /// Extends what a load reads to a register: by its sign, or by zeros.
+  static std::uint64_t loaded(Instruction const& at, std::uint64_t value) {
+    std::string const& type = at.words.back();
+    return type[0] == 's' ? static_cast<std::uint64_t>(sign(value, bits_of(type))) : value;
   }
 
   /// Writes an argument of a call, or reads an argument or result that was passed.
@@ -219,7 +224,7 @@ class PtxMachine : protected PtxArithmetic {
       if (!load)
         bytes_of[byte] = cut(read(thread, part, t), bytes * 8);
       else if (auto const found = bytes_of.find(byte); found != bytes_of.end())
-        thread.registers[static_cast<std::size_t>(part.value)] = found->second;
+        thread.registers[static_cast<std::size_t>(part.value)] = loaded(at, cut(found->second, 8 * bytes));
       else
         fail("an argument or result that was not passed", &at);
     }
@@ -251,9 +256,8 @@ class PtxMachine : protected PtxArithmetic {
           access(shared, address, bytes, true, cut(read(thread, part, t), bytes * 8), t, at);
           continue;
         }
-        std::uint64_t value = access(shared, address, bytes, false, 0, t, at);
-        if (type[0] == 's') value = static_cast<std::uint64_t>(sign(value, bytes * 8));
-        thread.registers[static_cast<std::size_t>(part.value)] = value;
+        thread.registers[static_cast<std::size_t>(part.value)] =
+            loaded(at, access(shared, address, bytes, false, 0, t, at));
       }
     }
   }
