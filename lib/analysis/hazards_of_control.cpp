@@ -160,8 +160,13 @@ void Hazards::exchange(Op const& op, Access const& scratch, State& state) {
   if (stopped()) return;
   std::vector<Op const*> sharing = sharing_barrier(op);
   if (sharing.empty()) sharing = {&op};
-  if (sharing.back() != &op) return;  // leaves its barrier, and reads after that
-  meet(Level::replicas, op, state);   // the exchange's own barrier
+  if (sharing.back() != &op) {  // leaves its barrier, and reads after that
+    Pending written;
+    written.access = &scratch;
+    add(state, written);
+    return;
+  }
+  meet(Level::replicas, op, state);  // the exchange's own barrier
   for (Op const* each : sharing) {
     Access const* const read = accesses_.scratch(*each, false);
     if (read == nullptr) continue;

@@ -11,17 +11,17 @@ namespace tegula::test {
 
 /// Computes the shares of each row, its maximum, and the logarithm of its sum of exponentials.
 template <class T, int width>
-inline constexpr auto row_shares =
-    kernel("row_shares", [](in<T, 2> x, out<T, 2> y, out<float, 1> tops, out<float, 1> logarithms) {
-      auto g = grid_over(y, shape<1, width>);
-      tile v = cast<float>(load(x, shape<width>, g[0], 0, pad(-inf)));
-      tile top = max(v, axis<0>);
-      tile e = exp(v - top);
-      tile total = sum(e, axis<0>);
-      store(y, shape<width>, cast<T>(e / total), g[0], 0);
-      store(tops, shape<1>, top, g[0]);
-      store(logarithms, shape<1>, top + log(total), g[0]);
-    });
+inline constexpr auto row_shares = kernel("row_shares",
+                                          [](in<T, 2> x, out<T, 2> y, out<float, 1> tops, out<float, 1> logarithms) {
+                                            auto g = grid_over(y, shape<1, width>);
+                                            tile v = cast<float>(load(x, shape<width>, g[0], 0, pad(-inf)));
+                                            tile top = max(v, axis<0>);
+                                            tile e = exp(v - top);
+                                            tile total = sum(e, axis<0>);
+                                            store(y, shape<width>, cast<T>(e / total), g[0], 0);
+                                            store(tops, shape<1>, top, g[0]);
+                                            store(logarithms, shape<1>, top + log(total), g[0]);
+                                          });
 
 /// Fills row i with numbers of its kind: random ones, a slope over the row, a few among -inf, a half of -inf, one
 /// number, +inf, NaN, none.
@@ -31,8 +31,8 @@ void fill_row(T* row, std::int64_t columns, std::int64_t kind) {
   auto const draw = [] { return static_cast<float>(static_cast<int>(indexed_engine()() % 4001) - 2000) * 0.005F; };
   for (std::int64_t j = 0; j < columns; ++j) {
     float const random = draw();
-    bool const is_hidden = (kind == 2 && j % 97 != 5) || (kind == 3 && j < columns / 2) ||
-                           (kind == 4 && j != columns - 3) || kind == 7;
+    bool const is_hidden =
+        (kind == 2 && j % 97 != 5) || (kind == 3 && j < columns / 2) || (kind == 4 && j != columns - 3) || kind == 7;
     float const slope = kind == 1 ? static_cast<float>(j * 300 / columns) : 0.F;
     row[j] = static_cast<T>(is_hidden ? -infinity : random + slope);
   }
@@ -61,7 +61,8 @@ void check_row_shares(Executor on, std::int64_t columns) {
     bool const is_number = std::isfinite(total);
     double const logarithm = top + std::log(total);
     if (is_number)
-      REQUIRE(std::abs(static_cast<double>(logarithms[i]) - logarithm) <= of_sum + 1e-6 + std::abs(logarithm) * 0x1p-23);
+      REQUIRE(std::abs(static_cast<double>(logarithms[i]) - logarithm) <=
+              of_sum + 1e-6 + std::abs(logarithm) * 0x1p-23);
     std::int64_t wrong = 0;
     for (std::int64_t j = 0; j < columns; ++j) {
       auto const found = static_cast<double>(static_cast<float>(y[i * columns + j]));

@@ -335,6 +335,7 @@ std::vector<Row> copy_rows() {
   cluster_wait
   %rank = cluster_rank : i64
   %first = compare %rank, %0 {predicate = eq} : bool
+  prefetch %x, %0 {box = [32]}
   elect {
     prefetch_tensor_map %map
     tma_prefetch %map, %0
@@ -393,7 +394,7 @@ std::vector<Row> copy_rows() {
       {"a copy in to both CTAs of a pair",
        multicast,
        {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
-        "prefetch.tensormap", "cp.async.bulk.prefetch.tensor.1d.L2.global",
+        "cp.async.bulk.prefetch.L2.global", "prefetch.tensormap", "cp.async.bulk.prefetch.tensor.1d.L2.global",
         "mbarrier.try_wait.parity.shared::cta.b64"}},
       {"a source that is used again",
        store,

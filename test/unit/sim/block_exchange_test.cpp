@@ -114,6 +114,7 @@ void tma_copies() {
   %all = tensor_map %z {box = [16, 8], swizzle = b32} : tensor_map<16x8xf32>
   %s = buffer_alloc {align = 256} : shared<32x32xf32, swizzled(32)>
   %b = buffer_alloc {align = 8} : mbarrier
+  prefetch %x, %8, %0 {box = [8, 32]}
   elect {
     prefetch_tensor_map %map
     tma_prefetch %map, %min4, %16

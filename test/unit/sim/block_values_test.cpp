@@ -5,6 +5,7 @@
 #include <bit>
 #include "block_ops.hpp"
 #include "support/elementary.hpp"
+#include "tegula/math/philox.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -51,6 +52,19 @@ void integers() {
           std::int64_t const a = x.integer(at), d = ((a & 3) | 2) ^ a;
           auto const quotient = static_cast<std::int64_t>(std::ceil(static_cast<double>(a) / 3));
           return static_cast<double>(d % 3 + quotient + (a >> 2));  // the product with 2^30, without its lower 32 bits
+        }) == "");
+}
+
+void random_numbers() {
+  HostTensor x(Element::i32, {256}), y(Element::i32, {256});
+  for (std::int64_t i = 0; i < 256; ++i) x.set_integer(i, i * 3 - 100);
+  run_clean(map_line("  %seed = constant {value = 7 : i64} : " + tile("i64") +
+                         "\n  %r = random_bits %seed, %a : " + tile("i32") + "\n",
+                     "i32", "i32"),
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t at) {
+          std::int64_t const place = x.integer(at);
+          return static_cast<std::int32_t>(math::random_words(7, place)[static_cast<std::size_t>(place & 3)]);
         }) == "");
 }
 
@@ -427,6 +441,7 @@ void tegula::test::check_values() {
 TEST_CASE("warps compute the arithmetic of fragments", "[sim][block]") {
   arithmetic();
   integers();
+  random_numbers();
   elementary();
   tables();
 }

@@ -8,6 +8,7 @@
 #include "ops_support.hpp"
 #include "support/elementary.hpp"
 #include "tegula/math/functions.hpp"
+#include "tegula/math/philox.hpp"
 #include "tegula/support/half.hpp"
 
 using namespace tegula;
@@ -273,6 +274,24 @@ void casts() {
   }
 }
 
+void random_numbers() {
+  HostTensor const seed = random_column(Element::i64, count, 21);
+  for (Element const element : {Element::i32, Element::i64}) {
+    HostTensor const place = random_column(element, count, 22);
+    for (Element const result : {Element::i32, Element::i64}) {
+      INFO(name(element) << " to " << name(result));
+      check_same(apply("random_bits %a, %b", {seed, place}, result), [&](std::int64_t i) {
+        auto const words = math::random_words(seed.integer(i), place.integer(i));
+        auto const own = static_cast<std::size_t>(place.integer(i) & 3), even = own & 2;
+        return ir::make_constant(result,
+                                 result == Element::i32
+                                     ? static_cast<std::int64_t>(static_cast<std::int32_t>(words[own]))
+                                     : static_cast<std::int64_t>(std::uint64_t{words[even + 1]} << 32 | words[even]));
+      });
+    }
+  }
+}
+
 void bitcasts() {
   std::pair<Element, Element> const pairs[] = {
       {Element::f32, Element::i32}, {Element::f64, Element::i64},  {Element::i32, Element::f32},
@@ -382,6 +401,7 @@ std::vector<void (*)()> test::elementwise_checks() {
           selection,
           fused,
           casts,
+          random_numbers,
           bitcasts,
           elementary_functions,
           elementary_functions_of_two,
@@ -400,6 +420,7 @@ TEST_CASE("select picks element by element", "[sim][F30]") { selection(); }
 TEST_CASE("fma rounds once", "[sim][F30]") { fused(); }
 TEST_CASE("relaxed arithmetic gives the bits that it promises", "[sim][F30]") { relaxed(); }
 TEST_CASE("casts between all elements", "[sim][F30]") { casts(); }
+TEST_CASE("random bits are words of the place's counter", "[sim]") { random_numbers(); }
 TEST_CASE("bitcast keeps bits", "[sim][F30]") { bitcasts(); }
 TEST_CASE("elementary functions keep their error bounds in every element", "[sim][F30]") { elementary_functions(); }
 TEST_CASE("scalars have the same arithmetic as tiles", "[sim][F30]") { scalars(); }
