@@ -433,8 +433,8 @@ void messages() {
 
 void tegula::test::check_values() {
   for (auto const check :
-       {arithmetic, integers, elementary, tables, conversions, reductions, scans, places, butterflies, shapes,
-        regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
+       {arithmetic, integers, random_numbers, elementary, tables, conversions, reductions, scans, places, butterflies,
+        shapes, regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
 
