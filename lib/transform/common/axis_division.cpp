@@ -184,7 +184,7 @@ bool AxisDivision::move_bound(ir::Use const& use, std::int64_t axis) const {
   moved = builder.same(ir::MaxOp{}, {moved, number(-1)});
   moved = builder.same(ir::MinOp{}, {moved, number(std::numeric_limits<std::int32_t>::max())});
   moved = builder.value(ir::CastOp{}, {moved}, bound->type());
-  Type const& tile = compare.operand(1 - use.index)->type();
+  Type const tile = compare.operand(use.index)->type();  // of the part; the bound's may be divided later
   compare.set_operand(1 - use.index, is_broadcast ? builder.value(ir::BroadcastOp{}, {moved}, tile)
                                                   : builder.value(ir::SplatOp{}, {moved}, tile));
   return true;
