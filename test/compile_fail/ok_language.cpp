@@ -75,8 +75,8 @@ constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float
 static_assert(square(host(3)) == 9);
 
 std::size_t trace_all() {
-  return forms.trace().text().size() + orders.trace().text().size() + samples::vadd.trace().text().size() +
-         samples::softmax<64>.trace().text().size() +
+  return forms.trace().text().size() + orders.trace().text().size() + placed.trace().text().size() +
+         samples::vadd.trace().text().size() + samples::softmax<64>.trace().text().size() +
          samples::gemm<64, 64, 32>(samples::bias_relu).trace().text().size() +
          samples::attention<64, 64, 64>.trace().text().size();
 }
