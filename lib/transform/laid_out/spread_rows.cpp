@@ -12,6 +12,8 @@
 #include "layout/shared_layouts.hpp"
 #include "transform/common/axis_division.hpp"
 #include "transform/common/loop_regions.hpp"
+#include "transform/common/powers.hpp"
+#include "transform/common/ring_lifetimes.hpp"
 #include "transform/common/spread_ctas.hpp"
 
 namespace tegula::transform {
@@ -146,13 +148,7 @@ class Spread {
     return spread == nullptr ? nullptr : spread->operand();
   }
   static bool stands_after(Op const& op, Op const& other) {
-    if (op.parent() != other.parent()) return false;
-    bool found = false;
-    for (Op const& each : *other.parent()) {
-      if (&each == &op) return found;
-      found = found || &each == &other;
-    }
-    return false;
+    return op.parent() == other.parent() && stands_before(other, op);
   }
 
   /// Finds x - max(x) in the arithmetic that makes an exponential; null: there is none, or several.
@@ -270,23 +266,9 @@ class Spread {
 
   /// Returns exp(part - whole), of which `part` is not the greater one; 0 if it is -inf.
   static Value* power(ir::Builder& builder, Value* part, Value* whole, std::int64_t bits) {
-    constexpr double log2_e = 1.4426950408889634, ln_2 = 0.6931471805599453, lowest = -200;
-    Type const& type = part->type();
-    auto const number = [&](double value) { return builder.constant(value, type); };
-    auto const product = [&](Value* a, Value* b) { return builder.same(ir::MulOp{}, {a, b}); };
-    auto const fma = [&](Value* a, Value* b, Value* c) {
-      return builder.same(ir::make_op<ir::FmaOp>(ir::Licence::function_bound), {a, b, c});
-    };
-    auto const exp2 = [&](Value* x) {
-      return builder.same(ir::make_op<ir::Exp2Op>(std::int64_t{22}, true, ir::Licence::function_bound), {x});
-    };
-    Value* const difference = builder.same(ir::MaxOp{}, {builder.same(ir::SubOp{}, {part, whole}), number(lowest)});
-    Value* const scaled = product(difference, number(log2_e));
-    if (bits <= short_power_bits) return exp2(scaled);
-    // What rounding the product left out is small, so that 1 + ln(2) r is its power.
-    Value* const low = number(log2_e - static_cast<double>(static_cast<float>(log2_e)));
-    Value* const rest = fma(difference, low, fma(difference, number(log2_e), builder.same(ir::NegOp{}, {scaled})));
-    return product(exp2(scaled), fma(rest, number(ln_2), number(1)));
+    Value* const difference = builder.same(ir::SubOp{}, {part, whole});
+    Value* const lowest = builder.constant(-200, part->type());
+    return build_exp_below_one(builder, builder.same(ir::MaxOp{}, {difference, lowest}), bits <= short_power_bits);
   }
 
   /// Hands values to all CTAs; returns for each value those of all CTAs.

@@ -12,6 +12,7 @@
 #include "tegula/math/convert.hpp"
 #include "tegula/math/power.hpp"
 #include "tegula/math/units.hpp"
+#include "transform/common/powers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -304,25 +305,14 @@ Value* short_sigmoid(Op& op) {
   return binary(make_op<DivOp>(unit_bits, true, sigmoid.licence), above, power + one).value;
 }
 
-/// Expands exp of a number of at most 0 that counts only as a share of its row, within 4 ulp: the power of the rounded
-/// product with log2(e), times 1 + ln(2) r for what the rounding left out. A power below 2^-126 is 0.
+/// Expands exp of a number of at most 0 that counts only as a share of its row.
 Value* exp_of_share(Op& op) {
-  constexpr double lowest = -200, ln_2 = 0.6931471805599453;
+  constexpr double lowest = -200;
   transform::Emitter emitter(op, on_gpu);
   TracedFloat const x{{&emitter, op.operand()}};
   TracedFloat const least = like(x, lowest);
   TracedFloat const limited = select(x < least, least, x);  // NaN stays
-  TracedFloat const high = like(x, math::detail::log2e_f32.high), low = like(x, math::detail::log2e_f32.low);
-  TracedFloat const scaled = limited * high;
-  auto const fma = [&](TracedFloat const& a, TracedFloat const& b, TracedFloat const& c) {
-    return TracedFloat{{&emitter, emitter.value(make_op<FmaOp>(Licence::function_bound), {a.value, b.value, c.value},
-                                                op.result()->type())}};
-  };
-  TracedFloat const minus{{&emitter, emitter.same(NegOp{}, {scaled.value})}};
-  TracedFloat const left_out = fma(limited, low, fma(limited, high, minus));
-  TracedFloat const power{
-      {&emitter, emitter.same(make_op<Exp2Op>(unit_bits, true, Licence::function_bound), {scaled.value})}};
-  return (power * fma(left_out, like(x, ln_2), like(x, 1))).value;
+  return build_exp_below_one(emitter.builder(), limited.value);
 }
 
 /// Expands functions for GPUs.
