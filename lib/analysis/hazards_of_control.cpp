@@ -158,8 +158,7 @@ void Hazards::op(Op const& op, State& state) {
 void Hazards::exchange(Op const& op, Access const& scratch, State& state) {
   access(scratch, op, state);
   if (stopped()) return;
-  std::vector<Op const*> sharing = sharing_barrier(op);
-  if (sharing.empty()) sharing = {&op};
+  std::vector<Op const*> const sharing = sharing_barrier(op);
   if (sharing.back() != &op) {  // leaves its barrier, and reads after that
     Pending written;
     written.access = &scratch;

@@ -341,8 +341,7 @@ void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) {
   auto const reduction = std::make_shared<Reduction>(op, e);
   if (!reduction->begin()) return;
   e.waiting_for_barrier.emplace_back([reduction] { reduction->finish(); });
-  if (std::vector<ir::Op const*> const sharing = ir::sharing_barrier(op); !sharing.empty() && sharing.back() != &op)
-    return;
+  if (ir::sharing_barrier(op).back() != &op) return;
   e.barrier();
   for (auto const& finish : std::exchange(e.waiting_for_barrier, {})) finish();
 }

@@ -152,18 +152,18 @@ bool needs_one(Op const& op, std::vector<Op const*> const& others) {
 
 }  // namespace
 
-std::vector<Op const*> sharing_barrier(Op const& reduction) {
-  if (!is_exchange_of_reduction(reduction)) return {};
+std::vector<Op const*> sharing_barrier(Op const& of) {
+  if (!is_exchange_of_reduction(of)) return {&of};
   std::vector<Op const*> group;
   bool found = false;
-  for (Op const& op : *reduction.parent()) {
+  for (Op const& op : *of.parent()) {
     bool const exchanges = is_exchange_of_reduction(op);
     if (!group.empty() && (needs_one(op, group) || !(exchanges || stays_in_thread(op)))) {
       if (found) return group;
       group.clear();
     }
     if (exchanges) group.push_back(&op);
-    found = found || &op == &reduction;
+    found = found || &op == &of;
   }
   return group;
 }

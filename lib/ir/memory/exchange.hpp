@@ -48,10 +48,10 @@ bool exchanges_once(Op const& reduction);
 /// Tells whether an op computes from registers of its thread alone, and from shuffles.
 bool stays_in_thread(Op const& op);
 
-/// Lists the reductions whose exchanges share one barrier with that of a reduction, itself among them, in order: all
-/// write, the last one has the barrier, and all read after it. One leaves its barrier to the next one if nothing needs
-/// its result before, and no op between them relies on the barrier. Empty: warps do not exchange once for it.
-std::vector<Op const*> sharing_barrier(Op const& reduction);
+/// Lists the ops whose exchanges share one barrier with that of an op, itself among them, in order: all write, the last
+/// one has the barrier, and all read after it. A reduction for which warps exchange once leaves its barrier to the next
+/// one if nothing needs its result before, and no op between them relies on the barrier. Other ops share with none.
+std::vector<Op const*> sharing_barrier(Op const& op);
 
 /// Returns the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
 /// the elements ahead of its own, which it combines with them.

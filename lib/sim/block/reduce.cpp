@@ -41,9 +41,7 @@ Progress exchange(WarpProgram& warp, Op const& op, std::vector<Value> const& ope
                     op.where());
   // Reductions that share a barrier: all write ahead of it, and all read after it. Here each has one, and the memory is
   // written by the first and read by the last.
-  std::vector<Op const*> sharing;
-  if (op.is<ReduceOp>()) sharing = sharing_barrier(op);
-  if (sharing.empty()) sharing = {&op};
+  std::vector<Op const*> const sharing = sharing_barrier(op);
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
   if (warp.turn() == 0) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
