@@ -6,6 +6,7 @@
 
 #include "../../../samples/norm_kernels.hpp"
 #include "gpu/rows/memory_problem.hpp"
+#include "tegula/math/philox.hpp"
 
 namespace tegula::bench {
 namespace {
@@ -97,20 +98,9 @@ Problem gradient_problem(Extents const& extents, std::uint64_t seed) {
   return problem;
 }
 
-/// Returns word place mod 4 of Philox4x32-10 with counter (place / 4, 0) and key (seed, 0) as a number in [0, 1).
-double uniform(std::uint32_t seed, std::uint64_t place) {
-  std::uint32_t key[2] = {seed, 0};
-  std::uint32_t c[4] = {static_cast<std::uint32_t>(place >> 2), static_cast<std::uint32_t>(place >> 34), 0, 0};
-  for (int round = 0; round < 10; ++round) {
-    std::uint64_t const left = std::uint64_t{0xD2511F53} * c[0], right = std::uint64_t{0xCD9E8D57} * c[2];
-    std::uint32_t const next[4] = {
-        static_cast<std::uint32_t>(right >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(right),
-        static_cast<std::uint32_t>(left >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(left)};
-    std::copy(std::begin(next), std::end(next), std::begin(c));
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
-  }
-  return (c[place & 3] >> 8) * 0x1p-24;
+/// Returns the number in [0, 1) of a place.
+double uniform(std::uint32_t seed, std::int64_t place) {
+  return (math::random_words(seed, place)[static_cast<std::size_t>(place & 3)] >> 8) * 0x1p-24;
 }
 
 /// Returns the row of residual + dropout(x), and of its norm.
@@ -120,7 +110,7 @@ struct FusedRow {
     std::int64_t const columns = x.extents()[1], from = row * columns;
     double mean = 0, squares = 0;
     for (std::int64_t j = 0; j < columns; ++j) {
-      bool const kept = uniform(seed_of_dropout, static_cast<std::uint64_t>(from + j)) < static_cast<double>(keep);
+      bool const kept = uniform(seed_of_dropout, from + j) < static_cast<double>(keep);
       total.push_back(residual.at(from + j) + (kept ? x.at(from + j) * static_cast<double>(1 / keep) : 0));
       mean += total.back() / static_cast<double>(columns);
     }
