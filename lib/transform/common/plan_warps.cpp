@@ -199,11 +199,9 @@ class Boxes {
   std::int64_t smallest_ = std::numeric_limits<std::int64_t>::max();
 };
 
-}  // namespace
-
 /// Returns the elements of a thread in a wide row, or in the part of it that a CTA of a cluster has: as many as leave
 /// the code within what the multiprocessor keeps of it.
-static std::int64_t elements_of_part(ir::Module const& module, std::int64_t row, Tuning const& tuning) {
+std::int64_t elements_of_wide_row(ir::Module const& module, std::int64_t row, Tuning const& tuning) {
   std::int64_t ops = 0;
   for (auto const& function : module.functions())
     ir::walk(*function, [&](Op const& op) {
@@ -216,6 +214,8 @@ static std::int64_t elements_of_part(ir::Module const& module, std::int64_t row,
   while (elements > tuning.large_elements && elements * ops > tuning.wide_work) elements /= 2;
   return elements;
 }
+
+}  // namespace
 
 int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64_t ctas) {
   std::int64_t max = 1;
@@ -237,8 +237,8 @@ int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64
   Tuning const& tuning = target.tuning;
   bool const long_rows = max >= tuning.large_tile || (narrow && !transposes && max >= tuning.large_tile / 4);
   bool const is_wide = ctas > 1 || (max >= tuning.wide_tile && !transposes);
-  std::int64_t const per_thread = is_wide                               ? elements_of_part(module, max * ctas, tuning)
-                                  : long_rows                           ? tuning.large_elements
+  std::int64_t const per_thread = is_wide     ? elements_of_wide_row(module, max * ctas, tuning)
+                                  : long_rows ? tuning.large_elements
                                   : max >= tuning.medium_tile || narrow ? tuning.medium_elements
                                                                         : tuning.small_elements;
   std::int64_t const threads = max / per_thread;
