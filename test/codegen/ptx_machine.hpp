@@ -62,7 +62,7 @@ class PtxMachine : protected PtxArithmetic {
     std::vector<std::uint64_t> registers;
     std::size_t pc = 0;
     std::vector<Frame> frames;
-    std::map<std::string, std::map<std::int64_t, std::uint64_t>> passed;  ///< by symbol of .param space and byte
+    std::map<std::string, std::map<std::int64_t, std::uint8_t>> passed;  ///< by symbol of .param space and byte
     bool at_barrier = false;
     int blocked = 0;  ///< not 0: waits for something of that kind; the machine that blocks it also frees it
     bool done = false;
@@ -216,17 +216,22 @@ class PtxMachine : protected PtxArithmetic {
     int const bytes = bits_of(at.words.back()) / 8;
     Operand const& place = at.operands[load ? 1 : 0];
     Operand const& data = at.operands[load ? 0 : 1];
-    auto& bytes_of = thread.passed[place.parts[0].symbol];
+    auto& passed = thread.passed[place.parts[0].symbol];
     std::size_t const count = data.kind == Operand::Kind::vector ? data.parts.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       Operand const& part = data.kind == Operand::Kind::vector ? data.parts[i] : data;
       std::int64_t const byte = place.offset + static_cast<std::int64_t>(i) * bytes;
-      if (!load)
-        bytes_of[byte] = cut(read(thread, part, t), bytes * 8);
-      else if (auto const found = bytes_of.find(byte); found != bytes_of.end())
-        thread.registers[static_cast<std::size_t>(part.value)] = loaded(at, cut(found->second, 8 * bytes));
-      else
-        fail("an argument or result that was not passed", &at);
+      std::uint64_t value = load ? 0 : read(thread, part, t);
+      for (int b = 0; b < bytes; ++b) {
+        if (!load) {
+          passed[byte + b] = static_cast<std::uint8_t>(value >> (8 * b));
+          continue;
+        }
+        auto const found = passed.find(byte + b);
+        if (found == passed.end()) fail("an argument or result that was not passed", &at);
+        value |= std::uint64_t{found->second} << (8 * b);
+      }
+      if (load) thread.registers[static_cast<std::size_t>(part.value)] = loaded(at, value);
     }
   }
 

@@ -244,10 +244,13 @@ llvm::Value* DeviceArith::float_from_integer(Element from, Element to, llvm::Val
     llvm::Value* const above = e_.intrinsic(llvm::Intrinsic::smax, {value, b.CreateNeg(limit)}, {type});
     return e_.narrow(b.CreateSIToFP(e_.intrinsic(llvm::Intrinsic::smin, {above, limit}, {type}), b.getFloatTy()), to);
   }
-  // One rounding: bf16 from its own instruction, not through f32.
-  if (to == Element::bf16)
-    return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16." + std::string(info(from).ptx) + " $0, $1;",
-                      bits(from) == 64 ? "=h,l" : "=h,r", {value});
+  // One rounding: bf16 from its own instruction, not through f32. f16 too: LLVM widens a conversion to f16 whose bits
+  // it knows to fit, and forgets that large numbers are infinite there.
+  if (is_narrow_float(to)) {
+    std::string const text = fmt::format("cvt.rn.{}.{} $0, $1;", info(to).ptx, info(from).ptx);
+    llvm::Value* const number = inline_ptx(b, b.getInt16Ty(), text, bits(from) == 64 ? "=h,l" : "=h,r", {value});
+    return b.CreateBitCast(number, e_.type(to));
+  }
   return is_signed(from) ? b.CreateSIToFP(value, e_.type(to)) : b.CreateUIToFP(value, e_.type(to));
 }
 
