@@ -72,8 +72,10 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_ASSEMBLER", read_word<&Options::assembler, assemblers>, "auto", "auto | driver | ptxas",
      "the program that turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", read_text<&Options::ptxas>, "", "<path>", "the ptxas to use instead of the one in PATH"},
-    {"TEGULA_PTXAS_NOTES", read_word<&Options::ptxas_notes, note_policies>, "error", "error | warn | ignore",
-     "the reaction when the assembler serialises wgmma or ignores setmaxnreg (its notes C75xx and C76xx)"},
+    {"TEGULA_PTXAS_NOTES", read_word<&Options::ptxas_notes, note_policies>, "warn", "error | warn | ignore",
+     "the reaction when the assembler serialises wgmma or ignores setmaxnreg (its notes C75xx and C76xx): the code is "
+     "right, "
+     "but slower"},
     {"TEGULA_PTXAS_SPILLS", read_word<&Options::ptxas_spills, note_policies>, "warn", "error | warn | ignore",
      "the reaction when a GPU kernel has spills or stack frames; warn, of spills alone, if not given"},
     {"TEGULA_QUIET", read_quiet, "0", "0 | 1", "1: warnings are not printed"},

@@ -67,7 +67,7 @@ struct Options {
   std::uint64_t cache_limit = std::uint64_t{1} << 30;  ///< bytes of the cache on disk
   Assembler assembler = Assembler::automatic;
   std::string ptxas;                           ///< path of ptxas; empty: searched in PATH
-  NotePolicy ptxas_notes = NotePolicy::error;  ///< wgmma serialised or setmaxnreg ignored
+  NotePolicy ptxas_notes = NotePolicy::warn;   ///< wgmma serialised or setmaxnreg ignored
   NotePolicy ptxas_spills = NotePolicy::warn;  ///< spills and stack frames
 
   /// True if compiling must happen although a cache has the result: to dump or to replace something.

@@ -79,7 +79,8 @@ AssemblyNote note_of(std::string_view text) {
 void act(support::NotePolicy policy, std::string const& text, std::string_view variable) {
   if (policy == support::NotePolicy::error)
     throw InternalError(fmt::format("{}; {}=warn accepts the code", text, variable));
-  if (policy == support::NotePolicy::warn) support::report_warning(text);
+  if (policy == support::NotePolicy::warn)
+    support::report_warning(fmt::format("{}; the code is right, but slower", text));
 }
 
 }  // namespace

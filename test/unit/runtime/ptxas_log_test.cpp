@@ -109,16 +109,20 @@ TEST_CASE("the assembler's notes are read with their codes") {
   CHECK(ignored.notes[3] == AssemblyNote{"", "Ptx assembly aborted due to errors"});
 }
 
-TEST_CASE("notes of serialised wgmma are errors, spills are errors on request") {
+TEST_CASE("notes of serialised wgmma and spills are warnings, and errors on request") {
   support::Options options;
   CHECK_NOTHROW(enforce(options, "gemm", clean_log));
+  static std::string warned;
+  support::WarningHandler const former = support::set_warning_handler([](std::string_view text) { warned = text; });
+  CHECK_NOTHROW(enforce(options, "gemm", serialised_log));
+  CHECK_THAT(warned, ContainsSubstring("kernel gemm: the assembler reports: (C7511) Potential") &&
+                         ContainsSubstring("; the code is right, but slower"));
+  options.ptxas_notes = NotePolicy::error;
   CHECK_THROWS_AS(enforce(options, "gemm", serialised_log), InternalError);
   CHECK_THROWS_WITH(enforce(options, "gemm", serialised_log),
                     ContainsSubstring("kernel gemm: the assembler reports: (C7511) Potential") &&
                         ContainsSubstring("; (C7519) warpgroup.arrive is injected") &&
                         ContainsSubstring("TEGULA_PTXAS_NOTES=warn"));
-  static std::string warned;
-  support::WarningHandler const former = support::set_warning_handler([](std::string_view text) { warned = text; });
   CHECK_NOTHROW(enforce(options, "spill", spilling_log, LargestTile{"128x256xf32", 3, "attention.cpp", 41}));
   CHECK_THAT(warned, ContainsSubstring("716 of spill stores and 712 of spill loads; most registers hold 128x256xf32 "
                                        "(attention.cpp:41)"));
@@ -133,6 +137,7 @@ TEST_CASE("notes of serialised wgmma are errors, spills are errors on request") 
 
 TEST_CASE("products that wait for each other because of a call are a warning: the kernel's author asked for it") {
   support::Options options;
+  options.ptxas_notes = NotePolicy::error;
   std::string const log =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to wgmma "
       "pipeline crossing function boundary at a function call in the function 'gemm'\n";
@@ -143,7 +148,8 @@ TEST_CASE("products that wait for each other because of a call are a warning: th
 }
 
 TEST_CASE("a wgmma without its fence is found in the log of the installed ptxas") {
-  support::Options const options;
+  support::Options options;
+  options.ptxas_notes = NotePolicy::error;
   if (find_ptxas(options).empty()) TEGULA_SKIP("no ptxas in PATH");
   std::string const right = assemble(options, wgmma_ptx("wgmma.fence.sync.aligned;\n"), "sm_90a", "one").log;
   CHECK(parse_assembly_log(right).notes.empty());
