@@ -52,11 +52,12 @@ def faults(root, tool, page):
     for file, name, before, after in examples:
         golden = root / file
         written = golden.read_text() if golden.is_file() else ""
-        passes = re.match(r"// RUN: (\S+)\n", written)
-        if not passes or page.stem not in passes.group(1).split(","):
+        run = re.match(r"// RUN: ((?:\w+=\w+ )*)(\S+)\n", written)  # options, then passes
+        if not run or page.stem not in run.group(2).split(","):
             yield f"names {file}, whose RUN line does not have the pass"
             continue
-        command = [tool, "--target", "cuda", "-p", passes.group(1), str(golden)]
+        options = ["--" + option for option in run.group(1).split()]
+        command = [tool, "--target", "cuda", *options, "-p", run.group(2), str(golden)]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for block, source, place in ((before, written, "text"), (after, printed, "output")):
             if not pattern_of(block).search(kernel_of(source, name)):
