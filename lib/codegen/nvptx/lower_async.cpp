@@ -347,7 +347,7 @@ void lower(ir::CpAsyncArriveOp const& attributes, ir::Op const& op, Emitter& e) 
 // Updates one element of global memory, relaxed, at device scope.
 void lower(ir::AtomicOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
-  std::string const width = std::to_string(bytes(element) * 8);
+  std::string const width = fmt::to_string(bytes(element) * 8);
   std::string type = (element == Element::f32 ? "f" : "u") + width;
   char const* name = "add";
   switch (attributes.kind) {
