@@ -334,7 +334,7 @@ int registers_beside_code(int warps, TargetInfo const& target) {
 
 }  // namespace
 
-PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult compute_by_chunks(ir::Function& function, PassContext& context) {
   Rooms const rooms = {context.target.tuning.tile_worth_chunks,
                        static_cast<int>(registers_for_sums(function.warps, context.target)),
                        registers_beside_code(function.warps, context.target)};

@@ -327,7 +327,7 @@ class Spread {
 
 }  // namespace
 
-PassResult spread_rows(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult spread_rows(ir::Function& function, PassContext& context) {
   if (ctas_of_rows(function, context.options, context.target) == 1) return PassResult::unchanged;
   AxisClasses const classes(function, AxisClasses::Layouts::divided);
   RowShares const shares = shares_of_rows(function, classes, context.options, context.target);

@@ -637,7 +637,7 @@ class Assignment {
 
 }  // namespace
 
-PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
+PassResult assign_layouts(ir::Module& module, PassContext& context) {
   bool changed = false;
   int warps = 0;
   for (auto const& function : module.functions())
@@ -648,7 +648,7 @@ PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassConte
       function->warps = warps;
       changed = true;
     }
-    changed = Assignment(*function, analyses.axis_facts(), context.target).run() || changed;
+    changed = Assignment(*function, context.analyses.axis_facts(), context.target).run() || changed;
   }
   return result_of(changed);
 }

@@ -470,7 +470,7 @@ void RunningChecks::check_sums(std::vector<Value const*> places, Builder const& 
   for (auto sum = sums.rbegin(); sum != sums.rend(); ++sum) check_overflow(**sum, at);
 }
 
-PassResult insert_checks(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult insert_checks(ir::Function& function, PassContext& context) {
   return result_of(context.options.checks.any() && insert_checks(function, context.options.checks));
 }
 

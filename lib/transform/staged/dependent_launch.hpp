@@ -29,6 +29,6 @@ namespace tegula::transform {
 /// it reads nothing. Needs: no-fetches. Leaves: no promise.
 ///
 /// Order: free after insert-proxy-fences.
-PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult dependent_launch(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

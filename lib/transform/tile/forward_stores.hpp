@@ -19,6 +19,6 @@ namespace tegula::transform {
 /// Leaves: no promise.
 ///
 /// Order: free after eliminate-dead-code, as a dead load is no hindrance.
-PassResult forward_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult forward_stores(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform
