@@ -80,7 +80,7 @@ requires std::derived_from<Stream, stream> TuneResult tune(Stream const& order, 
 
 /// Writes a header that defines the table `symbol` of the log's problems of one kernel on one device: the latest result
 /// of each. `#include` it and give it to `variants(...).tuned(symbol)`. Returns the number of problems. Throws
-/// UserError for a log without any, a symbol that is no name in C++, or a path that cannot be written.
+/// UserError for a log without any, a symbol that is not a name in C++, or a path that cannot be written.
 int write_tuned_table(std::string const& log, std::string const& kernel, device where, std::string const& path,
                       std::string const& symbol);
 

@@ -215,7 +215,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
     int const chunk_bytes = static_cast<int>(attributes.vector) * size;
     llvm::Value* const from = b.CreateAdd(parts.address, b.CreateMul(index, e.i64(size)));
     llvm::Value* const offset = place == nullptr ? e.i32(0) : b.CreateMul(place, e.i32(size));
-    // What lies outside is not read, and filled with zeros. A chunk that begins inside may end outside.
+    // Bytes outside are not read, and filled with zeros. A chunk that begins inside may end outside.
     llvm::Value* valid = e.i32(chunk_bytes);
     if (!whole) {
       llvm::Value* const some = b.CreateICmpULT(behind, e.i64(attributes.vector));

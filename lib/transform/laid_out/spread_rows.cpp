@@ -126,7 +126,7 @@ class Spread {
   }
 
   /// Finds the maximum below which a sum adds exponentials, if the sum can do with the maximum of each part; null: it
-  /// is no such sum.
+  /// is not such a sum.
   static Op* max_below(Op const& sum) {
     auto const& attributes = sum.as<ir::ReduceOp>();
     if (attributes.power_bits == 0 || sum.parent() == nullptr) return nullptr;

@@ -304,7 +304,7 @@ class Takers {
           if (term.op == &other) last_ = &other;
   }
 
-  /// True if there is no way to take an element but by such ops.
+  /// True if elements are taken by such ops alone.
   [[nodiscard]] bool decide() const { return decided_; }
   /// Returns the last of them: after it the condition is known.
   [[nodiscard]] Op& last() const { return *last_; }
