@@ -26,8 +26,8 @@ int register_pressure(ir::Block& block);
 /// Counts the same by the registers that `cost` returns for a value: ahead of layouts.
 int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
-/// Estimates the registers of all values after ops that take or give whole tiles, where the assembler cannot go
-/// element by element: not after ops that only rename registers, exchange them one by one, or take no tile at all. The
+/// Estimates the registers of all values after ops that take or return whole tiles, where the assembler cannot go
+/// element by element. Leaves out ops that only rename registers, exchange them one by one, or do not take a tile. The
 /// steps of quotients and of long chains count beside what is alive there, and the sums of a scan beside its elements.
 struct AssembledPressure {
   int registers = 0;

@@ -62,8 +62,8 @@ TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef 
 /// Measures all kernels of variants() with these arguments and returns the fastest. Kernels are compiled on all
 /// threads. It leaves out those that do not fit, that a model expects to be `max_estimate` times slower, or whose
 /// results differ. The others are timed in turns, the slower half drops out after each pass. Results differ if an
-/// integer differs, or a float by more than sums in another order do: 4 units in the last place of elements of 16 bits
-/// or fewer, 64 of f32 and f64, of the tensor's greatest value. At the end the arguments are as after one launch.
+/// integer differs, or a float by more than sums in another order do. That is 4 units in the last place of the tensor's
+/// greatest value for elements of 16 bits or fewer, else 64. At the end the arguments are as after one launch.
 ///
 /// Throws UserError if no kernel runs, for more than TunedChoice::max_numbers numbers, or for a log that cannot be read
 /// or written.
