@@ -15,7 +15,7 @@ constexpr float cap = 5;
 /// Returns a score of a head's query and key, which it changes, or -inf where hidden.
 using Score = std::function<double(double score, std::int64_t head, std::int64_t query, std::int64_t key)>;
 
-/// Computes attention in float64; queries see no later keys.
+/// Computes attention in float64; queries do not see later keys.
 std::vector<double> reference(std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v,
                               Score const& score) {
   std::vector<double> result(q.size(), 0);

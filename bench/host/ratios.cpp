@@ -186,7 +186,7 @@ void bench_vadd(Bench const& all, std::int64_t n) {
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
   compare(
-      all, {"vadd", std::to_string(n), "OpenMP loop", "GB/s", 12.0 * static_cast<double>(n)}, [&] { go(order); },
+      all, {"vadd", fmt::to_string(n), "OpenMP loop", "GB/s", 12.0 * static_cast<double>(n)}, [&] { go(order); },
       [&] { all.loops.vadd(a.data(), b.data(), d.data(), n, all.threads); }, [&] { return compared(c, d, 0); });
 }
 

@@ -1,5 +1,7 @@
 #include "rig/comparison_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ std::vector<std::string> arguments_of(std::vector<int> const& turn) {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   words.push_back("--turn");
-  for (int value : turn) words.push_back(std::to_string(value));
+  for (int value : turn) words.push_back(fmt::to_string(value));
   return words;
 }
 

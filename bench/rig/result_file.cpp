@@ -50,7 +50,7 @@ template <class T>
 std::string number(std::optional<T> const& value) {
   return value ? fmt::format("{:.6g}", static_cast<double>(*value)) : "null";
 }
-std::string number(std::optional<std::uint64_t> const& value) { return value ? std::to_string(*value) : "null"; }
+std::string number(std::optional<std::uint64_t> const& value) { return value ? fmt::to_string(*value) : "null"; }
 
 }  // namespace
 

@@ -29,7 +29,7 @@ std::string_view name(MemoryAccessFacts::Kind kind) {
   return "";
 }
 
-std::string known(std::int64_t value) { return value < 0 ? "unknown" : std::to_string(value); }
+std::string known(std::int64_t value) { return value < 0 ? "unknown" : fmt::to_string(value); }
 
 }  // namespace
 

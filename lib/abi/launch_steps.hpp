@@ -7,7 +7,7 @@
 
 namespace tegula::abi {
 
-/// Returns the value of a step that is no leaf, from those that its operands name. `c`: of a select alone.
+/// Returns the value of a step that is not a leaf, from the values of its operands. `c`: of a select alone.
 std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c = 0);
 
 }  // namespace tegula::abi

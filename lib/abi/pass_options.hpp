@@ -1,6 +1,8 @@
 // Lists the compile options that passes read, once: code that writes, reads or compares all of them goes through here.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <optional>
 #include <string>
@@ -31,10 +33,10 @@ constexpr std::optional<Enumeration> value_named(std::string_view text) {
 }
 
 inline std::string to_text(std::string const& value) { return value; }
-inline std::string to_text(int value) { return std::to_string(value); }
+inline std::string to_text(int value) { return fmt::to_string(value); }
 inline std::string to_text(bool value) { return value ? "1" : "0"; }
-inline std::string to_text(std::int64_t value) { return std::to_string(value); }
-inline std::string to_text(std::uint64_t value) { return std::to_string(value); }
+inline std::string to_text(std::int64_t value) { return fmt::to_string(value); }
+inline std::string to_text(std::uint64_t value) { return fmt::to_string(value); }
 template <class Enumeration>
 requires(std::is_enum_v<Enumeration>) std::string to_text(Enumeration value) {
   return std::string(names_of(value)[static_cast<std::size_t>(value)]);

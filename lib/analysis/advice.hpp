@@ -37,8 +37,8 @@ struct Advised {
 /// A remedy is named where the model expects it to save this share of the launch's time.
 inline constexpr double min_gain = 0.05;
 
-/// Returns the advice for a launch. Each thing that is slow is counted as work of the launch's estimate. What it
-/// costs is the time that the launch lasts longer with it: of several that hide each other, that with it alone.
+/// Returns the advice for a launch. Each thing that is slow is counted as work of the launch's estimate. Its
+/// cost is the time that the launch lasts longer with it: of several that hide each other, that with it alone.
 Advice advice(Advised const& about);
 
 }  // namespace tegula::analysis

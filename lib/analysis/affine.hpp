@@ -70,7 +70,7 @@ class Affines {
   Affine compute(ir::Value const& value);
   std::optional<Congruence> congruence_of_widening(ir::Op const& op);
   std::optional<Congruence> congruence_of_remainder(ir::Op const& op);
-  /// The two sides differ by the same for all values, or for the one value at which a constant is selected.
+  /// Finds sides that differ by the same for all values, or for the one value at which a constant is selected.
   std::optional<Congruence> congruence_of_select(ir::Op const& op);
   /// Returns the one value of `number` that a comparison leaves; nothing: it leaves several, or compares another one.
   std::optional<std::int64_t> number_left_by(ir::Op const& compare, bool holds, ir::Value const& number);

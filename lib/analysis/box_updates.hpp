@@ -16,10 +16,10 @@ struct BoxOffset {
 };
 using BoxOffsets = std::vector<BoxOffset>;
 
-/// Returns the place of the box that an atomic changes: each index of a tile's axis counts that axis from a scalar on,
-/// as `iota`, `add` of `splat`, and `broadcast` make it, and those of the axes before are scalars. Nothing if the
-/// indices are others, if the old elements are used, if the update orders other accesses, or if the copy engine has no
-/// such operation: it adds f16, bf16, f32, i32, u32, and takes min and max of i32 and u32.
+/// Returns the place of the box that an atomic changes. Each index of a tile's axis counts that axis from a scalar on,
+/// as `iota`, `add` of `splat`, and `broadcast` make it; those of the axes before are scalars. Nothing if the indices
+/// are others, if the old elements are used, or if the update orders other accesses. Nothing, too, if the copy engine
+/// has no such operation: it adds f16, bf16, f32, i32, u32, and takes min and max of i32 and u32.
 std::optional<BoxOffsets> updated_box(ir::Op const& op);
 
 }  // namespace tegula::analysis

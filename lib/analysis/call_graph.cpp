@@ -26,18 +26,6 @@ std::vector<ir::Function*> callees_first(ir::Module const& module) {
   return order;
 }
 
-std::vector<ir::Function*> call_graph_roots(ir::Module const& module) {
-  std::set<ir::Function const*> called;
-  for (auto const& function : module.functions())
-    ir::walk(*function, [&](ir::Op& op) {
-      if (op.is<ir::CallOp>()) called.insert(module.find(op.as<ir::CallOp>().callee.view()));
-    });
-  std::vector<ir::Function*> result;
-  for (auto const& function : module.functions())
-    if (called.count(function.get()) == 0) result.push_back(function.get());
-  return result;
-}
-
 std::vector<ir::Function*> unreached_functions(ir::Module const& module) {
   std::set<ir::Function const*> seen;
   std::vector<ir::Function*> reached;

@@ -1,4 +1,4 @@
-// Lists the callers and callees of functions.
+// Orders functions by their calls, and finds unreached ones.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,6 @@ namespace tegula::analysis {
 /// Returns the functions of the module, callees before their callers, otherwise in module order. The module must be
 /// verified (no recursion, no unknown callee).
 std::vector<ir::Function*> callees_first(ir::Module const& module);
-
-/// Returns the functions that no function calls, in module order.
-std::vector<ir::Function*> call_graph_roots(ir::Module const& module);
 
 /// Returns the functions that no kernel reaches.
 std::vector<ir::Function*> unreached_functions(ir::Module const& module);

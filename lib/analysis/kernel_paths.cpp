@@ -150,7 +150,7 @@ class Paths {
                        [](DotPath const& dot) { return dot.path == Path::wgmma; });
   }
 
-  /// Explains why threads store a tile. What a copy needs of the tensor, `narrow_text` says.
+  /// Explains why threads store a tile. `narrow_text` says which facts of the tensor a copy needs.
   [[nodiscard]] std::string why_not_copied(Op const& op, Type const& tile, AccessPath const& row) const {
     if (!has_wgmma()) return "copies store results of wgmma alone";
     Narrow const narrow = why_narrow(op, tile, row.bytes);

@@ -13,7 +13,7 @@ namespace tegula::analysis {
 
 /// Says what a kernel is foretold to need, and what its threads can have.
 struct RegisterNeed {
-  /// A kernel, or one of the roles that set different registers.
+  /// Names a kernel, or one of the roles that set different registers.
   struct Part {
     int registers = 0;  ///< with fewer ones values go to local memory
     int allowed = 0;
@@ -37,14 +37,14 @@ RegisterNeed register_need(ir::Function const& kernel, TargetInfo const& target)
 
 /// Foretells the registers of a kernel, of which roles are parts.
 int registers_needed(ir::Function const& kernel);
-/// Foretells the registers that a partition takes after its setmaxnreg, if that many are no limit.
+/// Foretells the registers that a partition takes after its setmaxnreg, if that many do not limit it.
 int registers_of_role(ir::Block& role);
 
 /// Says what a kernel ahead of layouts does: what the assembler keeps besides tiles differs.
 enum class Kernels : std::uint8_t { of_rows, of_wgmma };
 
-/// Asks the same model ahead of layouts, where `cost` returns the registers of a value. What layouts decide is not
-/// known yet: elements that stay apart, and operands of mma.sync on their way.
+/// Asks the same model ahead of layouts, where `cost` returns the registers of a value. It does not
+/// know yet which elements layouts keep apart, and which operands of mma.sync are on their way.
 int registers_needed(ir::Function const& kernel, Kernels kind, std::function<int(ir::Value const&)> const& cost);
 
 }  // namespace tegula::analysis

@@ -20,14 +20,14 @@ bool streams(ir::Op const& op);
 /// its last use; if a loop uses it, to the loop's end. The assembler keeps temporaries besides, and may recompute.
 int register_pressure(ir::Function const& function);
 
-/// The same of one block, to whose end its arguments live.
+/// Counts the same of one block, to whose end its arguments live.
 int register_pressure(ir::Block& block);
 
-/// The same by the registers that `cost` returns for a value: ahead of layouts.
+/// Counts the same by the registers that `cost` returns for a value: ahead of layouts.
 int register_pressure(ir::Function const& function, std::function<int(ir::Value const&)> const& cost);
 
-/// Estimates the registers of all values after ops that take or give whole tiles, where the assembler cannot go
-/// element by element: not after ops that only rename registers, exchange them one by one, or take no tile at all. The
+/// Estimates the registers of all values after ops that take or return whole tiles, where the assembler cannot go
+/// element by element. Leaves out ops that only rename registers, exchange them one by one, or do not take a tile. The
 /// steps of quotients and of long chains count beside what is alive there, and the sums of a scan beside its elements.
 struct AssembledPressure {
   int registers = 0;

@@ -192,7 +192,7 @@ Slice SharedAccesses::slice_in_global(Op const& op, Value const& named, Value co
   return slice;
 }
 
-/// Turns a box of a view into the box of the tensor behind it. What lies outside of the view is not touched.
+/// Turns a box of a view into the box of the tensor behind it. Elements outside of the view are not touched.
 void SharedAccesses::see_through(Op const& view, Slice& slice) {
   if (view.is<ir::SliceOp>()) {
     auto const axis = static_cast<std::size_t>(view.as<ir::SliceOp>().axis);

@@ -175,8 +175,8 @@ Budget check_lowered(ir::Module const& lowered, CompileOptions const& options, b
   return check_budget(lowered.kernel(), options, warns);
 }
 
-/// Calls a part of code generation of a checked module. What it throws besides refusals becomes an InternalError that
-/// names a replay file.
+/// Calls a part of code generation of a checked module. An exception other than a refusal becomes an InternalError
+/// that names a replay file.
 template <class Make>
 auto generated(ir::Module const& lowered, CompileOptions const& options, Make const& make) {
   try {

@@ -45,7 +45,7 @@ void append_bytes(std::string& text, std::string const& name, std::string const&
   text += "};\n";
 }
 
-/// Declares the entries of a host form and lists them; an entry's symbol is no C++ identifier.
+/// Declares the entries of a host form and lists them; an entry's symbol is not a C++ identifier.
 void append_entries(std::string& text, std::string const& name, std::vector<std::string> const& entries) {
   std::string list;
   for (std::size_t i = 0; i < entries.size(); ++i) {

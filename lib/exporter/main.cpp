@@ -1,4 +1,4 @@
-// Is the main function of programs that compile kernels at build time.
+// Runs programs that compile kernels at build time.
 #include "tegula/exporter/exporter.hpp"
 
 int main(int count, char** values) { return tegula::jit::exporter_main(count, values); }

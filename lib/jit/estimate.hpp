@@ -25,7 +25,7 @@ analysis::TensorSize size_of(Argument const& argument);
 Estimate estimate(trace::TracedKernel const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
                   CompileOptions const& options, Executor const& executor);
 
-/// The same with each number of CTAs that share a tile; the kernel is traced once.
+/// Estimates each number of CTAs that share a tile; the kernel is traced once.
 std::vector<Estimate> estimates_of_splits(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           CompileOptions options, std::span<int const> splits,
                                           Executor const& executor);

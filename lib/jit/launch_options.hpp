@@ -17,7 +17,7 @@ CompileOptions const& chosen_options(KernelRef const& kernel);
 /// the kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
 /// call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
-/// The same for a launch on a GPU of an architecture, which need not be there.
+/// Returns the same for a launch on a GPU of an architecture, which need not be there.
 CompileOptions gpu_launch_options(KernelRef const& kernel, std::string architecture, std::vector<TensorFacts> facts);
 
 }  // namespace tegula::jit

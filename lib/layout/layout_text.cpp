@@ -18,7 +18,7 @@ std::string text_of(Extents const& vector) {
   std::string result = "(";
   for (int i = 0; i < vector.size(); ++i) {
     if (i > 0) result += ',';
-    result += std::to_string(vector[i]);
+    result += fmt::to_string(vector[i]);
   }
   return result + ")";
 }

@@ -14,11 +14,6 @@ constexpr std::int64_t banks = 32;
 
 }  // namespace
 
-Layout const* register_to_shared(Layout const& registers, Layout const& memory) {
-  Layout const* inverse = memory.surjective() && memory.injective() ? memory.inverse() : nullptr;
-  return inverse != nullptr ? inverse->after(registers) : nullptr;
-}
-
 std::optional<AccessMap> AccessMap::get(Layout const& registers, Layout const& memory, std::string& why) {
   if (!fits(registers.shape(), memory, why)) return std::nullopt;
   ElementOffsets const* offsets = ElementOffsets::get(memory, why);

@@ -15,10 +15,6 @@
 
 namespace tegula::layout {
 
-/// Returns M as one layout with the output offset. Null when the repetitions of the two do not follow each other in one
-/// input; AccessMap has those too.
-Layout const* register_to_shared(Layout const& registers, Layout const& memory);
-
 /// Holds M in parts: offset = XOR of the lows + sum of the highs of register, lane and warp. So a thread computes its
 /// own part once. Each register is one XOR and one immediate away; without the XOR where the register's low part is 0.
 class AccessMap {

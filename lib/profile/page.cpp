@@ -75,7 +75,7 @@ Json data_of(Profile const& profile) {
       name.push_back(event.name);
       depth.push_back(event.depth);
       state.push_back(static_cast<int>(event.state));
-      if (event.value) value[std::to_string(e)] = std::to_string(*event.value);
+      if (event.value) value[fmt::to_string(e)] = fmt::to_string(*event.value);
     }
     bool const kernels = profile.processor_word.empty();
     std::string const group = kernels    ? profile.kernel

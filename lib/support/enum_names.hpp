@@ -24,7 +24,7 @@ class EnumNames {
       names_[i] = rows[i].name;
     }
   }
-  /// Returns the name; "?" for a number that is no enumerator.
+  /// Returns the name; "?" for a number that is not an enumerator.
   [[nodiscard]] constexpr std::string_view operator[](Enum value) const {
     auto const i = static_cast<std::size_t>(value);
     return i < count ? names_[i] : "?";

@@ -40,8 +40,9 @@ class PlainMutex {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-/// Guards a table for a few instructions; static and constinit. While a thread holds one it takes no other lock, calls
-/// no kernel and waits for nothing: so fork() can take all of them, in any order. A second one is an InternalError.
+/// Guards a table for a few instructions; static and constinit. While a thread holds one it does not take another lock,
+/// calls no kernel and waits for nothing: so fork() can take all of them, in any order. A second one is an
+/// InternalError.
 class Lock {
  public:
   constexpr Lock() = default;

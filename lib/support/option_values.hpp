@@ -1,4 +1,4 @@
-// Reads the values of options by their types. Knows no name of a variable.
+// Reads the values of options by their types. Does not know the names of variables.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // Holds which rule of the target something breaks, as data that ops keep; a sentence is made where it is shown.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,8 +43,8 @@ class Finding {
 
  private:
   static std::string value(std::string_view text) { return std::string(text); }
-  static std::string value(std::int64_t number) { return std::to_string(number); }
-  static std::string value(int number) { return std::to_string(number); }
+  static std::string value(std::int64_t number) { return fmt::to_string(number); }
+  static std::string value(int number) { return fmt::to_string(number); }
   static std::string value(Finding const& finding) { return finding.data(); }
 
   FindingKind const* kind_ = nullptr;

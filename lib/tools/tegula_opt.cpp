@@ -1,4 +1,4 @@
-// tegula_opt: reads IR text, runs named passes, prints the result or the code generated from it.
+// Reads IR text, runs named passes, prints the result or the code generated from it.
 //
 // Exit status: 0, 1 for an error in the command line or the input or a pass's refusal, 2 for an internal error.
 #include <CLI/CLI.hpp>

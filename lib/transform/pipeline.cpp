@@ -40,7 +40,7 @@ class Run {
         environment_(environment),
         observer_(observer),
         dump_(environment, kernel_name(module)),
-        cache_(module),
+        analyses_(module),
         level_(environment.verify_each ? levels_of(module).from : Level::tile) {}
 
   void all() {
@@ -84,15 +84,15 @@ class Run {
 
   bool apply(PassInfo const& pass) {
     support::Diagnostics diagnostics;
-    PassContext context{options_, target_, diagnostics};
+    PassContext context{options_, target_, diagnostics, analyses_};
     PassResult result = PassResult::unchanged;
     if (pass.module != nullptr) {
-      result = pass.module(module_, cache_, context);
-      if (result == PassResult::changed) cache_.clear();
+      result = pass.module(module_, context);
+      if (result == PassResult::changed) analyses_.clear();
     } else {
       for (ir::Function* function : analysis::callees_first(module_)) {
-        PassResult const here = pass.function(*function, cache_, context);
-        if (here == PassResult::changed) cache_.clear();
+        PassResult const here = pass.function(*function, context);
+        if (here == PassResult::changed) analyses_.clear();
         result |= here;
       }
     }
@@ -117,7 +117,7 @@ class Run {
     module_ = std::move(parsed.module);
     before_.reset();
     level_ = levels_of(module_).from;
-    cache_.clear();
+    analyses_.clear();
   }
 
   void report_times() const {
@@ -138,7 +138,7 @@ class Run {
   support::Options const& environment_;
   PassObserver const& observer_;
   support::Dump dump_;
-  AnalysisCache cache_;
+  analysis::AnalysisCache analyses_;
   std::vector<double> times_;
   /// The module as the last pass that changed it left it. A pass that fails leaves it half-done; the replay starts
   /// here.

@@ -1,4 +1,4 @@
-// The kernels of BERT over rows without padding: a row is one token, and sentences lie one after another.
+// Defines the kernels of BERT over rows without padding: a row is one token, and sentences lie one after another.
 //
 // | kernel      | does                                                              |
 // |-------------|-------------------------------------------------------------------|

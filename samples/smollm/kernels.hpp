@@ -1,4 +1,4 @@
-// The kernels of a llama model whose weights stay in 4 and 8 bits, as the blocks of the gguf file hold them.
+// Defines the kernels of a llama model whose weights stay in 4 and 8 bits, as the blocks of the gguf file hold them.
 //
 // A row is one token of one sequence. Activations are f32 of shape (rows, width / 32, 2, 4, 4): blocks as those of the
 // weights, their halves, and four bytes of four words. A whole row is one tile, also where its width is not a power of

@@ -74,7 +74,7 @@ void answer(Options const& options, std::vector<int> const& prompt, int end, Gen
     std::printf("[%zu] %s\n", row + 1, texts[row].c_str());
 }
 
-/// Answers by the tokens of the file; the names of a random model's tokens are no text.
+/// Answers by the tokens of the file; the names of a random model's tokens are not text.
 template <class Generator>
 void answer(Options const& options, smollm::Gguf const& file, Generator& generator) {
   if (options.random) {

@@ -124,7 +124,7 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
         for (char const* name : {"swizzled(", "swizzled_t("}) forms.push_back(name + std::string(swizzle) + ")");
       std::string body = "  %t = load %x, %c0, %c0 : " + type("tile", 64, 64, element, from) + "\n";
       for (std::size_t f = 0; f < forms.size(); ++f) {
-        std::string const n = std::to_string(f);
+        std::string const n = fmt::to_string(f);
         body += fmt::format("  %r{} = constant {{value = {} : i64}} : i64\n", n, 64 * f);
         body += fmt::format("  %s{} = buffer_alloc {{align = 1024, offset = {}}} : {}\n", n, f * 16384,
                             type("shared", 64, 64, element, forms[f]));
@@ -132,7 +132,7 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
       }
       body += "  barrier\n";
       for (std::size_t f = 0; f < forms.size(); ++f) {
-        std::string const n = std::to_string(f);
+        std::string const n = fmt::to_string(f);
         body += "  %u" + n + " = buffer_load %s" + n + " : " + type("tile", 64, 64, element, to) + "\n";
         body += "  store %y, %u" + n + ", %r" + n + ", %c0\n";
       }
@@ -155,7 +155,7 @@ TEST_CASE("views of stages and blocks have the addresses of their layouts", "[bl
       "  %s = buffer_alloc {align = 1024} : shared<2x128x256xbf16, swizzled(128)>\n"
       "  %whole = view %s, %c1, %c0, %c0 : shared<128x256xbf16, swizzled(128)>\n";
   for (int quarter = 0; quarter < 4; ++quarter) {
-    std::string const n = std::to_string(quarter), row = quarter / 2 == 0 ? "%c0" : "%c64",
+    std::string const n = fmt::to_string(quarter), row = quarter / 2 == 0 ? "%c0" : "%c64",
                       column = quarter % 2 == 0 ? "%c0" : "%c128";
     body += "  %t" + n + " = load %x, " + row + ", " + column + " : tile<64x128xbf16, wgmma>\n";
     body +=

@@ -143,7 +143,7 @@ std::string nested(int depth) {
 std::string boxes(int count, bool apart) {
   std::string text = head;
   for (int i = 0; i < count; ++i) {
-    std::string const number = std::to_string(i), at = "%c" + number;
+    std::string const number = fmt::to_string(i), at = "%c" + number;
     text += fmt::format(
         "  {0} = constant {{value = {1} : i64}} : i64\n"
         "  %v{2} = load %z, {3}{0} : tile<16x16xf32>\n"
@@ -159,7 +159,7 @@ std::string boxes_with_barriers(int count) { return boxes(count, false); }
 std::string sum_of_offsets(int length) {
   std::string text = head + std::string("  %s0 = add %b, %p : i64\n");
   for (int i = 0; i < length; ++i) {
-    std::string const number = std::to_string(i);
+    std::string const number = fmt::to_string(i);
     text += fmt::format(
         "  %c{0} = constant {{value = {1} : i64}} : i64\n"
         "  %t{0} = add %p, %c{0} : i64\n"
@@ -196,7 +196,7 @@ std::string stored(std::string const& value) { return "  store %o, " + value + "
 std::string strided_loads(int count) {
   std::string text = plain_head + std::string("  %s0 = constant {value = 0 : f32} : tile<16x64xf32>\n");
   for (int i = 0; i < count; ++i) {
-    std::string const number = std::to_string(i);
+    std::string const number = fmt::to_string(i);
     text += fmt::format(
         "  %c{0} = constant {{value = {1} : i64}} : i64\n"
         "  %t{0} = add %b, %c{0} : i64\n"
@@ -216,7 +216,7 @@ std::string box_filter(int side) {
         "  %r{} = add %b, %i{} : i64\n",
         i, i, i, i);
   for (int i = 0; i < side * side; ++i) {
-    std::string const number = std::to_string(i);
+    std::string const number = fmt::to_string(i);
     text += fmt::format(
         "  %v{0} = load %x, %r{1}, %i{2} : tile<16x64xf32>\n"
         "  %s{3} = add %s{0}, %v{0} : tile<16x64xf32>\n",
@@ -232,7 +232,7 @@ std::string tile_chain(int length) {
 std::string branches(int count, std::string const& change) {
   std::string text = plain_head + std::string("  %s0 = load %x, %b, %zero : tile<64x64xf32>\n");
   for (int i = 0; i < count; ++i) {
-    std::string const number = std::to_string(i), old = "%s" + number;
+    std::string const number = fmt::to_string(i), old = "%s" + number;
     text += fmt::format(
         "  %c{0} = constant {{value = {1} : i64}} : i64\n"
         "  %q{0} = compare %b, %c{0} {{predicate = lt}} : bool\n"
@@ -262,7 +262,7 @@ std::string rings(int count) {
           "  %one = constant {value = 1 : i64} : i64\n  %start = constant {value = 0 : f32} : tile<16x64xf32>\n"
           "  %r = for %i = %zero to %p step %one carry (%s0 = %start) {stages = 2} : tile<16x64xf32> {\n");
   for (int i = 0; i < count; ++i) {
-    std::string const number = std::to_string(i);
+    std::string const number = fmt::to_string(i);
     text += fmt::format(
         "  %c{0} = constant {{value = {0} : i64}} : i64\n"
         "  %v{0} = load %x, %i, %c{0} : tile<16x64xf32>\n"

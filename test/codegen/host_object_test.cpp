@@ -76,8 +76,8 @@ TEST_CASE("host objects call nothing but memory functions", "[host]") {
                        "\n  %w0 = add %s, %s : " + element + "\n";
     int at = 0;
     auto const next = [&](std::string const& op, bool two) {
-      std::string const from = std::to_string(at);
-      std::string const to = std::to_string(++at);
+      std::string const from = fmt::to_string(at);
+      std::string const to = fmt::to_string(++at);
       text += "  %v" + to + " = " + op + " %v" + from + (two ? ", %v0" : "") + " : " + tile + "\n";
       text += "  %w" + to + " = " + op + " %w" + from + (two ? ", %s" : "") + " : " + element + "\n";
     };
@@ -85,8 +85,8 @@ TEST_CASE("host objects call nothing but memory functions", "[host]") {
     for (std::string const& op : unary) next(op, false);
     for (char const* to : {"i32", "i64", "f16", "bf16", "f32", "f64"}) {
       if (std::string(to) == element) continue;
-      std::string const from = std::to_string(at);
-      std::string const back = std::to_string(++at);
+      std::string const from = fmt::to_string(at);
+      std::string const back = fmt::to_string(++at);
       text += "  %t" + back + " = cast %v" + from + " : tile<50x" + to + ">\n  %v" + back + " = cast %t" + back +
               " : " + tile + "\n";
       text += "  %u" + back + " = cast %w" + from + " : " + to + "\n  %w" + back + " = cast %u" + back + " : " +

@@ -1,6 +1,8 @@
 // Defines hand-written PTX kernels and their launches, for the device tests of the runtime.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 
@@ -15,7 +17,7 @@
 
 namespace tegula::test {
 
-inline std::string number(std::int64_t value) { return std::to_string(value); }
+inline std::string number(std::int64_t value) { return fmt::to_string(value); }
 
 /// Writes the head of an entry: 64-bit slots p0, p1, ... and, if asked for, one tensor map.
 inline std::string entry_ptx(std::string const& name, int slots, bool map, std::string const& body) {

@@ -1,7 +1,7 @@
 """Demands that locks, guarded statics and changes of files stand in the one place that serves all of lib/ and include/.
-Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters; and that numbers and
-words are joined by fmt in lib/, bench/ and test/. Samples, which users compile, do without fmt, and join by a text() of
-their own. Public headers join none.
+Demands, too, that no switch over op kinds has a default: a new op is asked for where it matters; and that fmt
+makes texts of numbers in lib/, bench/ and test/. Samples, which users compile, do without fmt, and take a text() of
+their own. Public headers make none.
 
     one_place.py <root>
 
@@ -66,30 +66,26 @@ def defaults_on_ops(name, text):
                    "or list rules with match of ir/core/match.hpp")
 
 
-JOIN = re.compile(r"\+\s*std::to_string\(|std::to_string\((?:[^()]|\([^()]*\))*\)\s*\+ ")
-
-
-JOINED_BY = {  # folder: the remedy
-    "lib": "take fmt::format",
-    "bench": "take fmt::format",
-    "test": "take fmt::format",
+TEXT_OF_NUMBERS = {  # folder: the remedy
+    "lib": "take fmt::format or fmt::to_string",
+    "bench": "take fmt::format or fmt::to_string",
+    "test": "take fmt::format or fmt::to_string",
     "samples": "take text of samples/support/text.hpp",
     "include": "move the function to lib/, and take fmt::format there",
 }
 
 
-def joins(root):
-    """Returns a failure for each text that is joined with std::to_string."""
-    for base, remedy in JOINED_BY.items():
+def texts_of_numbers(root):
+    """Returns a failure for each text that std::to_string makes."""
+    for base, remedy in TEXT_OF_NUMBERS.items():
         for path in sorted((root / base).rglob("*.?pp")):
-            text = path.read_text()
-            for place in JOIN.finditer(text):
-                line = text.count("\n", 0, place.start()) + 1
-                yield f"{path.relative_to(root)}:{line}: a number is joined to a text: {place.group()!r}; {remedy}"
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if "std::to_string(" in line:
+                    yield f"{path.relative_to(root)}:{number}: a number becomes text by std::to_string; {remedy}"
 
 
 def main(root):
-    failures = list(joins(root))
+    failures = list(texts_of_numbers(root))
     used = set()
     for base in ("lib", "include"):
         for path in sorted((root / base).rglob("*")):

@@ -33,7 +33,7 @@ std::string kernel_text(std::uint64_t seed, bool matrix) {
   if (!parsed.ok()) throw InternalError("the generator: " + parsed.diagnostics.str() + "\n" + kernel.text);
   if (auto const found = ir::verify(parsed.module); !found.empty())
     throw InternalError("the generator: " + found.str() + "\n" + kernel.text);
-  return comment("seed", std::to_string(seed)) + comment("tolerance", fmt::format("{}", kernel.tolerance)) +
+  return comment("seed", fmt::to_string(seed)) + comment("tolerance", fmt::format("{}", kernel.tolerance)) +
          case_text({std::move(parsed.module), std::move(kernel.parameters), {}, 0});
 }
 struct KernelInText {

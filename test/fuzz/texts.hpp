@@ -98,7 +98,7 @@ std::string shrink_numbers(std::string const& text, Verdict const& found) {
       for (long const smaller : {0L, number / 16 * 8, number - 16, number - 8}) {
         if (smaller < 0 || smaller >= number || left-- <= 0) continue;
         std::string candidate = best;
-        candidate.replace(begin, size, std::to_string(smaller));
+        candidate.replace(begin, size, fmt::to_string(smaller));
         if (!same_kind(found, judge(candidate))) continue;
         best = std::move(candidate);
         better = true;

@@ -84,7 +84,7 @@ TEST_CASE("advice on the host names idle threads, not multiprocessors", "[N17]")
   buffer<float, 2> const A(device::host(), 64, 2048), B(device::host(), 2048, 64);
   buffer<float, 2> C(device::host(), 64, 64);
   int const threads = device::host().limits().processors;
-  std::string const all = std::to_string(threads), idle = std::to_string(threads - 1);
+  std::string const all = fmt::to_string(threads), idle = fmt::to_string(threads - 1);
   Advice const found = advice(product, A, B, C);
   INFO(found.str());
   REQUIRE(found.slow.empty() == (threads == 1));

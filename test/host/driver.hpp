@@ -163,7 +163,7 @@ struct RunOptions {
   std::string architecture;  ///< empty: this machine
   bool facts = true;         ///< specialise on the unit inner strides that hold
   int threads = 1;
-  bool workspace = true;                      ///< false: as if none could be had
+  bool workspace = true;                      ///< false: as if there were none
   std::vector<std::byte>* profile = nullptr;  ///< takes the bytes of the kernel's log
 };
 

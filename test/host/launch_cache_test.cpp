@@ -12,23 +12,11 @@
 #include "support/catch.hpp"
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
+#include "support/message.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
-
-namespace {
-
-std::string message_of(auto&& action) {
-  try {
-    action();
-  } catch (Error const& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-}  // namespace
 
 TEST_CASE("a captureless kernel is traced once and compiled once per set of facts") {
   FreshCaches const fresh(support::CacheMode::off);

@@ -93,9 +93,9 @@ std::string filled(std::string text, int bm, int bn, int bk,
   %one = constant {value = 1 : i64} : i64
 )");
   for (auto const& [from, to] : names) replace(from, to);
-  replace("BM", std::to_string(bm));
-  replace("BN", std::to_string(bn));
-  replace("BK", std::to_string(bk));
+  replace("BM", fmt::to_string(bm));
+  replace("BN", fmt::to_string(bn));
+  replace("BK", fmt::to_string(bk));
   return text;
 }
 

@@ -45,7 +45,8 @@ class RunOn {
   Executor on_;
 };
 
-/// Checks one kernel after another with blocks for heads of d; lengths are no multiples of the blocks, some are 0 or 1.
+/// Checks one kernel after another with blocks for heads of d; lengths are not multiples of the blocks, some are 0
+/// or 1.
 template <int d>
 void check_attention_family(Executor on) {
   INFO("on " << name(on) << ", heads of " << d);

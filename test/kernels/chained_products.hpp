@@ -17,8 +17,8 @@ struct ChainShape {
 };
 
 inline std::string chain_text(ChainShape const& shape) {
-  std::string const e(name(shape.element)), m = std::to_string(shape.rows), n = std::to_string(shape.keys),
-                                            d = std::to_string(shape.width);
+  std::string const e(name(shape.element)), m = fmt::to_string(shape.rows), n = fmt::to_string(shape.keys),
+                                            d = fmt::to_string(shape.width);
   std::string const precision = shape.element == Element::f32 ? " {precision = tf32}" : "";
   std::string const weights = shape.element == Element::f32
                                   ? "    %p = add %s, %nothing : tile<" + m + "x" + n + "xf32>\n"

@@ -31,8 +31,8 @@ inline std::string gemm_text(GemmShape const& shape) {
       for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size())
         text.replace(at, name.size(), value);
     };
-    all("$M", std::to_string(shape.m)), all("$N", std::to_string(shape.n)), all("$K", std::to_string(shape.k));
-    all("$S", std::to_string(shape.stages));
+    all("$M", fmt::to_string(shape.m)), all("$N", fmt::to_string(shape.n)), all("$K", fmt::to_string(shape.k));
+    all("$S", fmt::to_string(shape.stages));
     GemmElements const& of = shape.elements;
     all("$stored", std::string(name(shape.stored_a)));
     all("$a", std::string(name(of.a))), all("$b", std::string(name(of.b))), all("$c", std::string(name(of.c)));

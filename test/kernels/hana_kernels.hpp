@@ -25,7 +25,7 @@ class Moments {
   Moments(Cells first, Cells second) : sum(first), squares(second) {}
   Cells sum, squares;
 };
-/// Holds parameters, and is no aggregate.
+/// Holds parameters, and is not an aggregate.
 class Rows {
  public:
   Rows(in<float, 2> tensor, arg<int> passes) : x(tensor), count(passes) {}

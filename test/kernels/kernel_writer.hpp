@@ -54,7 +54,7 @@ class KernelWriter {
   }
 
   // ---- text
-  static std::string text(std::int64_t number) { return std::to_string(number); }
+  static std::string text(std::int64_t number) { return fmt::to_string(number); }
   void line(std::string const& op) { body_ += "  " + op + "\n"; }
   Entry define(std::string const& op, Type const& type) {
     std::string const name = fmt::format("%v{}", next_++);

@@ -1,4 +1,4 @@
-// Multiplies matrices whose rows are no multiples of 16 bytes, on any executor: as they are written or transposed, of
+// Multiplies matrices whose rows are not multiples of 16 bytes, on any executor: as they are written or transposed, of
 // several batches, as views that begin at any element.
 #pragma once
 

@@ -28,7 +28,7 @@ template <class T, class D, std::int64_t N, std::int64_t B>
 void check_placed(Executor on) {
   INFO(N << " elements, " << B << " bins");
   Array<D, 1> digits({N});
-  // Many are equal, some are no bins.
+  // Many are equal, some are not bins.
   for (D& d : digits.values) d = static_cast<D>(draw_below(2) == 0 ? draw_below(B) : draw_below(B + 3) - 1);
   Array<T, 1> x({N}), ordered({N}, T(1));
   for (T& v : x.values) v = draw_number<T>();

@@ -188,7 +188,7 @@ class KernelGenerator : KernelWriter {
     line("%zero = constant {value = 0 : i64} : i64");
     std::string grid;
     for (int i = 0; i < rank; ++i) {
-      std::string const n = std::to_string(i);
+      std::string const n = fmt::to_string(i);
       line(fmt::format("%e{} = constant {{value = {} : i64}} : i64", n, tile_[i]));
       line(fmt::format("%c{} = constant {{value = {} : i64}} : i64", n,
                        (output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]));
@@ -196,7 +196,7 @@ class KernelGenerator : KernelWriter {
     }
     line("grid " + grid);
     for (int i = 0; i < rank; ++i) {
-      std::string const n = std::to_string(i);
+      std::string const n = fmt::to_string(i);
       line("%b" + n + " = block_index {axis = " + n + "} : i64");
       line("%o" + n + " = mul %b" + n + ", %e" + n + " : i64");
       offsets_.push_back("%o" + n);
@@ -473,7 +473,7 @@ class KernelGenerator : KernelWriter {
 
   void loop(int depth) {
     Entry const init = numeric(any());
-    std::string const n = std::to_string(next_++);
+    std::string const n = fmt::to_string(next_++);
     line(fmt::format("%lo{} = constant {{value = {} : i64}} : i64", n, pick(5) - 2));
     line(fmt::format("%hi{} = constant {{value = {} : i64}} : i64", n, pick(7) - 1));
     line(fmt::format("%st{} = constant {{value = {} : i64}} : i64", n, 1 + pick(3)));
@@ -492,7 +492,7 @@ class KernelGenerator : KernelWriter {
 
   void branch(int depth) {
     Entry const a = any();
-    std::string const n = std::to_string(next_++);
+    std::string const n = fmt::to_string(next_++);
     line(fmt::format("%k{} = constant {{value = {} : i64}} : i64", n, pick(3)));
     line("%q" + n + " = compare %b0, %k" + n + " {predicate = " + one_of<std::string>({"eq", "lt", "ge"}) + "} : bool");
     line("%r" + n + " = if %q" + n + " : " + ir::to_string(a.type) + " {");

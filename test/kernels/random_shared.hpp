@@ -53,7 +53,7 @@ class SharedGenerator {
     }
     // Everything is written before it is read, here by the threads that write; some buffers later than others.
     for (int i = 0; i < options_.statements; ++i) statement(2);
-    std::string const warps = std::to_string(options_.warps);
+    std::string const warps = fmt::to_string(options_.warps);
     RandomShared result;
     result.rows = rows_ + 1;
     result.loads = 1;
@@ -116,7 +116,7 @@ class SharedGenerator {
   }
 
   void copy_header(Buffer& buffer, int number, std::int64_t& place) {
-    std::string const n = std::to_string(number), w = std::to_string(width(buffer));
+    std::string const n = fmt::to_string(number), w = fmt::to_string(width(buffer));
     std::string const box = "{box = [1, " + w + "]}";
     if (width(buffer) > 256) return;  // no box is as wide
     buffer.copied = true;
@@ -150,7 +150,7 @@ class SharedGenerator {
   std::string row() {
     std::int64_t trips = 1;
     std::string at = fresh("row");
-    std::string const first = std::to_string(rows_);
+    std::string const first = fmt::to_string(rows_);
     line(at + " = constant {value = " + first + " : i64} : i64");
     for (Loop const& loop : loops_) {
       std::string const step = fresh("row"), scaled = fresh("row"), sum = fresh("row");

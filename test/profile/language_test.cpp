@@ -8,6 +8,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/log_rows.hpp"
+#include "support/message.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/tegula.hpp"
@@ -17,6 +18,7 @@
 using namespace tegula;
 using tegula::test::log_rows;
 using tegula::test::LogRow;
+using tegula::test::message_of;
 
 namespace {
 
@@ -83,12 +85,7 @@ std::vector<float> in_warps(Kernel const& kernel, Chosen const&... chosen) {
 /// Returns the message of the trace of a kernel.
 template <class Kernel>
 std::string error_of(Kernel const& kernel) {
-  try {
-    (void)kernel.trace();
-  } catch (UserError const& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { (void)kernel.trace(); });
 }
 
 std::vector<LogRow> simulated_rows(ir::Module const& module, CompileOptions options, std::vector<float>& x,

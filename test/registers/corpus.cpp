@@ -1,5 +1,7 @@
 #include "registers/corpus.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -56,7 +58,7 @@ void draw_kernels(std::uint64_t seed, int count) {
   auto const& products = fuzz::all_products();
   for (int i = 0; i < count; ++i) {
     std::uint64_t const drawn = seed + static_cast<std::uint64_t>(i);
-    std::string const number = std::to_string(drawn);
+    std::string const number = fmt::to_string(drawn);
     std::mt19937_64 random(drawn);
     test::GemmShape shape = products[random() % products.size()];
     shape.stages = static_cast<int>(random() % 2) * 3;

@@ -41,7 +41,7 @@ std::string text_of(Case const& one) {
         std::string const v = "%" + std::string(op) + n, p = "%" + std::string(op) + "_at" + n;
         text +=
             "    " + v + " = " + op + " %s" + n + ", %by : i64\n    " + v + "_tile = splat " + v + " : tile<1xi64>\n";
-        std::string const place = std::to_string(2 * i + (op == std::string("div") ? 1 : 0));
+        std::string const place = fmt::to_string(2 * i + (op == std::string("div") ? 1 : 0));
         text += "    " + p + "_o = constant {value = " + place + " : i64} : i64\n    " + p + " = add %" + at + ", " +
                 p + "_o : i64\n    store %y, " + v + "_tile, " + p + "\n";
       }

@@ -1,5 +1,7 @@
 // Tests live ranges, bytes and phases of mbarriers: the verifier's rules on a kernel that reuses an mbarrier's bytes,
 // and on the hand-written kernels.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -269,7 +271,7 @@ TEST_CASE("barriers and TMA buffers are aligned as the hardware asks", "[B9]") {
 
 TEST_CASE("the allocator keeps alignments and takes 8 bytes a barrier, two barriers a stage", "[B9][B10]") {
   for (int stages : {1, 2, 3, 5, 7}) {
-    std::string const count = std::to_string(stages);
+    std::string const count = fmt::to_string(stages);
     std::string const text = R"(tegula-ir 1
 
 kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1 {

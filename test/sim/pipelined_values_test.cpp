@@ -17,7 +17,7 @@ using namespace tegula::test;
 namespace {
 
 std::string with(std::string text, std::string const& name, std::int64_t value) {
-  std::string const digits = std::to_string(value);
+  std::string const digits = fmt::to_string(value);
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += digits.size())
     text.replace(at, name.size(), digits);
   return text;

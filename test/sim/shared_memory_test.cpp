@@ -1,5 +1,7 @@
 // Tests shared-memory allocation by running kernels. They give the same results with overlapping buffers as with
 // separate ones, and no two buffers that are live at one time overlap.
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "analysis/liveness.hpp"
@@ -106,7 +108,7 @@ TEST_CASE("buffers of an iteration share memory where they need more than there 
   int value = 0;
   for (char const name : {'a', 'b', 'c', 'd'}) {
     std::string const& to = value % 2 == 0 ? along : across;
-    std::string const from = std::to_string(value), next = std::to_string(value + 1);
+    std::string const from = fmt::to_string(value), next = fmt::to_string(value + 1);
     text += std::string("    buffer_store %") + name + ", %v" + from + "\n    %v" + next + " = buffer_load %" + name +
             " : " + to + "\n";
     ++value;

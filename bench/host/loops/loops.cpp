@@ -1,4 +1,4 @@
-// Compiled twice, with other flags: TEGULA_LOOPS names the function that returns this copy.
+// Defines loops. Compiled twice, with other flags: TEGULA_LOOPS names the function that returns this copy.
 #include "host/loops/loops.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Compiled twice, as loops.cpp: TEGULA_WRITTEN_LOOPS names the function that returns this copy.
+// Defines written loops. Compiled twice, as loops.cpp: TEGULA_WRITTEN_LOOPS names the function that returns this copy.
 #include "host/loops/written.hpp"
 
 #include <algorithm>

@@ -116,7 +116,7 @@ std::function<void()> launcher(K const& kernel, A&... arguments) {
 /// Returns the extents as text: "3 x 40".
 template <class... E>
 std::string extents_text(std::int64_t first, E... rest) {
-  std::string text = std::to_string(first);
+  std::string text = fmt::to_string(first);
   ((text += fmt::format(" x {}", rest)), ...);
   return text;
 }

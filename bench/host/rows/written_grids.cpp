@@ -191,7 +191,7 @@ Case all_pairs_case(Draw& draw, Setting const& setting) {
                   samples::poisoned<float, 1>(device::host(), n));
   auto& p = t.get<0>();
   auto &a = t.get<1>(), &z = t.get<2>();
-  return {std::to_string(n), "OpenMP", keeping(t, launcher(all_pairs, p, a)),
+  return {fmt::to_string(n), "OpenMP", keeping(t, launcher(all_pairs, p, a)),
           keeping(t, [&, n, threads = setting.threads,
                       f = setting.written.all_pairs] { f(p.data(), z.data(), n, threads); }),
           keeping(t, [&, n] {

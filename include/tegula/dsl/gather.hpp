@@ -13,7 +13,7 @@ concept IndexTile = TileLike<X> &&
     (std::is_same_v<element_t<X>, std::int32_t> || std::is_same_v<element_t<X>, std::int64_t>);
 template <class X>
 concept AnyIndex = IndexLike<bare<X>> || IndexTile<X>;
-/// An order or a scope, which atomics take.
+/// Accepts an order or a scope, which atomics take.
 template <class X>
 concept AtomicOption = requires {
   bare<X>::orders;

@@ -138,7 +138,7 @@ template <Callable F>
 struct KernelSignature<F> : Signature<decltype(&F::operator())> {};
 
 constexpr TypeList<> first_unsound(TypeList<>) { return {}; }
-/// Returns the first of some types that is no parameter; for a struct, the first member that is none.
+/// Returns the first of some types that is not a parameter; for a struct, its first such member.
 template <class P, class... Rest>
 constexpr auto first_unsound(TypeList<P, Rest...>) {
   if constexpr (Parameter<P>::sound)

@@ -51,7 +51,7 @@ auto random_uniform(X const& seed, C&& place, location where = location::current
   return detail::unit_float(detail::random_words_at<std::int32_t>(seed, static_cast<C&&>(place), where), where);
 }
 
-/// Returns f32 with the standard normal distribution for each place, by the method of Box and Muller: places 0 and 1 of
+/// Returns f32 with the standard normal distribution for each place, by the method of Box and Muller. Places 0 and 1 of
 /// four are cosine and sine by words 0 and 1, places 2 and 3 by words 2 and 3. None is beyond 5.8.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_normal(X const& seed, C&& place, location where = location::current()) {

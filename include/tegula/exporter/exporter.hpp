@@ -114,8 +114,8 @@ class exported<Variants<F...>> {
   Variants<F...> kernels_;
 };
 /// Exports the kernels of a program's own launches: `tegula_kernels(app LAUNCHES recorded.cpp)` takes a source with
-/// such an object. The exporter calls the function for each target, with a device that need not be there. What the
-/// function launches and prepares is recorded and not run: memory of the device is cleared, and copies take place. The
+/// such an object. The exporter calls the function for each target, with a device that need not be there. Launches
+/// and preparations in it are recorded and not run: memory of the device is cleared, and copies take place. The
 /// program then launches the same kernel objects, by embedded code; so it needs no list of them.
 ///
 ///   static tegula::exported_launches const entry([](tegula::device where) { my_program::all_launches(where); });

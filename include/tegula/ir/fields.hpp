@@ -190,7 +190,7 @@ constexpr auto names(T... text) {
 template <class E>
 inline constexpr std::array<std::string_view, 0> enum_names{};
 
-/// The min and max of an integer attribute, or of each entry of a list.
+/// Holds the min and max of an integer attribute, or of each entry of a list.
 struct Bounds {
   std::int64_t min = 0;
   std::int64_t max = 0;

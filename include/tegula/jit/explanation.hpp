@@ -27,7 +27,7 @@ class Explanation {
   /// code, facts, advice and a timeline. It needs no network. Runs the passes again, for their IR.
   ///
   /// SASS is shown where ptxas and nvdisasm are installed. The timeline is the simulator's, of small tensors of zeros.
-  /// The tensors of the launch are not read. A part that cannot be had says why. Throws UserError for an explanation
+  /// The tensors of the launch are not read. A part that is missing says why. Throws UserError for an explanation
   /// that was moved from.
   [[nodiscard]] std::string page() const;
   /// Shows the records of a profiled launch as the timeline: `explain(k, a, b).page(profile(s, k, a, b))`.

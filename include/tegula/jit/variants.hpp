@@ -78,8 +78,8 @@ class Variant {
   bool states_options_ = false;
 };
 
-/// Names a kernel among others of variants(), and states its compile options: what is no parameter of its C++ text
-/// (stages, warps, split, persistence) varies so. Without a label it has the kernel's name. Tuned tables find a kernel
+/// Names a kernel among others of variants(), and states its compile options: those that its C++ text does not
+/// state (stages, warps, split, persistence). Without a label it has the kernel's name. Tuned tables find a kernel
 /// by its label, so give one where kernels share a name.
 ///
 ///   variant("128x256, 3 stages", with({.stages = 3}), gemm<128, 256, 64>)
@@ -173,8 +173,8 @@ inline constexpr bool launches<Variants<F...>> = true;
 }  // namespace detail
 
 /// Joins kernels of one signature into one that launch(), prepare(), explain(), simulate() and profile() take. Each
-/// launch takes one of them: by a tuned table (see tune()), else by a model of the cost from extents and device. What
-/// is not taken is never compiled, and with a table never traced. The order is the author's preference: it decides
+/// launch takes one of them: by a tuned table (see tune()), else by a model of the cost from extents and device. The
+/// others are never compiled, and with a table never traced. The order is the author's preference: it decides
 /// where costs are equal.
 ///
 ///   inline auto const gemm = variants("gemm", gemm_tile<128, 256, 64>, gemm_tile<64, 128, 64>,
@@ -197,8 +197,8 @@ KernelRef reference(Variants<F...> const& kernels, CompileOptions const* options
   return kernels.reference(options);
 }
 
-// What launch() and prepare() hand to the launcher. A program that embeds the kernels of its own launches names them:
-// nothing of the compiler is referred to, and the lambdas are not called.
+// Defines the kernels that launch() and prepare() hand to the launcher. A program that embeds the kernels of its own
+// launches names them: nothing of the compiler is referred to, and the lambdas are not called.
 #if defined(TEGULA_EMBEDDED)
 template <class F>
 inline constexpr bool has_no_captures = Kernel<F>::captureless;

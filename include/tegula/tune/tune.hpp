@@ -62,8 +62,8 @@ TuneResult tune(stream const& order, TuneOptions const& options, jit::KernelRef 
 /// Measures all kernels of variants() with these arguments and returns the fastest. Kernels are compiled on all
 /// threads. It leaves out those that do not fit, that a model expects to be `max_estimate` times slower, or whose
 /// results differ. The others are timed in turns, the slower half drops out after each pass. Results differ if an
-/// integer differs, or a float by more than sums in another order do: 4 units in the last place of elements of 16 bits
-/// or fewer, 64 of f32 and f64, of the tensor's greatest value. At the end the arguments are as after one launch.
+/// integer differs, or a float by more than sums in another order do. That is 4 units in the last place of the tensor's
+/// greatest value for elements of 16 bits or fewer, else 64. At the end the arguments are as after one launch.
 ///
 /// Throws UserError if no kernel runs, for more than TunedChoice::max_numbers numbers, or for a log that cannot be read
 /// or written.
@@ -80,7 +80,7 @@ requires std::derived_from<Stream, stream> TuneResult tune(Stream const& order, 
 
 /// Writes a header that defines the table `symbol` of the log's problems of one kernel on one device: the latest result
 /// of each. `#include` it and give it to `variants(...).tuned(symbol)`. Returns the number of problems. Throws
-/// UserError for a log without any, a symbol that is no name in C++, or a path that cannot be written.
+/// UserError for a log without any, a symbol that is not a name in C++, or a path that cannot be written.
 int write_tuned_table(std::string const& log, std::string const& kernel, device where, std::string const& path,
                       std::string const& symbol);
 

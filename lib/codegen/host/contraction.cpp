@@ -180,8 +180,8 @@ bool known_at(ir::Value const& value, ir::Op const& place, int& budget) {
                      [&](ir::Value const* operand) { return known_at(*operand, place, budget); });
 }
 
-/// Returns the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis:
-/// the operand is a load padded with zeros (but for casts and transposes) whose offset is the loop's counter times the
+/// Returns the coordinate along k of a tensor from which on an operand is 0 in every iteration, as tensor and its axis.
+/// The operand is a load padded with zeros, but for casts and transposes. Its offset is the loop's counter times the
 /// depth.
 struct PaddedDepth {
   ir::Value const* tensor;

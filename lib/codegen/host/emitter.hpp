@@ -47,7 +47,7 @@ enum class Step : std::uint8_t {
   i16_pairs,          ///< 8-bit integers as pairs of i16
   bytes_left,         ///< four bytes, unsigned on the left and signed on the right
   bytes_right,        ///< four bytes, signed on the left and unsigned on the right
-  bf16_pairs,         ///< the instruction knows no subnormal numbers
+  bf16_pairs,         ///< the instruction takes subnormal numbers as 0
   bf16_pairs_in_f32,  ///< the same words, in full
 };
 
@@ -147,7 +147,6 @@ class FunctionEmitter {
   /// Returns a scalar IR value; pure ones are emitted where first needed.
   llvm::Value* scalar(ir::Value const& value);
   void set_scalar(ir::Value const& value, llvm::Value* to) { scalars_.back()[&value] = to; }
-  void set_block_index(int axis, llvm::Value* value) { block_index_[axis] = value; }
   Tensor const& tensor(ir::Value const& parameter);
   llvm::Value* grid_extent(int axis);
   llvm::Value* workspace() const { return workspace_; }
@@ -215,7 +214,7 @@ class FunctionEmitter {
   void copy(Buffer const& from, Buffer const& to);
   /// Evaluates a tile into a buffer.
   void materialise(ir::Value const& value, Buffer const& to) { materialise(value, to, {}); }
-  /// The same for the first elements along each axis; a null limit: all.
+  /// Evaluates the first elements along each axis; a null limit: all.
   void materialise(ir::Value const& value, Buffer const& to, std::vector<llvm::Value*> limits);
   llvm::Value* dummy() const { return dummy_; }
 

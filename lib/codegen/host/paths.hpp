@@ -1,4 +1,4 @@
-// States how host code does each load, store and product, for those who ask. Private to this folder.
+// States how host code does each load, store and product, for other parts. Private to this folder.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tegula::codegen::host {
 
-/// Holds the elements that an access moves at once, and why they are no more.
+/// Holds the elements that an access moves at once, and why not more.
 struct AccessWidth {
   int lanes = 1;
   std::string reason;

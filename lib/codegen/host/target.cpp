@@ -1,5 +1,7 @@
 #include "codegen/host/target.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <span>
 
@@ -186,7 +188,7 @@ void HostTarget::prepare(llvm::Module& module) const {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", cpu);
     if (!features.empty()) function.addFnAttr("target-features", features);
-    function.addFnAttr("prefer-vector-width", std::to_string(vector_bytes * 8));
+    function.addFnAttr("prefer-vector-width", fmt::to_string(vector_bytes * 8));
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
 }

@@ -19,11 +19,11 @@ constexpr unsigned tensor_map_alignment = 64;
 void describe_kernel(llvm::Function& function, KernelProperties const& properties) {
   llvm::Module& module = *function.getParent();
   llvm::LLVMContext& context = module.getContext();
-  std::string const threads = std::to_string(properties.threads);
+  std::string const threads = fmt::to_string(properties.threads);
   function.setCallingConv(llvm::CallingConv::PTX_Kernel);
   function.addFnAttr(llvm::Attribute::NoUnwind);
   function.addFnAttr("nvvm.maxntid", threads);
-  function.addFnAttr("nvvm.minctasm", std::to_string(properties.ctas));
+  function.addFnAttr("nvvm.minctasm", fmt::to_string(properties.ctas));
   if (properties.cluster > 1) function.addFnAttr("nvvm.cluster_dim", fmt::format("{},1,1", properties.cluster));
 
   llvm::NamedMDNode* const annotations = module.getOrInsertNamedMetadata("nvvm.annotations");

@@ -215,7 +215,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
     int const chunk_bytes = static_cast<int>(attributes.vector) * size;
     llvm::Value* const from = b.CreateAdd(parts.address, b.CreateMul(index, e.i64(size)));
     llvm::Value* const offset = place == nullptr ? e.i32(0) : b.CreateMul(place, e.i32(size));
-    // What lies outside is not read, and filled with zeros. A chunk that begins inside may end outside.
+    // Bytes outside are not read, and filled with zeros. A chunk that begins inside may end outside.
     llvm::Value* valid = e.i32(chunk_bytes);
     if (!whole) {
       llvm::Value* const some = b.CreateICmpULT(behind, e.i64(attributes.vector));
@@ -347,7 +347,7 @@ void lower(ir::CpAsyncArriveOp const& attributes, ir::Op const& op, Emitter& e) 
 // Updates one element of global memory, relaxed, at device scope.
 void lower(ir::AtomicOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
-  std::string const width = std::to_string(bytes(element) * 8);
+  std::string const width = fmt::to_string(bytes(element) * 8);
   std::string type = (element == Element::f32 ? "f" : "u") + width;
   char const* name = "add";
   switch (attributes.kind) {

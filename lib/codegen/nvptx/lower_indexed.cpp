@@ -84,7 +84,7 @@ Registers where_true(Emitter& e, llvm::Value* condition, Registers const& otherw
 
 /// Returns the type that PTX names for the native atomic that combines elements so; empty: there is none.
 std::string native_type(ir::AtomicCombine combine, Element element, TargetInfo const& target) {
-  std::string const width = std::to_string(bits(element));
+  std::string const width = fmt::to_string(bits(element));
   switch (combine) {
     case ir::AtomicCombine::add:
       if (element == Element::bf16 && !target.has(Ability::bf16_atomics)) return "";

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import headers
 import ops
+from source_text import ROOT
 
-ROOT = headers.ROOT
 HERE = Path(__file__).resolve().parent
 GROUPS = {
     "Kernels": ("dsl",),

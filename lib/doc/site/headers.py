@@ -8,7 +8,9 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from ops import comments
+from source_text import ROOT, comment_above, comment_behind
+
 sys.path.insert(0, str(ROOT / "test" / "docs"))
 from public_names import EXCEPTIONS, HEADERS, INTERNAL, ONLY, closing, names_of  # noqa: E402
 
@@ -89,22 +91,6 @@ def places(text, at, end):
             start = at
         else:
             at += 1
-
-
-def comment_above(text, at):
-    """The /// lines right above a place, or behind a declaration in its line (`///<`)."""
-    lines = []
-    for line in reversed(text[:at].rstrip(" ").splitlines()):
-        if not line.strip().startswith("///"):
-            break
-        lines.append(line.strip()[3:].removeprefix(" "))
-    return "\n".join(reversed(lines)).strip()
-
-
-def comment_behind(text, at):
-    line = text[at:text.find("\n", at)]
-    found = re.search(r"///<\s*(.*)", line)
-    return found[1] if found else ""
 
 
 def without_private(text):
@@ -228,7 +214,7 @@ def public_names():
         for path in sorted(base.glob(pattern)):
             text = path.read_text()
             Reader(text, path.relative_to(ROOT), ONLY.get(pattern), names, mistakes).read(0, len(text))
-    from ops import comments  # a function without a comment has that of its op
+    # A function without a comment has that of its op.
     of_ops = {mnemonic: comment for mnemonic, comment, _ in comments().values()}
     for entry in names.values():
         borrowed = all(each.inherited or not each.comment for each in entry.declarations)

@@ -1,7 +1,7 @@
 """Reads the op structs: the mnemonic and the comment of each op, and an example from the IR texts of the tests."""
 import re
 
-from headers import ROOT, comment_above
+from source_text import ROOT, comment_above
 
 STRUCT = re.compile(r"^struct (\w+) : [^{;]*\{(.*?)^\};", re.M | re.S)
 MNEMONIC = re.compile(r'std::string_view mnemonic = "(\w+)"')

@@ -20,7 +20,7 @@ inline bool is_tensor_core_product(Op const& op) { return op.is(Family::product)
 /// True for an op that accesses elements of a tensor at indices which tiles hold.
 inline bool has_indices(Op const& op) { return op.info().names("indices"); }
 
-/// True for an op that divides or returns the rest: of integers it takes many steps, and 0 is no divisor.
+/// True for an op that divides or returns the rest: of integers it takes many steps, and 0 is not a divisor.
 inline bool divides(Op const& op) { return op.is<DivOp>() || op.is<RemOp>() || op.is<CeilDivOp>(); }
 
 /// True for an op that works on a log of events (ProfileBeginOp and its like), not for a record.

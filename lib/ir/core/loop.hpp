@@ -47,7 +47,6 @@ class Loop {
   [[nodiscard]] Use init_use(int k) const { return {op_, first_init_ + k}; }
   [[nodiscard]] Use yield_use(int k) const { return {&yield(), first_yielded_ + k}; }
   void set_init(int k, Value* value) const { op_->set_operand(first_init_ + k, value); }
-  void set_yielded(int k, Value* value) const { yield().set_operand(first_yielded_ + k, value); }
 
   /// Returns the k whose carried(k) is `value`; -1: it is not an argument of the body, or it is the counter.
   [[nodiscard]] int carry_of(Value const& value) const;

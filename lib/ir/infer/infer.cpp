@@ -14,7 +14,7 @@ namespace tegula::ir {
 
 std::string short_text(Type const& type) {
   std::string text;
-  for (std::int64_t const extent : type.shape()) text += fmt::format("{}x", extent < 0 ? "?" : std::to_string(extent));
+  for (std::int64_t const extent : type.shape()) text += fmt::format("{}x", extent < 0 ? "?" : fmt::to_string(extent));
   return text + std::string(name(type.element()));
 }
 
@@ -495,7 +495,7 @@ Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operan
   bool const counted = info.has(variadic) ? operands.size() + 1 >= named : operands.size() == named;
   if (!rule.require(counted,
                     fmt::format("{} operand{} but takes {}", operands.size(), operands.size() == 1 ? "" : "s",
-                                info.has(variadic) ? fmt::format("at least {}", named - 1) : std::to_string(named))))
+                                info.has(variadic) ? fmt::format("at least {}", named - 1) : fmt::to_string(named))))
     return rule.out;
   if (std::string const wrong = why_out_of_bounds(kind, attributes); !rule.require(wrong.empty(), wrong))
     return rule.out;

@@ -15,8 +15,9 @@ using Cost = std::function<int(Value const&)>;
 /// its own accord, and hides latencies better then.
 constexpr int worth_an_order = 32;
 constexpr std::size_t long_chain = 24;
-/// Registers of a tile that leave few others (168 in all, and as many for a sum), and registers times ops of a chain on
-/// it that ptxas 13.0 spills: 200 to 1500 bytes of a thread for sigmoid, silu, elu and tanh of 128 x 256 elements.
+/// Limit the registers of a tile that leave few others (168 in all, and as many for a sum), and registers times ops of
+/// a chain on it. Above them ptxas 13.0 spills 200 to 1500 bytes of a thread for sigmoid, silu, elu and tanh of 128 x
+/// 256 elements.
 constexpr int large_tile = 64;
 constexpr std::size_t large_work = 768;
 

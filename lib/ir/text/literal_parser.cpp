@@ -198,7 +198,7 @@ void LiteralParser::check_extents(std::size_t begin, Extents const& shape) const
   for (std::int64_t const extent : shape) {
     if (extent < 1)
       fail_at(begin,
-              fmt::format("a tile's extents are at least 1, found {}", extent < 0 ? "?" : std::to_string(extent)));
+              fmt::format("a tile's extents are at least 1, found {}", extent < 0 ? "?" : fmt::to_string(extent)));
     if (extent > max_tile_elements / elements)
       fail_at(begin, fmt::format("a tile of more than {} elements", max_tile_elements));
     elements *= extent;

@@ -78,7 +78,7 @@ std::string field_text(FieldRef const& field) {
     case FieldKind::boolean:
       return field_as<bool>(field) ? "true" : "false";
     case FieldKind::integer:
-      return std::to_string(field_as<std::int64_t>(field));
+      return fmt::to_string(field_as<std::int64_t>(field));
     case FieldKind::enumeration:
       return std::string(field.enum_names[field_as<std::uint8_t>(field)]);
     case FieldKind::element:
@@ -241,7 +241,7 @@ class Printer {
   std::string const& define(Value const& value) {
     auto const [at, fresh] = names_.try_emplace(&value);
     if (fresh)
-      at->second = fmt::format("%{}", value.name().empty() ? std::to_string(next_number_++) : unique(value.name()));
+      at->second = fmt::format("%{}", value.name().empty() ? fmt::to_string(next_number_++) : unique(value.name()));
     return at->second;
   }
 
@@ -272,7 +272,7 @@ class Printer {
 
 std::string extents_text(Extents const& extents) {
   std::string text;
-  for (std::int64_t const extent : extents) text += fmt::format("{}x", extent < 0 ? "?" : std::to_string(extent));
+  for (std::int64_t const extent : extents) text += fmt::format("{}x", extent < 0 ? "?" : fmt::to_string(extent));
   return text;
 }
 
@@ -315,8 +315,8 @@ std::string to_string(Constant constant) {
   else if (is_float(constant.element))
     text = float_text(constant);
   else
-    text = constant.element == Element::u64 ? std::to_string(constant.bits)
-                                            : std::to_string(static_cast<std::int64_t>(constant.bits));
+    text = constant.element == Element::u64 ? fmt::to_string(constant.bits)
+                                            : fmt::to_string(static_cast<std::int64_t>(constant.bits));
   return text + " : " + std::string(name(constant.element));
 }
 

@@ -49,7 +49,7 @@ bool remove_cache_file(CacheFile const& file);
 /// Removes temporary files that a process left when it died: those older than an hour. Returns their number.
 int remove_dead_files(std::string const& folder);
 
-/// Counts what was removed. What could not be removed counts as left.
+/// Counts removed entries; those that cannot be removed count as left.
 struct Evicted {
   int entries = 0;
   std::uint64_t bytes = 0;

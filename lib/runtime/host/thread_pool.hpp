@@ -19,8 +19,8 @@ struct Pace {
 /// the pool. Returns when all have ended. The caller gets the first exception; ranges not begun by then are dropped.
 /// May be called from several threads at once and from inside a body. Does not allocate once warm.
 ///
-/// With a pace the calling thread runs alone where that is expected to be faster: less than 3 us of work for a thread
-/// that still polls after another launch, and less than 40 us for one that sleeps. If an eighth of the work takes
+/// With a pace the calling thread runs alone where that is expected to be faster. That is below 3 us of work for a
+/// thread that still polls after another launch, and below 40 us for one that sleeps. If an eighth of the work takes
 /// longer than all was expected to, the rest is shared.
 ///
 /// At the exit of the process the threads of the pool end. Destructors of static objects that come later run their

@@ -123,26 +123,52 @@ struct Chunk {
 };
 
 /// Copies chunks of `size` bytes by one instruction of this warp.
-Progress copy_chunks(WarpProgram& warp, int tensor, std::uint32_t size, std::vector<Chunk> chunks,
-                     std::vector<LaneBytes> const& read, std::vector<LaneBytes> const& written) {
-  if (written.empty()) return Progress::done;
-  Engine& engine = warp.engine();
-  machine::AsyncCopy action;
-  action.source = Footprint(engine.global().space(warp.agent().argument(tensor)), read);
-  action.destination = Footprint(warp.warp().shared(), written);
-  int const cta = warp.cta();
-  auto const kept = std::make_shared<std::vector<Chunk> const>(std::move(chunks));
-  action.effect = engine.effect(1, [&engine, cta, kept, size](machine::Moment, int) {
-    std::byte* const memory = engine.shared_bytes(cta);
-    for (Chunk const& chunk : *kept) {
-      std::memset(memory + chunk.to, chunk.others, size);
-      if (chunk.from != nullptr)
-        std::memcpy(memory + chunk.to + chunk.first, chunk.from + chunk.first, chunk.valid - chunk.first);
-    }
-  });
-  (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
-  return Progress::turn;
-}
+class ChunkCopy {
+ public:
+  ChunkCopy(WarpProgram& warp, int tensor, std::uint32_t size)
+      : warp_(warp),
+        global_(warp.engine().global()),
+        argument_(warp.agent().argument(tensor)),
+        size_(size),
+        recorded_(global_.recorded(argument_)) {}
+
+  /// Adds a chunk that a lane copies.
+  void add(Chunk const& chunk, std::uint32_t lane) {
+    chunks_.push_back(chunk);
+    written_.push_back({chunk.to, chunk.to + size_, lane});
+    if (!recorded_ || chunk.from == nullptr) return;
+    std::uint64_t const begin = global_.offset(argument_, chunk.from + chunk.first);
+    read_.push_back({begin, begin + chunk.valid - chunk.first, lane});
+  }
+
+  Progress run() {
+    if (written_.empty()) return Progress::done;
+    Engine& engine = warp_.engine();
+    machine::AsyncCopy action;
+    action.source = Footprint(global_.space(argument_), read_);
+    action.destination = Footprint(warp_.warp().shared(), written_);
+    auto const kept = std::make_shared<std::vector<Chunk> const>(std::move(chunks_));
+    action.effect = engine.effect(1, [&engine, cta = warp_.cta(), kept, size = size_](machine::Moment, int) {
+      std::byte* const memory = engine.shared_bytes(cta);
+      for (Chunk const& chunk : *kept) {
+        std::memset(memory + chunk.to, chunk.others, size);
+        if (chunk.from != nullptr)
+          std::memcpy(memory + chunk.to + chunk.first, chunk.from + chunk.first, chunk.valid - chunk.first);
+      }
+    });
+    (void)warp_.warp().cp_async(warp_.lanes(), action, warp_.site());
+    return Progress::turn;
+  }
+
+ private:
+  WarpProgram& warp_;
+  GlobalMemory& global_;
+  int argument_;
+  std::uint32_t size_;
+  bool recorded_;  ///< accesses to the tensor leave footprints
+  std::vector<Chunk> chunks_;
+  std::vector<LaneBytes> read_, written_;
+};
 
 /// Reports a chunk whose bytes are not adjacent in shared memory, or that is not aligned on both sides.
 void check_chunk(WarpProgram& warp, Chunk const& chunk, std::uint32_t size, std::uint32_t last_element,
@@ -165,11 +191,9 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
   auto const vector = static_cast<std::size_t>(attributes.vector);
   auto const size = static_cast<std::uint32_t>(vector) * static_cast<std::uint32_t>(view.element_bytes);
   int const lead = offsets.size() - view.shape.size();
-  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   bool const one_lane = warp.lanes() != machine::all_lanes;
   std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * warp_lanes;
-  std::vector<Chunk> chunks;
-  std::vector<LaneBytes> read, written;
+  ChunkCopy copies(warp, tensor, size);
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
     if ((warp.lanes() >> lane & 1u) == 0) continue;
     std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * warp_lanes + lane;
@@ -196,14 +220,10 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       next.valid = static_cast<std::uint32_t>(inside * static_cast<std::size_t>(view.element_bytes));
       check_chunk(warp, next, size, region.addresses[first + vector - 1],
                   static_cast<std::uint32_t>(view.element_bytes));
-      chunks.push_back(next);
-      written.push_back({next.to, next.to + size, lane});
-      if (!recorded || next.from == nullptr) continue;
-      std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
-      read.push_back({from, from + next.valid, lane});
+      copies.add(next, lane);
     }
   }
-  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+  return copies.run();
 }
 
 Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attributes) {
@@ -215,15 +235,13 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attribu
   auto const vector = static_cast<std::size_t>(attributes.vector);
   auto const element = static_cast<std::uint32_t>(view.element_bytes);
   std::uint32_t const size = static_cast<std::uint32_t>(vector) * element;
-  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
   auto const rank = static_cast<std::size_t>(op.in<CpAsyncGatherOp>("tensor")->type().rank());
   Type const* shared = nullptr;  // of the first index that is a tile
   for (ir::Value const* index : op.all<CpAsyncGatherOp>("indices"))
     if (shared == nullptr && index->type().is_tile()) shared = &index->type();
   if (warp.index() >= shared->layout()->warps()) return Progress::done;
   Fragment const& fragment = warp.fragment(*shared);
-  std::vector<Chunk> chunks;
-  std::vector<LaneBytes> read, written;
+  ChunkCopy copies(warp, tensor, size);
   for (int i = 0; i < fragment.count(); ++i) {
     if (fragment.owner[static_cast<std::size_t>(i)] == 0) continue;
     auto const lane = static_cast<std::uint32_t>(fragment.lane_of(i));
@@ -238,13 +256,9 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncGatherOp const& attribu
       next.valid += element;
     next.to = region.addresses[first];
     check_chunk(warp, next, size, region.addresses[first + vector - 1], element);
-    chunks.push_back(next);
-    written.push_back({next.to, next.to + size, lane});
-    if (!recorded || next.from == nullptr) continue;
-    std::uint64_t const from = engine.global().offset(warp.agent().argument(tensor), next.from);
-    read.push_back({from, from + next.valid, lane});
+    copies.add(next, lane);
   }
-  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+  return copies.run();
 }
 
 Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
@@ -266,15 +280,12 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
   auto const rows = static_cast<std::size_t>(view.shape[0]);
   std::size_t const pieces = static_cast<std::size_t>(view.shape[1]) * element / size - 1;  // beside a row's last one
   std::int64_t const columns = view.shape[1] - size / element;
-  bool const recorded = engine.global().recorded(warp.agent().argument(tensor));
-  std::vector<Chunk> chunks;
-  std::vector<LaneBytes> read, written;
+  ChunkCopy copies(warp, tensor, size);
   auto const copy = [&](std::size_t row, std::size_t piece, std::uint32_t lane) {
     Extents at = offsets;
     at[last - 1] += static_cast<std::int64_t>(row);
     Chunk next;
     next.to = to + static_cast<std::uint32_t>((row * (pieces + 1) + piece) * size);
-    written.push_back({next.to, next.to + size, lane});
     if (locate(warp.agent(), op, tensor, at.begin()) != nullptr) {
       std::int64_t const begin = static_cast<std::int64_t>(address_at(source, at.begin()));
       std::int64_t const end = begin + std::min(columns, source.extents[last] - at[last]) * element;
@@ -286,12 +297,8 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
       next.first = inside(begin);
       next.valid = inside(end);
       if (next.first < next.valid) next.from = reinterpret_cast<std::byte const*>(from);
-      if (recorded && next.from != nullptr) {
-        std::uint64_t const first = engine.global().offset(warp.agent().argument(tensor), next.from + next.first);
-        read.push_back({first, first + next.valid - next.first, lane});
-      }
     }
-    chunks.push_back(next);
+    copies.add(next, lane);
   };
   auto const threads = static_cast<std::size_t>(warp.group().warps) * warp_lanes;
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
@@ -300,7 +307,7 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncCoverOp const&) {
     for (std::size_t n = thread; n < rows * pieces; n += threads) copy(n / pieces, n % pieces, lane);
     for (std::size_t row = thread; row < rows; row += threads) copy(row, pieces, lane);
   }
-  return copy_chunks(warp, tensor, size, std::move(chunks), read, written);
+  return copies.run();
 }
 
 Progress perform(WarpProgram& warp, Op const&, CpAsyncCommitOp const&) {

@@ -1,4 +1,4 @@
-// Reductions, scans, folds and votes, and the exchange between warps.
+// Executes reductions, scans, folds and votes, and the exchange between warps.
 #include <algorithm>
 #include <map>
 

@@ -175,7 +175,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
   w.touched.write(object_of(b->address));
   MbarrierFault const result = b->state.init(count);
   if (result != MbarrierFault::none) {
-    s.fault(result, *b, w, one, site, std::to_string(count));
+    s.fault(result, *b, w, one, site, fmt::to_string(count));
     return turn(w);
   }
   std::uint32_t const record = s.new_record(w, one, site, Proxy::generic, Mechanism::program_order, true);
@@ -237,7 +237,7 @@ Turn Warp::expect_tx(Lanes lanes, MbarrierAddress address, std::int64_t bytes, A
   for (Lanes rest = lanes; b != nullptr && rest != 0; rest &= rest - 1) {
     MbarrierFault const result = b->state.expect(bytes);
     b->counted_bytes = true;
-    if (result != MbarrierFault::none) s.fault(result, *b, w, lanes, site, std::to_string(bytes));
+    if (result != MbarrierFault::none) s.fault(result, *b, w, lanes, site, fmt::to_string(bytes));
   }
   return turn(w);
 }

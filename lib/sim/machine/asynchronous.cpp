@@ -113,7 +113,7 @@ void State::advance(std::uint32_t id) {
   MbarrierFault const result = copy ? count_bytes(op, b) : arrive_for_copies(op, b);
   if (result != MbarrierFault::none)
     fault(result, b, w, op.lanes, op.site,
-          std::to_string(copy ? op.bytes : static_cast<std::uint32_t>(std::popcount(op.lanes))));
+          fmt::to_string(copy ? op.bytes : static_cast<std::uint32_t>(std::popcount(op.lanes))));
   else
     after_transition(b);
   free_operation(id);

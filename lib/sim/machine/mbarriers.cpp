@@ -215,7 +215,7 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, ActionSit
     else
       result = b->state.arrive(count);
     if (result != MbarrierFault::none) {
-      fault(result, *b, w, lanes, site, std::to_string(result == MbarrierFault::tx_range ? bytes : count));
+      fault(result, *b, w, lanes, site, fmt::to_string(result == MbarrierFault::tx_range ? bytes : count));
       stop = true;
       return;
     }

@@ -1,4 +1,4 @@
-// Schedules: which enabled agent goes next. A schedule is a short text that replays a run exactly.
+// Chooses the enabled agent that goes next. A schedule is a short text that replays a run exactly.
 #pragma once
 
 #include <cstdint>

@@ -106,14 +106,6 @@ class ShadowSpace {
     });
   }
 
-  /// Calls f(segment, first byte of its page) for all that was touched.
-  template <class F>
-  void for_all(F&& f) {
-    for (std::size_t p = 0; p < pages_.size(); ++p) {
-      for (Segment& segment : pages_[p]) f(segment, p * page_bytes);
-    }
-  }
-
  private:
   template <class F>
   void for_pages(std::uint64_t begin, std::uint64_t end, F&& f) {

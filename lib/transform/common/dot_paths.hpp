@@ -74,14 +74,14 @@ struct DotGrid {
   layout::WarpGrid grid{0, 0};
   bool direct = false;  ///< warps load their parts of copied operands from where these lie, without an exchange
 };
-/// Lists the arrangements, those without copies first; of those with the fewest copies the ones that compute and read
-/// operands in the least time, if some are computed, then those that load their operands directly, and of these the
-/// ones whose parts are nearer to squares. `direct` is not asked of the others.
+/// Lists the arrangements, those with the fewest copies first. Of these come first the ones that compute and read
+/// operands in the least time, if some are computed. Then come those that load their operands directly, the ones whose
+/// parts are nearer to squares first. `direct` is not asked of the others.
 std::vector<DotGrid> mma_grids(ProductForm product, int warps, TargetInfo const& target);
 
 /// Returns the run of K that each lane has of both operands of a product of mma.sync, read `step` elements of K at a
-/// time: where one is computed from fewer bits than it has, which lie adjacent along K, as many elements as an access
-/// to memory takes at once. 0: the instruction's own, of which memory would be read byte by byte.
+/// time. Where one is computed from fewer bits, which lie adjacent along K, it is as many elements as an access to
+/// memory takes at once. 0: the instruction's own run, for which memory would be read byte by byte.
 int run_of_depth(ProductForm product, layout::WarpGrid grid, std::int64_t step);
 
 /// Counts the elements of operands that the warps of mma.sync compute from loaded tiles, an element of which each warp

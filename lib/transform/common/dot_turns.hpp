@@ -7,7 +7,7 @@
 
 namespace tegula::transform {
 
-/// Tells whether an op is no work of its own: a load or copy, a conversion or another form of a factor, a number of an
+/// Tells whether an op only serves factors: a load or copy, a conversion or another form of a factor, a number of an
 /// address.
 bool serves_factors(ir::Op const& op);
 

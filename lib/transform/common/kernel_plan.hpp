@@ -87,7 +87,7 @@ int warps_of_rows(ir::Module const& module, TargetInfo const& target, std::int64
 /// the text, with what else is decided: `warps=8,wgmma=4x2+early,wgmma=8x1+late,mma=2x2x2+swapped,lanes`.
 std::string to_string(KernelPlan const& plan);
 
-/// Reads what to_string prints. Nothing, and why, if the text is no plan.
+/// Reads the text of to_string. Nothing, and why, if it is not a plan.
 std::optional<KernelPlan> parse_plan(std::string_view text, std::string& why);
 
 }  // namespace tegula::transform

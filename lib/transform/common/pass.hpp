@@ -1,7 +1,7 @@
 // Defines a pass. Each pass has a pair of files of its own and one row in pass_table.cpp.
 //
 //   /// Verb and object. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
-//   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
+//   PassResult insert_barriers(ir::Function&, PassContext&);
 //
 // A pass is a free function without state. Everything comes in by argument; decisions go out as attributes of the IR,
 // findings as diagnostics. It answers `changed` exactly when it changed something; run twice, the second run does not.
@@ -14,8 +14,6 @@
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {
-
-using analysis::AnalysisCache;
 
 enum class PassResult : std::uint8_t { unchanged, changed };
 
@@ -31,9 +29,10 @@ struct PassContext {
   CompileOptions const& options;
   TargetInfo const& target;
   support::Diagnostics& diagnostics;
+  analysis::AnalysisCache& analyses;  ///< of the whole module; those of one function stay with the pass that asks
 };
 
-using FunctionPass = PassResult (*)(ir::Function&, AnalysisCache&, PassContext&);
-using ModulePass = PassResult (*)(ir::Module&, AnalysisCache&, PassContext&);
+using FunctionPass = PassResult (*)(ir::Function&, PassContext&);
+using ModulePass = PassResult (*)(ir::Module&, PassContext&);
 
 }  // namespace tegula::transform

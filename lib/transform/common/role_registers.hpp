@@ -25,7 +25,7 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target, std::in
 std::int64_t registers_of_cta(int warps, TargetInfo const& target);
 
 /// Returns the registers of a thread that so many warps have for the sums of products. Those of mma.sync share them
-/// with operands on their way. 0: wgmma has no place for them, since the warps are no whole warpgroups.
+/// with operands on their way. 0: wgmma has no place for them, since the warps are not whole warpgroups.
 std::int64_t registers_for_sums(int consumer_warps, TargetInfo const& target);
 
 }  // namespace tegula::transform

@@ -22,8 +22,9 @@ struct RowShares {
 /// - on targets without clusters,
 /// - without a grid,
 /// - with ops that do not run alike in all CTAs: products, loops, branches, copies,
-/// - with reductions along the axis whose elements have other than 4 bytes, or pairwise ones of parts that are no power
-///   of 2 long,
+/// - with reductions along the axis whose elements have other than 4 bytes, or pairwise ones of parts whose length is
+/// not
+///   a power of 2,
 /// - with results of effects that are the same in all parts.
 RowShares shares_of_rows(ir::Function& function, AxisClasses const& classes, CompileOptions const& options,
                          TargetInfo const& target);

@@ -62,7 +62,7 @@ Value* tensor_map_at_start(ir::Function& kernel, Value& tensor, ir::TensorMapOp 
     if (in_place.count(op) == 0) op->move_before(*after);
   ir::Builder builder = ir::Builder::before(*after);
   Value* const map = builder.value(wanted, {&tensor}, type);
-  map->set_name(fmt::format("map_{}", tensor.name().empty() ? std::to_string(tensor.index()) : tensor.name()));
+  map->set_name(fmt::format("map_{}", tensor.name().empty() ? fmt::to_string(tensor.index()) : tensor.name()));
   return map;
 }
 

@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Tells whether the tensor is a parameter, or a slice whose bounds follow from values that are known when a CTA
-/// begins: scalars outside of loops and branches, and elements of tensors that the kernel does not write.
+/// Tells whether the tensor is a parameter, or a slice whose bounds are known when a CTA begins. They follow from
+/// scalars outside of loops and branches, and from elements of tensors that the kernel does not write.
 bool known_at_start(ir::Value const& tensor);
 
 /// Returns the map of that box at the start of the kernel: an equal one, or a new one. The ops from which a slice

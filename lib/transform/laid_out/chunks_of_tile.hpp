@@ -1,4 +1,4 @@
-// Says which chunks a tile is cut into, and loads chunks of tiles. What is computed of them: compute_by_chunks.cpp.
+// Says which chunks a tile is cut into, and loads chunks of tiles. compute_by_chunks.cpp computes with them.
 #pragma once
 
 #include <optional>

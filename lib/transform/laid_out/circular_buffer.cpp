@@ -453,7 +453,7 @@ class Rings {
 
 }  // namespace
 
-PassResult circular_buffer(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult circular_buffer(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   return result_of(Rings(function, context).run());
 }

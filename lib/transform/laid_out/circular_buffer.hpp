@@ -67,6 +67,6 @@ namespace tegula::transform {
 ///
 /// ring_sites.hpp finds which fetches share a ring, ring_depths.hpp decides how many stages it has, ring_uses.hpp
 /// counts its uses; circular_buffer.cpp has the buffers, fills, waits and releases.
-PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult circular_buffer(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

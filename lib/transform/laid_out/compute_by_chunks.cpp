@@ -160,8 +160,8 @@ class Chunks {
     }
     return sum;
   }
-  /// Tells whether a thread has no registers for a tile that is computed for a reduction alone, beside what the tiles
-  /// are computed from. What is stored in chunks would be computed in them without this pass.
+  /// Tells whether a thread has no registers for a tile that is computed for a reduction alone, beside the
+  /// sources of the tiles. A tile that is stored in chunks would be computed in them without this pass.
   [[nodiscard]] bool is_crowded(std::vector<Op*> const& reductions) const {
     int largest = 0;
     for (Op const* reduction : reductions)
@@ -334,7 +334,7 @@ int registers_beside_code(int warps, TargetInfo const& target) {
 
 }  // namespace
 
-PassResult compute_by_chunks(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult compute_by_chunks(ir::Function& function, PassContext& context) {
   Rooms const rooms = {context.target.tuning.tile_worth_chunks,
                        static_cast<int>(registers_for_sums(function.warps, context.target)),
                        registers_beside_code(function.warps, context.target)};

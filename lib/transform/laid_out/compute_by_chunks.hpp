@@ -40,6 +40,6 @@ namespace tegula::transform {
 ///
 /// In chunks that others store, only loads of memory that the kernel does not write: stores of earlier chunks stand
 /// between. Needs: layouts. Leaves: no promise.
-PassResult compute_by_chunks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult compute_by_chunks(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -88,7 +88,7 @@ class Joiner {
 
 }  // namespace
 
-PassResult join_reductions(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult join_reductions(ir::Function& function, PassContext&) {
   std::vector<ir::Block*> blocks;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ReduceOp>() && std::find(blocks.begin(), blocks.end(), op.parent()) == blocks.end())

@@ -17,6 +17,6 @@ namespace tegula::transform {
 /// Needs: layouts. Leaves: no promise.
 ///
 /// Order: free after share-items, which reduces nothing.
-PassResult join_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult join_reductions(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

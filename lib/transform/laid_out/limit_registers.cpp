@@ -117,7 +117,7 @@ bool puts_elements(ir::Function& function) {
 
 }  // namespace
 
-PassResult limit_registers(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult limit_registers(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || function.ctas != 1) return PassResult::unchanged;
   bool const ranks = puts_elements(function);
   if (!ranks && !has_known_registers(function, context.target.tuning)) return PassResult::unchanged;

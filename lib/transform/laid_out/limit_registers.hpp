@@ -17,6 +17,6 @@ namespace tegula::transform {
 /// elements of 64 bits count only where a thread does a few elements at a time: elsewhere they have registers that the
 /// estimate does not know. Kernels that rank elements or put them at places count whatever else they do: one CTA alone
 /// waits at their barriers. Needs: layouts. Leaves: no promise.
-PassResult limit_registers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult limit_registers(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -412,7 +412,7 @@ class Factors {
 
 }  // namespace
 
-PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult lower_online_softmax(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> maxima, products;
   ir::walk(function, [&](Op& op) {

@@ -28,6 +28,6 @@ namespace tegula::transform {
 /// Leaves: no promise.
 ///
 /// Order: free after share-atomic-results.
-PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult lower_online_softmax(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -97,7 +97,7 @@ bool raise_one(ir::Function& function, Run const& run, int max_pressure) {
 
 }  // namespace
 
-PassResult raise_loads(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult raise_loads(ir::Function& function, PassContext& context) {
   Tuning const& tuning = context.target.tuning;
   int const max_pressure = tuning.max_early_registers - analysis::other_registers;
   int loads = 0;

@@ -18,6 +18,6 @@ namespace tegula::transform {
 /// up to the arithmetic of tiles. It stays after a reduction if the tiles alive there would leave too few warps to a
 /// multiprocessor. Kernels with products of tensor cores stay as they are: their registers hold accumulators. Needs:
 /// layouts. Leaves: no promise.
-PassResult raise_loads(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult raise_loads(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

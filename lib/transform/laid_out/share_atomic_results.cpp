@@ -66,7 +66,7 @@ bool share(Op& op, int warps) {
 
 }  // namespace
 
-PassResult share_atomic_results(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult share_atomic_results(ir::Function& function, PassContext&) {
   std::vector<Op*> atomics;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>()) atomics.push_back(&op);

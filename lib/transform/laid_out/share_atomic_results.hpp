@@ -18,6 +18,6 @@ namespace tegula::transform {
 /// Needs: layouts. Leaves: no promise.
 ///
 /// Order: free after limit-registers, whose kernels have no atomics.
-PassResult share_atomic_results(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult share_atomic_results(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -14,7 +14,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-PassResult share_items(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult share_items(ir::Function& function, PassContext& context) {
   std::vector<Op*> items;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ItemOp>()) items.push_back(&op);
@@ -22,7 +22,7 @@ PassResult share_items(ir::Function& function, AnalysisCache& analyses, PassCont
   if (items.empty()) return PassResult::unchanged;
   bool changed = false;
   for (Op* item : items) {
-    analysis::Uniformity const& uniformity = analyses.uniformity();
+    analysis::Uniformity const& uniformity = context.analyses.uniformity();
     if (!uniformity.divergent(*item->operand()) || !uniformity.is_uniform(*item->parent())) continue;
     Type const& tile = item->operand()->type();
     ir::Builder outside = ir::Builder::before(function.body().front());
@@ -33,7 +33,7 @@ PassResult share_items(ir::Function& function, AnalysisCache& analyses, PassCont
     builder.set_where(item->where());
     builder.op(ir::BufferStoreOp{}, {buffer, item->operand()}, {});
     ir::replace(*item, builder.value(ir::BufferLoadOp{}, {buffer}, item->result()->type()));
-    analyses.clear();  // a scalar that is shared makes those after it uniform
+    context.analyses.clear();  // a scalar that is shared makes those after it uniform
     changed = true;
   }
   return result_of(changed);

@@ -16,6 +16,6 @@ namespace tegula::transform {
 ///           %s = buffer_load %m : f32
 ///
 /// Needs: layouts. Leaves: no promise.
-PassResult share_items(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult share_items(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

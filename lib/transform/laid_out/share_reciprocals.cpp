@@ -58,7 +58,7 @@ bool rewrite(Op& quotient, std::int64_t worth_a_test) {
 
 }  // namespace
 
-PassResult share_reciprocals(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult share_reciprocals(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || !has_products_or_copies(function) || context.options.exact) return PassResult::unchanged;
   std::vector<Op*> quotients;
   ir::walk(function, [&](Op& op) {

@@ -19,6 +19,6 @@ namespace tegula::transform {
 /// Leaves: no promise.
 ///
 /// Order: free after sink-reductions.
-PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult share_reciprocals(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -185,7 +185,7 @@ class Sum {
 
 }  // namespace
 
-PassResult sink_reductions(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult sink_reductions(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || context.options.exact) return PassResult::unchanged;
   bool changed = false;
   for (bool again = true; again;) {

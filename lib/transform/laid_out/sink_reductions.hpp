@@ -24,6 +24,6 @@ namespace tegula::transform {
 /// layouts. Leaves: no promise.
 ///
 /// Order: free after test-masks.
-PassResult sink_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult sink_reductions(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -498,7 +498,7 @@ class Split {
 
 }  // namespace
 
-PassResult split_products(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult split_products(ir::Function& function, PassContext& context) {
   int const ctas = context.options.split;
   if (!function.is_kernel() || ctas < 2 || function.cluster != 1) return PassResult::unchanged;
   if (!context.target.has(Ability::clusters)) {

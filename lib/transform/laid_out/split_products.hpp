@@ -42,6 +42,6 @@ namespace tegula::transform {
 /// Other kernels stay as they are, with a remark. Needs: layouts.
 ///
 /// Order: free after join-reductions, which orders exchanges of warps.
-PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult split_products(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -100,11 +100,12 @@ struct Cut {
 
 class Split {
  public:
-  Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
+  Split(ir::Function& function, PassContext& context)
       : function_(function),
-        tuning_(target.tuning),
-        facts_(analyses.axis_facts()),
+        tuning_(context.target.tuning),
+        facts_(context.analyses.axis_facts()),
         accesses_(function, function.warps) {
+    TargetInfo const& target = context.target;
     std::int64_t const beside = target.shared - bytes_beside_rings(function, target);
     room_ = beside - min_bytes_of_rings(function);
     if (room_ <= 0) room_ = beside - bytes_of_single_stages(function);  // stages are taken away anyhow
@@ -481,12 +482,12 @@ class Split {
 
 }  // namespace
 
-PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+PassResult split_stores(ir::Function& function, PassContext& context) {
   TargetInfo const& target = context.target;
   if (!function.is_kernel() || function.warps % target.warps_per_group != 0 || function.warps == 0 ||
       !target.has(Ability::tma))
     return PassResult::unchanged;
-  return result_of(Split(function, analyses, target).run());
+  return result_of(Split(function, context).run());
 }
 
 }  // namespace tegula::transform

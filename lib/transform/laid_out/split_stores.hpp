@@ -51,6 +51,6 @@ namespace tegula::transform {
 /// - chunks for which shared memory has no room beside the rings.
 ///
 /// Needs: layouts.  Leaves: no promise about the remaining stores.
-PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult split_stores(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

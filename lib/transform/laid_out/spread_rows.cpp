@@ -126,7 +126,7 @@ class Spread {
   }
 
   /// Finds the maximum below which a sum adds exponentials, if the sum can do with the maximum of each part; null: it
-  /// is no such sum.
+  /// is not such a sum.
   static Op* max_below(Op const& sum) {
     auto const& attributes = sum.as<ir::ReduceOp>();
     if (attributes.power_bits == 0 || sum.parent() == nullptr) return nullptr;
@@ -327,7 +327,7 @@ class Spread {
 
 }  // namespace
 
-PassResult spread_rows(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult spread_rows(ir::Function& function, PassContext& context) {
   if (ctas_of_rows(function, context.options, context.target) == 1) return PassResult::unchanged;
   AxisClasses const classes(function, AxisClasses::Layouts::divided);
   RowShares const shares = shares_of_rows(function, classes, context.options, context.target);

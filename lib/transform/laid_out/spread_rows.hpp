@@ -30,6 +30,6 @@ namespace tegula::transform {
 /// rest while the CTAs of a row wait for each other. The first meeting of the CTAs is relaxed: it publishes mbarriers,
 /// which the fence of their initialisation covers, and a release would be a memory barrier of the whole GPU.
 /// Needs: layouts.
-PassResult spread_rows(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult spread_rows(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -83,8 +83,8 @@ void test_first(Mask const& mask) {
 
 }  // namespace
 
-PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
-  analysis::CoordinateSums sums({nullptr, [](Value const&) { return true; }}, analyses.axis_facts());
+PassResult test_masks(ir::Function& function, PassContext& context) {
+  analysis::CoordinateSums sums({nullptr, [](Value const&) { return true; }}, context.analyses.axis_facts());
   std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::SelectOp>()) return;

@@ -12,6 +12,6 @@ namespace tegula::transform {
 ///           %s = select %v, %x, %hidden                         %s = if %all { %x } else { select %v, %x, %hidden }
 ///
 /// Needs: layouts. Leaves: no promise.
-PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult test_masks(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -99,8 +99,8 @@ std::vector<std::size_t> with_later_ones_between(ir::Function& function, std::ve
 
 }  // namespace
 
-PassResult insert_barriers(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
-  Hazards hazards(function, analyses.uniformity(), analyses.replica_uniformity());
+PassResult insert_barriers(ir::Function& function, PassContext& context) {
+  Hazards hazards(function, context.analyses.uniformity(), context.analyses.replica_uniformity());
   Names names(function);
   std::vector<Inserted> inserted;
   std::size_t max = 0;

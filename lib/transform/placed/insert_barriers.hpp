@@ -22,6 +22,6 @@ namespace tegula::transform {
 /// which the threads cannot meet.
 ///
 /// Needs: layouts, shared-offsets.  Leaves: barriers.
-PassResult insert_barriers(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult insert_barriers(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

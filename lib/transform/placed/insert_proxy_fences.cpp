@@ -46,11 +46,11 @@ bool insert(Op const& handed_over_at, ir::Space space, std::vector<Op*>& fences)
 
 }  // namespace
 
-PassResult insert_proxy_fences(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult insert_proxy_fences(ir::Function& function, PassContext& context) {
   bool any = false;
   ir::walk(function, [&](Op const& op) { any = any || ir::is_asynchronous(op) || op.is<ir::CallOp>(); });
   if (!any) return PassResult::unchanged;
-  analysis::Hazards hazards(function, analyses.uniformity(), analyses.replica_uniformity());
+  analysis::Hazards hazards(function, context.analyses.uniformity(), context.analyses.replica_uniformity());
   std::vector<Op*> fences;
   bool changed = false;
   while (auto const missing = hazards.first_without_fence()) {

@@ -20,6 +20,6 @@ namespace tegula::transform {
 /// insert-barriers. A called function contributes the accesses that are still unordered at its end.
 ///
 /// Needs: layouts, shared-offsets, barriers.
-PassResult insert_proxy_fences(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult insert_proxy_fences(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -98,7 +98,7 @@ bool give_turns(Block& partition, std::int64_t groups, NamedBarriers& names, ana
 
 }  // namespace
 
-PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+PassResult take_turns(ir::Function& function, PassContext& context) {
   TargetInfo const& target = context.target;
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> splits;
@@ -114,7 +114,8 @@ PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassConte
       std::int64_t const warps = roles.warps[i];
       if (roles.replicas[i] != 1 || warps % target.warps_per_group != 0 || warps == target.warps_per_group) continue;
       changed =
-          give_turns(op->block(i), warps / target.warps_per_group, names, analyses.uniformity(), target) || changed;
+          give_turns(op->block(i), warps / target.warps_per_group, names, context.analyses.uniformity(), target) ||
+          changed;
     }
   }
   return result_of(changed);

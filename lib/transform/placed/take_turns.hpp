@@ -26,6 +26,6 @@ namespace tegula::transform {
 /// ops with barriers inserted. Leaves: no promise.
 ///
 /// Order: free after dependent-launch, which puts the wait before the loops.
-PassResult take_turns(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult take_turns(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

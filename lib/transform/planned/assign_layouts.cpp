@@ -501,46 +501,62 @@ class Assignment {
   void insert_conversions() {
     std::vector<Op*> ops;
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
-    for (Op* op : ops) {
-      if (op->is<ir::ConvertLayoutOp>()) {
-        if (op->result()->type() == op->operand()->type()) ir::replace(*op, op->operand());
-      } else if (op->is<ir::ReduceOp>()) {
-        // The operand so that threads can join it in this order; the result as it comes out, or as all can read it.
-        auto const& reduce = op->as<ir::ReduceOp>();
-        Value* const from = op->in<ir::ReduceOp>("tile");
-        if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
-          set_operand_layout(*op, op->position<ir::ReduceOp>("tile"),
-                             blocked(from->type(), {.reduced = {reduce.axis}, .order_of_sums = reduce.order}));
-        if (!ir::exchanges_last(*op, *op->operand()->type().layout()))
-          set_result_layout(*op, result_layout(*op, op->operand()->type().layout()));
-      } else if (op->is<ir::ScanOp>()) {
-        // The operand so that threads can scan it; the result comes out so.
-        Value* const from = op->in<ir::ScanOp>("tile");
-        std::int64_t const axis = op->as<ir::ScanOp>().axis;
-        if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
-        Layout const* const own = blocked(from->type(), {.reduced = {axis}, .order_of_sums = ir::Order::pairwise});
-        set_operand_layout(*op, op->position<ir::ScanOp>("tile"), own);
-        set_result_layout(*op, own);
-      } else if (op->is<ir::RanksOp>()) {
-        Layout const* const own = ir::ranked_layout(*op->in<ir::RanksOp>("tile")->type().layout());
-        set_operand_layout(*op, op->position<ir::RanksOp>("tile"), own);
-        set_result_layout(*op, own);
-      } else if (op->is<ir::PutOp>()) {
-        set_operand_layout(*op, op->position<ir::PutOp>("places"), op->in<ir::PutOp>("tile")->type().layout());
-      } else if (op->is<ir::TakeOp>()) {
-        set_result_layout(*op, op->in<ir::TakeOp>("places")->type().layout());
-      } else if (ir::Source const source = ir::source(*op); source.count > 1) {
-        take_parts(*op, source);
-      } else if (Value* const whole = spread_by_boxes(*op)) {
-        op->set_operand(0, whole);
-      } else if (ir::moves_elements(*op) && ir::scratch_attribute(*op) != nullptr) {
-        // The result as it lies, if that can be; else the op exchanges elements.
-        if (op->info().has(ir::one_layout) || source.partial || !ir::kept_registers(*op).empty()) continue;
-        if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) set_result_layout(*op, own);
-      } else if (ir::moves_elements(*op)) {
-        if (Layout const* const needed = ir::operand_layout(*op, op->result()->type().layout()))
-          set_operand_layout(*op, 0, needed);
-      }
+    for (Op* op : ops) convert_around(*op);
+  }
+
+  void convert_around(Op& op) {
+    if (op.is<ir::ConvertLayoutOp>()) {
+      if (op.result()->type() == op.operand()->type()) ir::replace(op, op.operand());
+    } else if (op.is<ir::ReduceOp>()) {
+      convert_around_reduction(op);
+    } else if (op.is<ir::ScanOp>()) {
+      convert_around_scan(op);
+    } else if (op.is<ir::RanksOp>()) {
+      Layout const* const own = ir::ranked_layout(*op.in<ir::RanksOp>("tile")->type().layout());
+      set_operand_layout(op, op.position<ir::RanksOp>("tile"), own);
+      set_result_layout(op, own);
+    } else if (op.is<ir::PutOp>()) {
+      set_operand_layout(op, op.position<ir::PutOp>("places"), op.in<ir::PutOp>("tile")->type().layout());
+    } else if (op.is<ir::TakeOp>()) {
+      set_result_layout(op, op.in<ir::TakeOp>("places")->type().layout());
+    } else if (ir::Source const source = ir::source(op); source.count > 1) {
+      take_parts(op, source);
+    } else if (Value* const whole = spread_by_boxes(op)) {
+      op.set_operand(0, whole);
+    } else if (ir::moves_elements(op)) {
+      convert_around_move(op, source);
+    }
+  }
+
+  /// Converts the operand so that threads can join it in the op's order; the result as it comes out, or as all can read
+  /// it.
+  void convert_around_reduction(Op& op) {
+    auto const& reduce = op.as<ir::ReduceOp>();
+    Value* const from = op.in<ir::ReduceOp>("tile");
+    if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
+      set_operand_layout(op, op.position<ir::ReduceOp>("tile"),
+                         blocked(from->type(), {.reduced = {reduce.axis}, .order_of_sums = reduce.order}));
+    if (!ir::exchanges_last(op, *op.operand()->type().layout()))
+      set_result_layout(op, result_layout(op, op.operand()->type().layout()));
+  }
+
+  /// Converts the operand so that threads can scan it; the result comes out so.
+  void convert_around_scan(Op& op) {
+    Value* const from = op.in<ir::ScanOp>("tile");
+    std::int64_t const axis = op.as<ir::ScanOp>().axis;
+    if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) return;
+    Layout const* const own = blocked(from->type(), {.reduced = {axis}, .order_of_sums = ir::Order::pairwise});
+    set_operand_layout(op, op.position<ir::ScanOp>("tile"), own);
+    set_result_layout(op, own);
+  }
+
+  /// Lets an op that may exchange elements have its result as it lies, if that can be; converts the operand of others.
+  void convert_around_move(Op& op, ir::Source const& source) {
+    if (ir::scratch_attribute(op) != nullptr) {
+      if (op.info().has(ir::one_layout) || source.partial || !ir::kept_registers(op).empty()) return;
+      if (Layout const* const own = result_layout(op, op.operand()->type().layout())) set_result_layout(op, own);
+    } else if (Layout const* const needed = ir::operand_layout(op, op.result()->type().layout())) {
+      set_operand_layout(op, 0, needed);
     }
   }
 
@@ -637,7 +653,7 @@ class Assignment {
 
 }  // namespace
 
-PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
+PassResult assign_layouts(ir::Module& module, PassContext& context) {
   bool changed = false;
   int warps = 0;
   for (auto const& function : module.functions())
@@ -648,7 +664,7 @@ PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassConte
       function->warps = warps;
       changed = true;
     }
-    changed = Assignment(*function, analyses.axis_facts(), context.target).run() || changed;
+    changed = Assignment(*function, context.analyses.axis_facts(), context.target).run() || changed;
   }
   return result_of(changed);
 }

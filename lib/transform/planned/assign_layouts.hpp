@@ -25,6 +25,6 @@ namespace tegula::transform {
 /// it is decided. Functions take and give their tiles in the layouts that their bodies need; callers convert at the
 /// call. All functions run on the kernel's warps. Needs: no-dots.  Leaves: a layout on every tile; `vector` on loads
 /// and stores; warps.
-PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context);
+PassResult assign_layouts(ir::Module& module, PassContext& context);
 
 }  // namespace tegula::transform

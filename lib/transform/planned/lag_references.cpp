@@ -331,7 +331,7 @@ class Reference {
 
 }  // namespace
 
-PassResult lag_references(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult lag_references(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || context.options.exact) return PassResult::unchanged;
   bool changed = false;
   ir::walk(function, [&](Op& op) {

@@ -27,6 +27,6 @@ namespace tegula::transform {
 /// then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: whole-kernels. Leaves: no promise.
 ///
 /// Order: free after raise-dots, which moves products and their factors alone.
-PassResult lag_references(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult lag_references(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -8,7 +8,7 @@
 
 namespace tegula::transform {
 
-PassResult raise_dots(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult raise_dots(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<ir::Op*> dots;
   std::vector<ir::Block*> blocks;

@@ -23,6 +23,6 @@ namespace tegula::transform {
 ///
 /// A product stays after the arithmetic of tiles that it needs, and after those before it that could start no later.
 /// Needs: whole-kernels. Leaves: no promise.
-PassResult raise_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult raise_dots(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -600,7 +600,7 @@ class Schedule {
 
 }  // namespace
 
-PassResult schedule_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult schedule_dots(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   return result_of(Schedule(function, context).run());
 }

@@ -35,6 +35,6 @@ namespace tegula::transform {
 /// lanes, an element of K at a time. Needs: whole-kernels, planned-dots. Leaves: no-dots.
 ///
 /// Order: free after narrow-masks.
-PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult schedule_dots(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -59,7 +59,7 @@ std::int64_t last_ring(ir::Function& function) {
 
 }  // namespace
 
-PassResult share_rings(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult share_rings(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> dots;
   ir::walk(function, [&](Op& op) {

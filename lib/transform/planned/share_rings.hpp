@@ -15,6 +15,6 @@ namespace tegula::transform {
 ///
 /// Only for fetches of one type, each read by its product alone, and for sums that the loop carries. Needs:
 /// whole-kernels. Leaves: no promise.
-PassResult share_rings(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult share_rings(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -158,7 +158,7 @@ class Skew {
 
 }  // namespace
 
-PassResult skew_dots(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult skew_dots(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> loops;
   ir::walk(function, [&](Op& op) {

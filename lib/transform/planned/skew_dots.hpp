@@ -32,6 +32,6 @@ namespace tegula::transform {
 /// before the loop that only it reads move to their first reader.
 ///
 /// Needs: whole-kernels. Leaves: no promise.
-PassResult skew_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult skew_dots(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

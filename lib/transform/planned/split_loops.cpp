@@ -137,12 +137,12 @@ void rewrite(Split const& split) {
 
 }  // namespace
 
-PassResult split_loops(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult split_loops(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Split> splits;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::ForOp>()) return;
-    Split split = split_of(op, analyses.axis_facts());
+    Split split = split_of(op, context.analyses.axis_facts());
     if (!split.early.empty() || !split.late.empty()) splits.push_back(std::move(split));
   });
   for (Split const& split : splits) rewrite(split);

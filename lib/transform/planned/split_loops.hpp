@@ -18,6 +18,6 @@ namespace tegula::transform {
 /// false as the index grows. With several masks the loop parts where the first of them begins to matter. A loop with
 /// masks that can only turn true is split where the last of them is true everywhere; its rest, without these masks, is
 /// then split for the others. Fetches of the loops share their rings. Needs: whole-kernels. Leaves: no promise.
-PassResult split_loops(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult split_loops(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -53,7 +53,7 @@ void rewrite(Op& dot) {
 
 }  // namespace
 
-PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult swap_operands(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> swapped;
   ir::walk(function, [&](Op& op) {

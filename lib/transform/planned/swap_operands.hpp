@@ -16,6 +16,6 @@ namespace tegula::transform {
 /// Each element is the same sum. Accumulators that the loop carries for this product alone are carried
 /// transposed. Needs: whole-kernels. Leaves: no promise.
 ///
-PassResult swap_operands(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult swap_operands(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

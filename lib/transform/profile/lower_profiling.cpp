@@ -218,7 +218,7 @@ class Lowering {
 
 }  // namespace
 
-PassResult lower_profiling(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult lower_profiling(ir::Function& function, PassContext& context) {
   if (function.is_kernel()) return result_of(Lowering(function, context).run());
   if (!context.options.profile.user) return result_of(remove_records(function));
   if (has_records(function))

@@ -21,6 +21,6 @@ namespace tegula::transform {
 /// expressions; a pass after it would move the code that the entries stand around. Where rows of so many slots do not
 /// fit in shared memory, they have fewer. For a GPU layouts, places in shared memory and barriers are decided. Reports
 /// an error for more names than a slot can number, a buffer that is too large, and records in functions.
-PassResult lower_profiling(ir::Function&, AnalysisCache&, PassContext&);
+PassResult lower_profiling(ir::Function&, PassContext&);
 
 }  // namespace tegula::transform

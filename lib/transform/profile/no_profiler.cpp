@@ -3,7 +3,7 @@
 
 namespace tegula::transform {
 
-PassResult lower_profiling(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult lower_profiling(ir::Function& function, PassContext& context) {
   if (context.options.profile.any())
     context.diagnostics.error(
         "profile: records are asked for, but this build has no profiler; configure it with -DTEGULA_PROFILER=ON",

@@ -89,16 +89,16 @@ void count(Op& op) {
 
 }  // namespace
 
-PassResult bound_loops(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult bound_loops(ir::Function& function, PassContext& context) {
   std::vector<std::pair<Op*, Rewrite>> loops;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::ForOp>()) return;
-    Rewrite const rewrite = rewrite_of(op, analyses.axis_facts());
+    Rewrite const rewrite = rewrite_of(op, context.analyses.axis_facts());
     if (rewrite != Rewrite::none) loops.emplace_back(&op, rewrite);
   });
   for (auto const& [loop, rewrite] : loops) {
     if (rewrite == Rewrite::clamp)
-      clamp(*loop, analyses.axis_facts());
+      clamp(*loop, context.analyses.axis_facts());
     else
       count(*loop);
   }

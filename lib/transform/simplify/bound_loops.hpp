@@ -13,6 +13,6 @@ namespace tegula::transform {
 ///
 /// Where %lo is small and %s a small number, a clamp of %hi is enough: no run reaches iteration 2^52. A step that may
 /// be 0 or less stays so in the new loop. Needs: nothing.  Leaves: no promise.
-PassResult bound_loops(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult bound_loops(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -29,7 +29,7 @@ bool visit(ir::Op& op) {
 
 }  // namespace
 
-PassResult canonicalize(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult canonicalize(ir::Function& function, PassContext&) {
   bool any = false;
   for (int round = 0; round < max_rounds; ++round) {
     bool changed = false;

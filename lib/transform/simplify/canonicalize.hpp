@@ -18,6 +18,6 @@ namespace tegula::transform {
 ///   %s = splat %n : tile<64xi64>            %p = add %n, %c : i64
 ///   %t = add %s, %c64 : tile<64xi64>        %t = splat %p : tile<64xi64>
 /// Needs: nothing.  Leaves: no promise but the same meaning; dead ops stay for eliminate-dead-code.
-PassResult canonicalize(ir::Function& function, AnalysisCache& cache, PassContext& context);
+PassResult canonicalize(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -161,7 +161,7 @@ class Divisions {
 
 }  // namespace
 
-PassResult carry_remainders(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult carry_remainders(ir::Function& function, PassContext&) {
   std::map<std::int64_t, std::vector<Op*>> divisions;
   ir::walk_pre_order(function, [&](Op& op) {
     if (!op.is<ir::RemOp>() && !op.is<ir::DivOp>()) return ir::Walk::advance;

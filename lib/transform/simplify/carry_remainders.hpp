@@ -23,6 +23,6 @@ namespace tegula::transform {
 /// iteration. Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
 ///
 /// Order: free after sink-scalars.
-PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult carry_remainders(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

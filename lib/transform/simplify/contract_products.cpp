@@ -68,7 +68,7 @@ void contract(Op& sum, bool on_left) {
 
 bool contracts(CompileOptions const& options) { return !options.exact && options.contraction != Choice::off; }
 
-PassResult contract_products(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult contract_products(ir::Function& function, PassContext& context) {
   if (!contracts(context.options)) return PassResult::unchanged;
   std::set<Value const*> products = only_added(function);
   std::vector<Op*> sums;

@@ -23,6 +23,6 @@ bool contracts(CompileOptions const& options);
 /// Needs: nothing. Leaves: no promise.
 ///
 /// Order: after eliminate-common-subexpressions, so that equal products count as one.
-PassResult contract_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult contract_products(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -131,7 +131,7 @@ class Eliminator {
 
 }  // namespace
 
-PassResult eliminate_common_subexpressions(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult eliminate_common_subexpressions(ir::Function& function, PassContext&) {
   return result_of(Eliminator().block(function.body()));
 }
 

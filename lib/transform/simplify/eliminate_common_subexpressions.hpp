@@ -9,6 +9,6 @@ namespace tegula::transform {
 /// a store between them that may alias: always for `in` tensors, else within one memory epoch. A store, or a call or
 /// block that stores, begins a new epoch; so does each iteration of a loop that stores. Operands of commutative ops may
 /// be swapped. Needs: nothing.  Leaves: no two equal pure ops of which one sees the other.
-PassResult eliminate_common_subexpressions(ir::Function& function, AnalysisCache& cache, PassContext& context);
+PassResult eliminate_common_subexpressions(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -4,7 +4,7 @@
 
 namespace tegula::transform {
 
-PassResult eliminate_dead_code(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult eliminate_dead_code(ir::Function& function, PassContext&) {
   return result_of(keep_only(function.body(), runs_by_itself));
 }
 

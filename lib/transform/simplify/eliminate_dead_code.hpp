@@ -21,6 +21,6 @@ namespace tegula::transform {
 /// Needs: nothing.  Leaves: no op that could be taken away in this sense.
 ///
 /// Order: free after eliminate-common-subexpressions, which erases the ops that it merges.
-PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
+PassResult eliminate_dead_code(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

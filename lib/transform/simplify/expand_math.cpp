@@ -390,14 +390,14 @@ class DeviceMath {
 
 }  // namespace
 
-PassResult expand_device_math(Function& function, AnalysisCache&, PassContext& context) {
+PassResult expand_device_math(Function& function, PassContext& context) {
   DeviceMath const math(context.options.exact, context.target);
   bool changed = false;
   walk(function, [&](Op& op) { changed = math.expand(op) || changed; });
   return result_of(changed);
 }
 
-PassResult expand_math(Function& function, AnalysisCache&, PassContext&) {
+PassResult expand_math(Function& function, PassContext&) {
   bool changed = false;
   walk(function, [&](Op& op) {
     if (Value* const value = rewritten(op)) {

@@ -23,7 +23,7 @@ namespace tegula::transform {
 /// Casts of f64 and integers to them round once, through f32 rounded to odd. Exact functions, min, max and casts
 /// between float and integer stay: every target has exact instructions for them. Runs after the last canonicalisation
 /// that might fold calls of constants; its output profits from one more CSE.
-PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult expand_math(ir::Function& function, PassContext& context);
 
 /// Does the same for Hopper, which has instructions for powers of 2, quotients and roots. Rows of
 /// tegula/math/elementary.def say by which formula: that of hosts, with products of f32 that meet sums unrounded, or
@@ -38,6 +38,6 @@ PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassCont
 /// Needs: tile ops without layouts.  Leaves: of functions, exp2, rsqrt and fast_tanh of f32 alone.
 ///
 /// Order: free after narrow-masks, plan-kernel and schedule-dots, which make integers, decisions and products.
-PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult expand_device_math(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -69,7 +69,7 @@ class Invariants {
 
 }  // namespace
 
-PassResult hoist_loop_invariants(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult hoist_loop_invariants(ir::Function& function, PassContext&) {
   bool changed = false;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ForOp>()) changed = Invariants(op).hoist() || changed;

@@ -12,6 +12,6 @@ namespace tegula::transform {
 /// op has effects. Needs: nothing.  Leaves: no such op in any loop.
 ///
 /// Order: free after eliminate-common-subexpressions, which merges equal ops in a loop and before it.
-PassResult hoist_loop_invariants(ir::Function& function, AnalysisCache& cache, PassContext& context);
+PassResult hoist_loop_invariants(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -65,8 +65,8 @@ PassResult run(ir::Module& module, bool all) {
 
 }  // namespace
 
-PassResult inline_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, false); }
-PassResult inline_device_functions(ir::Module& module, AnalysisCache&, PassContext& context) {
+PassResult inline_functions(ir::Module& module, PassContext&) { return run(module, false); }
+PassResult inline_device_functions(ir::Module& module, PassContext& context) {
   return run(module, context.options.persistence == Choice::on || has_products_or_copies(module));
 }
 

@@ -11,11 +11,11 @@ namespace tegula::transform {
 /// only calls of functions that remain.
 ///
 /// Order: free after specialize, whose attributes inlined loops keep.
-PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
+PassResult inline_functions(ir::Module& module, PassContext& context);
 
 /// Does the same for kernels of a GPU. No function remains where the kernel has products, loops with stages or a loop
 /// over tiles: passes make rings, roles of warps and products of tensor cores of them, and must see loops whole.
 /// Leaves: whole-kernels.
-PassResult inline_device_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
+PassResult inline_device_functions(ir::Module& module, PassContext& context);
 
 }  // namespace tegula::transform

@@ -304,7 +304,7 @@ class Takers {
           if (term.op == &other) last_ = &other;
   }
 
-  /// True if there is no way to take an element but by such ops.
+  /// True if elements are taken by such ops alone.
   [[nodiscard]] bool decide() const { return decided_; }
   /// Returns the last of them: after it the condition is known.
   [[nodiscard]] Op& last() const { return *last_; }
@@ -470,7 +470,7 @@ void RunningChecks::check_sums(std::vector<Value const*> places, Builder const& 
   for (auto sum = sums.rbegin(); sum != sums.rend(); ++sum) check_overflow(**sum, at);
 }
 
-PassResult insert_checks(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult insert_checks(ir::Function& function, PassContext& context) {
   return result_of(context.options.checks.any() && insert_checks(function, context.options.checks));
 }
 

@@ -45,6 +45,6 @@ class RunningChecks {
   Checks checks_;
   std::set<ir::Value const*> checked_;  ///< values whose sums are
 };
-PassResult insert_checks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult insert_checks(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

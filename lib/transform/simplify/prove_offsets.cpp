@@ -18,7 +18,7 @@ Extents* nonnegative_of(Op& op) {
 
 }  // namespace
 
-PassResult prove_offsets(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult prove_offsets(ir::Function& function, PassContext& context) {
   bool changed = false;
   ir::walk(function, [&](Op& op) {
     Extents* const stated = nonnegative_of(op);
@@ -26,7 +26,8 @@ PassResult prove_offsets(ir::Function& function, AnalysisCache& analyses, PassCo
     Extents proven;
     auto const offsets = op.all("offsets");
     for (std::size_t axis = 0; axis < offsets.size(); ++axis)
-      if (analyses.axis_facts().facts(*offsets[axis]).min >= 0) proven.push_back(static_cast<std::int64_t>(axis));
+      if (context.analyses.axis_facts().facts(*offsets[axis]).min >= 0)
+        proven.push_back(static_cast<std::int64_t>(axis));
     changed = changed || *stated != proven;
     *stated = proven;
   });

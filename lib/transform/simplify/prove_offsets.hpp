@@ -13,6 +13,6 @@ namespace tegula::transform {
 /// Runs last: what later passes made of an offset would have to be proven again. Needs: nothing.  Leaves: no promise.
 ///
 /// Order: after insert-barriers and insert-proxy-fences too, since it runs last.
-PassResult prove_offsets(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult prove_offsets(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -141,7 +141,7 @@ class Relaxation {
 
 }  // namespace
 
-PassResult relax_arithmetic(ir::Module& module, AnalysisCache&, PassContext& context) {
+PassResult relax_arithmetic(ir::Module& module, PassContext& context) {
   if (context.options.exact) return PassResult::unchanged;
   Relaxation const relaxation(has_copies_or_products(module));
   bool changed = false;

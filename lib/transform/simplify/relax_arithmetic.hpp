@@ -25,6 +25,6 @@ namespace tegula::transform {
 ///
 /// Order: after eliminate-dead-code, since dead uses may keep more bits; free after bound-loops and forward-stores,
 /// which make integers; the second time after expand-device-math, whose arithmetic is relaxed too.
-PassResult relax_arithmetic(ir::Module& module, AnalysisCache& analyses, PassContext& context);
+PassResult relax_arithmetic(ir::Module& module, PassContext& context);
 
 }  // namespace tegula::transform

@@ -14,8 +14,6 @@ bool remove_asserts(ir::Function& function, bool ranges_only) {
   return found && keep_only(function.body(), [&](ir::Op const& op) { return runs_by_itself(op) && !removed(op); });
 }
 
-PassResult remove_asserts(ir::Function& function, AnalysisCache&, PassContext&) {
-  return result_of(remove_asserts(function));
-}
+PassResult remove_asserts(ir::Function& function, PassContext&) { return result_of(remove_asserts(function)); }
 
 }  // namespace tegula::transform

@@ -13,6 +13,6 @@ namespace tegula::transform {
 ///   before: %ok = compare %a, %b {predicate = lt}      after:
 ///           assert %ok, %b0, %b1, %b2
 bool remove_asserts(ir::Function& function, bool ranges_only = false);
-PassResult remove_asserts(ir::Function& function, AnalysisCache& cache, PassContext& context);
+PassResult remove_asserts(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

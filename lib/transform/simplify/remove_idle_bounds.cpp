@@ -26,10 +26,10 @@ Value* always(Op const& op, analysis::AxisFacts const& facts) {
 
 }  // namespace
 
-PassResult remove_idle_bounds(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult remove_idle_bounds(ir::Function& function, PassContext& context) {
   std::vector<std::pair<Op*, Value*>> idle;
   ir::walk(function, [&](Op& op) {
-    if (Value* const kept = always(op, analyses.axis_facts())) idle.emplace_back(&op, kept);
+    if (Value* const kept = always(op, context.analyses.axis_facts())) idle.emplace_back(&op, kept);
   });
   // From the last on, so that a bound of a bound finds the other still there.
   for (auto at = idle.rbegin(); at != idle.rend(); ++at) ir::replace(*at->first, at->second);

@@ -13,6 +13,6 @@ namespace tegula::transform {
 ///
 /// Indices from data or from callers are recorded with such bounds, which a caller may know to hold. Needs: nothing.
 /// Leaves: no promise.
-PassResult remove_idle_bounds(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult remove_idle_bounds(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -80,7 +80,7 @@ bool guard_step(ir::Op& op) {
 
 }  // namespace
 
-PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) {
+PassResult specialize(ir::Module& module, PassContext& context) {
   CompileOptions const& options = context.options;
   ir::Function& kernel = module.kernel();
   auto& attributes = kernel.parameter_attributes();

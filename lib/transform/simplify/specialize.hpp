@@ -10,6 +10,6 @@ namespace tegula::transform {
 /// does not call. Adds a test to the bounds of a loop whose step is not known to be positive. Refuses stages out of
 /// range and distances that the stages do not allow. Needs: one fact per parameter, or none at all.
 /// Leaves: the options in force in the IR.
-PassResult specialize(ir::Module& module, AnalysisCache& cache, PassContext& context);
+PassResult specialize(ir::Module& module, PassContext& context);
 
 }  // namespace tegula::transform

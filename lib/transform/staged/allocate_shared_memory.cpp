@@ -150,16 +150,16 @@ void check_places(ir::Function const& function, std::vector<SharedUser> const& u
 
 }  // namespace
 
-PassResult allocate_shared_memory(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+PassResult allocate_shared_memory(ir::Function& function, PassContext& context) {
   bool changed = forget_unneeded(function);
-  Liveness const live(function, analyses.uniformity());
+  Liveness const live(function, context.analyses.uniformity());
   auto const& users = live.users();
   if (users.empty()) return result_of(changed);
   if (refuse_calls(users, context.diagnostics)) return result_of(changed);
   std::vector<std::int64_t> offsets = decide(live, context.target);
   std::int64_t bytes = end_of(users, offsets);
   if (bytes > context.target.shared) {
-    offsets = decide(Liveness(function, analyses.uniformity(), analysis::Reuse::in_loops), context.target);
+    offsets = decide(Liveness(function, context.analyses.uniformity(), analysis::Reuse::in_loops), context.target);
     bytes = end_of(users, offsets);
   }
   if (bytes > context.target.shared) {

@@ -27,6 +27,6 @@ namespace tegula::transform {
 ///
 /// More bytes than a CTA may have are an error. So is a call, by several replicas of a partition, of a function with
 /// shared memory. Needs: layouts.  Leaves: shared-offsets.
-PassResult allocate_shared_memory(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult allocate_shared_memory(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

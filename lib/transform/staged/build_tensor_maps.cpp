@@ -131,7 +131,7 @@ class Build {
 
 }  // namespace
 
-PassResult build_tensor_maps(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult build_tensor_maps(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   return result_of(Build(function).run());
 }

@@ -25,6 +25,6 @@ namespace tegula::transform {
 /// the map are dropped. The copies before the end have been waited for: rings by their readers, stores by bulk_wait.
 ///
 /// Order: free after run-ahead and relax-arithmetic: the maps are made when a CTA begins, before its loops.
-PassResult build_tensor_maps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult build_tensor_maps(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -44,13 +44,13 @@ bool clamp(Op& op, analysis::AxisFacts const& facts) {
 
 }  // namespace
 
-PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult clamp_coordinates(ir::Function& function, PassContext& context) {
   std::vector<Op*> copies;
   ir::walk(function, [&](Op& op) {
     if (has_coordinates(op)) copies.push_back(&op);
   });
   if (copies.empty()) return PassResult::unchanged;
-  analysis::AxisFacts const& facts = analyses.axis_facts();
+  analysis::AxisFacts const& facts = context.analyses.axis_facts();
   bool changed = false;
   for (Op* op : copies) changed = clamp(*op, facts) || changed;
   return result_of(changed);

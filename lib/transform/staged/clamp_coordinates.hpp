@@ -16,6 +16,6 @@ namespace tegula::transform {
 /// see the offsets as they are written. Needs: no-fetches. Leaves: coordinates that fit.
 ///
 /// Order: free after carry-remainders.
-PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult clamp_coordinates(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -98,7 +98,7 @@ void raise_offsets(ir::Function& function, Op& first) {
 
 }  // namespace
 
-PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult dependent_launch(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || !context.target.has(Ability::dependent_launch)) return PassResult::unchanged;
   bool const vectors = !has_products_or_copies(function);
   if (vectors && !multiplies_vectors(function)) return PassResult::unchanged;

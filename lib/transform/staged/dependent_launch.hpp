@@ -20,8 +20,8 @@ namespace tegula::transform {
 ///
 /// The ops before the wait touch no memory of other kernels: initialisation of mbarriers, prefetches of tensor maps,
 /// index arithmetic. Nor does a barrier, so the pass runs after the passes that insert barriers. Kernels that do not
-/// touch global memory stay as they are, and so do kernels that contain these ops already, and those that have nothing
-/// to prepare: without products, copies, and sums of products of a matrix and a vector.
+/// touch global memory stay as they are, and so do kernels that contain these ops already. So do kernels that have
+/// nothing to prepare: no products, copies, or sums of products of a matrix and a vector.
 ///
 /// A product with a vector is short, and half of its time is the start of its launch and the way of the matrix from
 /// memory. It allows the next kernel first. The places of the body's loads are computed before the wait, so that code
@@ -29,6 +29,6 @@ namespace tegula::transform {
 /// it reads nothing. Needs: no-fetches. Leaves: no promise.
 ///
 /// Order: free after insert-proxy-fences.
-PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult dependent_launch(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -118,7 +118,7 @@ Thread thread_of(Op& loop, ir::Function& function, TargetInfo const& target) {
 
 }  // namespace
 
-PassResult load_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult load_ahead(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> loops;
   ir::walk(function, [&](Op& op) {

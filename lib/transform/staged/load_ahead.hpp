@@ -17,6 +17,6 @@ namespace tegula::transform {
 ///
 /// Only loads of tensors that the kernel does not write, whose places follow from the counter alone, and as many as the
 /// registers of the thread hold beside what is alive in the loop.
-PassResult load_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult load_ahead(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

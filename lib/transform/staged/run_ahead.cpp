@@ -193,7 +193,7 @@ void leave_products_open(ir::Function& function) {
 
 }  // namespace
 
-PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult run_ahead(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> loops;
   bool specialised = false;

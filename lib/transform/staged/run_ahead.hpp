@@ -34,6 +34,6 @@ namespace tegula::transform {
 /// and `lag` that circular-buffer writes: a region without `ring` stays.  Leaves: no promise.
 ///
 /// Order: after load-ahead, whose tiles then cross from the main loop to the epilogue.
-PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult run_ahead(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -69,7 +69,7 @@ Op& place_of(Op& wait) {
 
 }  // namespace
 
-PassResult sink_scalars(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult sink_scalars(ir::Function& function, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> waits;
   ir::walk(function, [&](Op& op) {

@@ -20,6 +20,6 @@ namespace tegula::transform {
 /// no-dots. Leaves: no promise.
 ///
 /// Order: free after take-turns.
-PassResult sink_scalars(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult sink_scalars(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -338,7 +338,7 @@ class Specialization {
 
 }  // namespace
 
-PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult specialize_warps(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || !copies_apart(context.options.specialization, context.target))
     return PassResult::unchanged;
   return result_of(Specialization(function, context).run());

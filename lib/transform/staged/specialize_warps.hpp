@@ -24,6 +24,6 @@ namespace tegula::transform {
 /// are whole warpgroups. Kernels without such regions in a loop stay as they are, and so do those whose warps exchange
 /// through shared memory at the barrier of the CTA. Needs: layouts.  Leaves: the CTA with more warps than the tiles'
 /// layouts name, which are those of the consumers.
-PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult specialize_warps(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -133,8 +133,8 @@ Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo con
 
 class Paths {
  public:
-  Paths(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
-      : function_(function), facts_(analyses.axis_facts()), target_(target) {}
+  Paths(ir::Function& function, PassContext& context)
+      : function_(function), facts_(context.analyses.axis_facts()), target_(context.target) {}
 
   bool run() {
     bool changed = false;
@@ -469,9 +469,9 @@ class Paths {
 
 }  // namespace
 
-PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+PassResult choose_memory_paths(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
-  return result_of(Paths(function, analyses, context.target).run());
+  return result_of(Paths(function, context).run());
 }
 
 }  // namespace tegula::transform

@@ -34,6 +34,6 @@ namespace tegula::transform {
 ///           %a = shifted_load %f, %A, %i, %k : tile<128x64xbf16>
 ///
 /// Order: free after hoist-loop-invariants.
-PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult choose_memory_paths(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -50,7 +50,7 @@ bool divide(ir::Function& function, TargetInfo const& target) {
 
 }  // namespace
 
-PassResult divide_blocks(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult divide_blocks(ir::Function& function, PassContext& context) {
   if (!function.is_kernel() || function.cluster != 1) return PassResult::unchanged;
   bool changed = false;
   while (divide(function, context.target)) changed = true;

@@ -25,6 +25,6 @@ namespace tegula::transform {
 /// - an effect does not go along it: an atomic of a scalar would happen twice.
 ///
 /// Leaves: no promise.
-PassResult divide_blocks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult divide_blocks(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -60,7 +60,7 @@ void multiply_as_f16(Op& dot) {
 
 }  // namespace
 
-PassResult expand_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult expand_dots(ir::Function& function, PassContext& context) {
   std::vector<Op*> threefold, of_bytes;
   ir::walk(function, [&](Op& op) {
     auto const* const dot = op.dyn<ir::DotOp>();

@@ -24,6 +24,6 @@ namespace tegula::transform {
 /// Leaves: no promise.
 ///
 /// Order: free after relax-arithmetic, which does not change products of tiles.
-PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult expand_dots(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -105,7 +105,7 @@ class Expansion {
 
 }  // namespace
 
-PassResult expand_items(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult expand_items(ir::Function& function, PassContext&) {
   std::vector<Op*> items;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ItemAtOp>()) items.push_back(&op);

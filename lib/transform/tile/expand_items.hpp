@@ -21,6 +21,6 @@ namespace tegula::transform {
 /// Leaves: no promise.
 ///
 /// Order: free after expand-dots, which does not make items.
-PassResult expand_items(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult expand_items(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

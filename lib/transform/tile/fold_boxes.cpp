@@ -281,6 +281,6 @@ class Boxes {
 
 }  // namespace
 
-PassResult fold_boxes(ir::Function& function, AnalysisCache&, PassContext&) { return result_of(Boxes(function).run()); }
+PassResult fold_boxes(ir::Function& function, PassContext&) { return result_of(Boxes(function).run()); }
 
 }  // namespace tegula::transform

@@ -19,6 +19,6 @@ namespace tegula::transform {
 /// any order. A shape op that moves the last axis of the tensor stays.
 ///
 /// Order: free after fold-tables, which moves no access.
-PassResult fold_boxes(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult fold_boxes(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

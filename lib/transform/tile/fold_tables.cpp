@@ -185,8 +185,6 @@ class Tables {
 
 }  // namespace
 
-PassResult fold_tables(ir::Function& function, AnalysisCache&, PassContext&) {
-  return result_of(Tables(function).run());
-}
+PassResult fold_tables(ir::Function& function, PassContext&) { return result_of(Tables(function).run()); }
 
 }  // namespace tegula::transform

@@ -14,6 +14,6 @@ namespace tegula::transform {
 ///   before: %c = cast (iota {axis = 0}) : tile<2048xf32>
 ///           %w = cos (%c * 0.003) : tile<2048xf32>
 ///   after:  %w = table {data = "..."} : tile<2048xf32>
-PassResult fold_tables(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult fold_tables(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

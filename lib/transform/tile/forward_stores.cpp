@@ -62,7 +62,7 @@ bool forward_in(ir::Block& block) {
 
 }  // namespace
 
-PassResult forward_stores(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult forward_stores(ir::Function& function, PassContext&) {
   bool changed = forward_in(function.body());
   std::vector<Op*> around;
   ir::walk(function, [&](Op& op) {

@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// A scalar that is loaded from where the same block of ops has stored a tile of one element comes from this tile, if
-/// nothing between them writes to global memory. So a loop until a tile is steady, whose condition stores a flag and
+/// Takes a loaded scalar from the tile of one element that the same block of ops has stored there, if nothing between
+/// them writes to global memory. So a loop until a tile is steady, whose condition stores a flag and
 /// loads it, asks no memory. A place outside the tensor still reads as the load's pad.
 ///
 ///   before: store %flag, %tile, %i
@@ -18,7 +18,7 @@ namespace tegula::transform {
 ///
 /// Leaves: no promise.
 ///
-/// Order: free after eliminate-dead-code, as a dead load is no hindrance.
-PassResult forward_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+/// Order: free after eliminate-dead-code, as a dead load does not hinder it.
+PassResult forward_stores(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -182,17 +182,17 @@ void rewrite(Mask const& mask, Tiles& tiles, analysis::AxisFacts const& facts) {
 
 }  // namespace
 
-PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult narrow_masks(ir::Function& function, PassContext& context) {
   Tiles tiles;
   std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::CompareOp>() || !op.lhs()->type().is_tile() || op.lhs()->type().element() != Element::i64) return;
     auto const &left = tiles.of(*op.lhs()), &right = tiles.of(*op.rhs());
     if (!left || !right || (left->iota == nullptr && right->iota == nullptr)) return;
-    if (fits(*left, analyses.axis_facts()) && fits(*right, analyses.axis_facts()))
+    if (fits(*left, context.analyses.axis_facts()) && fits(*right, context.analyses.axis_facts()))
       masks.push_back({&op, *left, *right});
   });
-  for (Mask const& mask : masks) rewrite(mask, tiles, analyses.axis_facts());
+  for (Mask const& mask : masks) rewrite(mask, tiles, context.analyses.axis_facts());
   return result_of(!masks.empty());
 }
 

@@ -19,6 +19,6 @@ namespace tegula::transform {
 /// promise.
 ///
 /// Order: free after pad-tiles, whose masks compare 32-bit coordinates.
-PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult narrow_masks(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -241,7 +241,7 @@ class Padding {
 
 }  // namespace
 
-PassResult pad_tiles(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult pad_tiles(ir::Function& function, PassContext& context) {
   return result_of(Padding(function, context.target).run());
 }
 

@@ -32,6 +32,6 @@ namespace tegula::transform {
 ///
 /// Order: free after relax-arithmetic, which reads no extents, and expand-dots, since products of tf32 and of tf32x3
 /// have the same extents.
-PassResult pad_tiles(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult pad_tiles(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

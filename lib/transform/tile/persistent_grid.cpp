@@ -590,7 +590,7 @@ std::int64_t shared_fetches(ir::Function& function, Op const& grid, PassContext&
 
 }  // namespace
 
-PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult persistent_grid(ir::Function& function, PassContext& context) {
   if (!becomes_persistent(function, context.options)) return PassResult::unchanged;
   if (holds_a_call(function)) {
     context.diagnostics.error("persistent-grid: @" + function.name() +

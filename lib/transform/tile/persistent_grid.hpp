@@ -38,6 +38,6 @@ namespace tegula::transform {
 /// many CTAs. A kernel without loops, with one row per tile, gets two CTAs on a multiprocessor. Its loop has the
 /// option's `stages`, 4 by default, so that rows can be on their way. Kernels without a grid of their own stay as they
 /// are. Needs: whole-kernels. Leaves: no promise.
-PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult persistent_grid(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

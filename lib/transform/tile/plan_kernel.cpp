@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-PassResult plan_kernel(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult plan_kernel(ir::Function& function, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<ir::Op*> dots;
   ir::walk(function, [&](ir::Op& op) {

@@ -12,6 +12,6 @@ namespace tegula::transform {
 ///   after:  %d = dot %a, %b, %acc {path = wgmma, left = copied, right = copied, warps = [4, 2]} : tile<64x512xf32>
 ///
 /// A kernel without products only gets its warps. Needs: nothing. Leaves: planned-dots.
-PassResult plan_kernel(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult plan_kernel(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

@@ -81,7 +81,7 @@ Value* odd_turn(ir::Loop const& tiles) {
 
 }  // namespace
 
-PassResult serpentine_loops(ir::Function& function, AnalysisCache&, PassContext& context) {
+PassResult serpentine_loops(ir::Function& function, PassContext& context) {
   if (context.options.serpentine != Choice::on || !function.is_kernel()) return PassResult::unchanged;
   bool changed = false;
   for (Op& outer : function.body()) {

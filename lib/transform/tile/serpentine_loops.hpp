@@ -17,6 +17,6 @@ namespace tegula::transform {
 /// For loops with one product each, whose sum is all that they carry, and that only load. The terms of a sum come in
 /// another order in every second tile of a CTA, so `exact` keeps the loops as they are. Needs: whole-kernels. Leaves:
 /// no promise.
-PassResult serpentine_loops(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+PassResult serpentine_loops(ir::Function& function, PassContext& context);
 
 }  // namespace tegula::transform

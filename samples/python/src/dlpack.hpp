@@ -70,7 +70,7 @@ inline bool same(DLDataType a, DLDataType b) { return a.code == b.code && a.bits
 class Borrowed {
  public:
   /// `name` is the function and the argument, for errors. The caller names the stream on which both sides work, so a
-  /// library with CUDA is told not to order the streams (-1). Libraries on the host take no stream.
+  /// library with CUDA is told not to order the streams (-1). Libraries on the host do not take a stream.
   Borrowed(std::string name, PyObject* tensor) : name_(std::move(name)), tensor_(exported(name_, tensor)) {}
   Borrowed(Borrowed&& other) noexcept : name_(std::move(other.name_)), tensor_(std::exchange(other.tensor_, nullptr)) {}
   Borrowed(Borrowed const&) = delete;

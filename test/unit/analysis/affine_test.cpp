@@ -191,7 +191,7 @@ TEST_CASE("affine: numbers that do not fit stay opaque values") {
 TEST_CASE("affine: a value used twice is analysed once") {
   std::string ops = "  %a0 = rem %n, %k8 : i64\n";
   for (int i = 0; i < 36; ++i) {
-    std::string const before = fmt::format("%a{}", i), next = std::to_string(i + 1);
+    std::string const before = fmt::format("%a{}", i), next = fmt::to_string(i + 1);
     ops += "  %s" + next + " = max " + before + ", " + before + " : i64\n  %t" + next + " = compare " + before +
            ", %k3 {predicate = lt} : bool\n  %a" + next + " = select %t" + next + ", %s" + next + ", " + before +
            " : i64\n";

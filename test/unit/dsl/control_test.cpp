@@ -2,11 +2,12 @@
 #include <optional>
 
 #include "support/catch.hpp"
+#include "support/message.hpp"
 #include "tegula/dsl/dsl.hpp"
-#include "tegula/support/error.hpp"
 
 using namespace tegula;
 using test::ContainsSubstring;
+using test::message_of;
 
 namespace {
 
@@ -30,16 +31,6 @@ int count(std::string const& text, std::string const& part) {
   int found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
   return found;
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (UserError const& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -103,7 +94,7 @@ TEST_CASE("a value of one branch is refused by name outside of it, and works ins
     });
     store(y, shape<64>, *leaked * 2, g[0]);
   });
-  std::string const error = error_of([&] { (void)outside.trace(); });
+  std::string const error = message_of([&] { (void)outside.trace(); });
   CHECK_THAT(error, ContainsSubstring("kernel 'outside': a value defined in the then branch of the if_ at "));
   CHECK_THAT(error, ContainsSubstring("is used outside of it, in the body of kernel 'outside'"));
   CHECK_THAT(error, ContainsSubstring("return it from both branches"));
@@ -193,7 +184,7 @@ TEST_CASE("a loop's step is checked at the launch where the host knows it") {
           loop(range(0, n, g[0] + 1), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
           loop(range(0, n, 3), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
         })) == 0);
-  CHECK_THAT(error_of([] {
+  CHECK_THAT(message_of([] {
                (void)kernel("none", [](out<float, 1> y) {
                  auto g = grid_over(y, shape<64>);
                  loop(range(0, 9, 0), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });

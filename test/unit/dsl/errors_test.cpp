@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "support/catch.hpp"
+#include "support/message.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/support/error.hpp"
 
@@ -15,12 +16,7 @@ namespace {
 
 template <class K>
 std::string error_of(K const& k) {
-  try {
-    (void)k.trace();
-  } catch (UserError const& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::message_of([&] { (void)k.trace(); });
 }
 
 std::string line(std::uint32_t number) { return fmt::format("errors_test.cpp:{}", number); }

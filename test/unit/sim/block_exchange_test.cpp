@@ -1,4 +1,6 @@
 // Tests ops by which warps and CTAs exchange data: shared memory, copies, barriers, clusters, products, atomics.
+#include <fmt/format.h>
+
 #include "block_ops.hpp"
 
 using namespace tegula;
@@ -391,7 +393,7 @@ void wgmma(bool from_registers, bool b_transposed, Element element) {
   std::int64_t const k = element == Element::f32 ? 32 : 64;
   HostTensor a = small_tensor(element, {64, k}, 15);
   HostTensor b = small_tensor(element, b_transposed ? Extents{32, k} : Extents{k, 32}, 16), c(Element::f32, {64, 32});
-  std::string const e(tegula::name(element)), ks = std::to_string(k);
+  std::string const e(tegula::name(element)), ks = fmt::to_string(k);
   std::string const width = element == Element::f32 ? "128" : "64";
   std::string text =
       R"(kernel @k(%a: in tensor<?x?xELEMENT>, %b: in tensor<?x?xELEMENT>, %c: out tensor<?x?xf32>) warps = 4 {
@@ -439,7 +441,7 @@ VIEWS
     text = with(with(text, "%r, %kept = wgmma_wait %q, %alive", "%r = wgmma_wait %q"), ", ALIVE", "");
   }
   std::int64_t const size = bytes(element);
-  text = with(text, "BYTES", std::to_string((64 + 32) * k * size));
+  text = with(text, "BYTES", fmt::to_string((64 + 32) * k * size));
   text = with(text, "BSHAPE", b_transposed ? "32xDEPTH" : "DEPTHx32");
   text = with(text, "BBOX", b_transposed ? "32, DEPTH" : "DEPTH, 32");
   text = with(text, "BLAYOUT", b_transposed ? "swizzled(128)" : "swizzled(" + width + ")");

@@ -222,7 +222,7 @@ void butterflies() {
   // Joined over all, each thread has the total.
   std::string body, all = "%a";
   for (int stride = 1; stride < 256; stride *= 2) {
-    std::string const n = std::to_string(stride);
+    std::string const n = fmt::to_string(stride);
     body += "  %b" + n + " = butterfly " + all + " {axis = 0, stride = " + n + "} : " + tile("f32") + "\n  %m" + n +
             " = max " + all + ", %b" + n + " : " + tile("f32") + "\n";
     all = "%m" + n;

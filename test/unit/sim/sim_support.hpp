@@ -1,6 +1,8 @@
 // Defines small kernels for the simulator's tests.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +35,7 @@ inline sim::Result simulate(ir::Module const& module, sim::Arguments const& argu
 /// Runs `op` ("add %a, %b") on whole one-dimensional tensors as one tile each; operands are %a, %b, %c.
 inline HostTensor apply(std::string const& op, std::vector<HostTensor> operands, Element result,
                         std::string const& attributes = "") {
-  std::string const extent = std::to_string(operands[0].count());
+  std::string const extent = fmt::to_string(operands[0].count());
   std::string parameters, loads;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     std::string const name(1, static_cast<char>('a' + i)), element(tegula::name(operands[i].element()));

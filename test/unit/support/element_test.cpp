@@ -1,4 +1,6 @@
 // Checks that every row of the table of elements says what its element is, and that its columns agree.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -90,7 +92,7 @@ TEST_CASE("integers have the PTX type, the DLPack code and the range of their bi
   for (ElementInfo const& row : element_table) {
     if (!is_integer(row.element)) continue;
     INFO(row.name);
-    std::string const number = std::to_string(row.bits);
+    std::string const number = fmt::to_string(row.bits);
     bool const has_sign = is_signed(row.element);
     CHECK(row.name == (has_sign ? "i" : "u") + number);
     CHECK(row.ptx == (has_sign ? "s" : "u") + number);

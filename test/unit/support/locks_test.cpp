@@ -1,4 +1,6 @@
 // Tests that a child of fork() meets open locks and whole tables, whatever threads of its parent do.
+#include <fmt/format.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,10 +73,10 @@ TEST_CASE("locks: a second one of a thread is an internal error, as fork() could
 TEST_CASE("locks: a child of fork() finds tables whole and locks open") {
   if (test::thread_sanitized) TEGULA_SKIP("ThreadSanitizer keeps locks of its own in a child of fork()");
   Busy const busy(2, [](int thread, int round) {
-    (void)Symbol(std::to_string(round % 5000));
+    (void)Symbol(fmt::to_string(round % 5000));
     auto& table = numbers.get();
     std::lock_guard const guard(thread == 0 ? first : second);
-    if (thread == 0) table[round % 500] = std::to_string(round);
+    if (thread == 0) table[round % 500] = fmt::to_string(round);
   });
   int bad = 0;
   for (int i = 0; i < 200; ++i)

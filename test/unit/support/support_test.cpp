@@ -13,6 +13,7 @@
 #include "support/diagnostics.hpp"
 #include "support/dump.hpp"
 #include "support/environment.hpp"
+#include "support/message.hpp"
 #include "support/option_values.hpp"
 #include "support/options.hpp"
 #include "support/string_buffer.hpp"
@@ -21,6 +22,7 @@
 using namespace tegula;
 using namespace tegula::support;
 using tegula::test::ContainsSubstring;
+using tegula::test::message_of;
 
 namespace {
 
@@ -32,15 +34,6 @@ class ScopedVariable {
  private:
   char const* name_;
 };
-
-std::string message_of(auto&& action) {
-  try {
-    action();
-  } catch (Error const& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace
 

@@ -147,10 +147,10 @@ void check(std::uint64_t seed, std::vector<Element> elements) {
   }
   CompileOptions const options;
   support::Diagnostics diagnostics;
-  transform::PassContext context{options, sm_90a, diagnostics};
-  analysis::AnalysisCache cache(expression.module);
-  transform::canonicalize(expression.function, cache, context);
-  transform::eliminate_dead_code(expression.function, cache, context);
+  analysis::AnalysisCache analyses(expression.module);
+  transform::PassContext context{options, sm_90a, diagnostics, analyses};
+  transform::canonicalize(expression.function, context);
+  transform::eliminate_dead_code(expression.function, context);
   std::string const after = print(expression.module);
   INFO(after);
   REQUIRE(verify(expression.module).str() == "");

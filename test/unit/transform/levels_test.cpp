@@ -179,12 +179,11 @@ TEST_CASE("levels: a pass stands in the folder of the first level on which it wo
 }
 
 TEST_CASE("levels: verify-each names a pass that leaves another level than it states") {
-  static constexpr PassInfo liar{
-      .name = "liar",
-      .summary = "s",
-      .function = [](ir::Function&, AnalysisCache&, PassContext&) { return PassResult::unchanged; },
-      .works_on = all_levels,
-      .leads_to = Level::staged};
+  static constexpr PassInfo liar{.name = "liar",
+                                 .summary = "s",
+                                 .function = [](ir::Function&, PassContext&) { return PassResult::unchanged; },
+                                 .works_on = all_levels,
+                                 .leads_to = Level::staged};
   support::Options environment;
   environment.verify_each = true;
   auto module = after(copies, "assign-layouts");
@@ -195,7 +194,7 @@ TEST_CASE("levels: verify-each names a pass that leaves another level than it st
   static constexpr PassInfo spoils{.name = "spoils",
                                    .summary = "s",
                                    .function =
-                                       [](ir::Function& function, AnalysisCache&, PassContext&) {
+                                       [](ir::Function& function, PassContext&) {
                                          function.warps = 0;
                                          return PassResult::changed;
                                        },

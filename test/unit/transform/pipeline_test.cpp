@@ -48,16 +48,16 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
 };
 
-PassResult throws(ir::Function&, AnalysisCache&, PassContext&) { throw std::runtime_error("index 7 of 3"); }
-PassResult breaks_ir(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult throws(ir::Function&, PassContext&) { throw std::runtime_error("index 7 of 3"); }
+PassResult breaks_ir(ir::Function& function, PassContext&) {
   function.body().back().erase();
   return PassResult::changed;
 }
-PassResult reports(ir::Function&, AnalysisCache&, PassContext& context) {
+PassResult reports(ir::Function&, PassContext& context) {
   context.diagnostics.error("shared memory: 245760 bytes needed, 232448 allowed");
   return PassResult::unchanged;
 }
-PassResult nothing(ir::Function&, AnalysisCache&, PassContext&) { return PassResult::unchanged; }
+PassResult nothing(ir::Function&, PassContext&) { return PassResult::unchanged; }
 
 std::string error_of(ir::Module& module, std::vector<PassInfo const*> const& passes,
                      support::Options const& environment) {

@@ -198,8 +198,8 @@ struct TmaPrefetchOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr unsigned traits = variadic;
 };
 
-/// Prefetches the box of a tensor at element offsets to L2: `prefetch %tensor, %o0, %o1 {box = [1, 64]}`, a hint. What
-/// lies outside of the tensor is left out. One thread asks for the memory from the box's first element to its last.
+/// Prefetches the box of a tensor at element offsets to L2: `prefetch %tensor, %o0, %o1 {box = [1, 64]}`, a hint. Parts
+/// outside of the tensor are left out. One thread asks for the memory from the box's first element to its last.
 struct PrefetchOp : OpDefaults<Family::synchronisation, on_warps> {
   static constexpr std::string_view mnemonic = "prefetch";
   static constexpr auto operands = names("tensor", "offsets");

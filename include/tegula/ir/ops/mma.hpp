@@ -34,9 +34,9 @@ inline constexpr std::array enum_names<ProductStart>{"written"sv, "early"sv, "to
 /// order that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores
 /// keep fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different products are added in
 /// f32. plan-kernel decides `path`, the `place` of each operand, `warps` (how many divide the rows and how many the
-/// columns), `step` (elements of K that are read at a time; 0: all), and `why`: what keeps the product from wgmma. It
-/// also orders what later passes carry out, and then strike: `swapped`, that the transpose of the product is computed
-/// from transposed factors in turn, `start`, and `late`, that it runs beside the first product of the next iteration.
+/// columns), `step` (elements of K that are read at a time; 0: all), and `why`: what keeps the product from wgmma.
+/// Later passes carry out and strike `swapped` (its transpose is computed from transposed factors), `start` (when it is
+/// issued) and `late` (it runs beside the first product of the next iteration).
 struct DotOp : OpDefaults<Family::product, on_host | on_tile_simulator> {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");

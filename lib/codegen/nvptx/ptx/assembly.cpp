@@ -30,7 +30,7 @@ std::string Assembly::in(llvm::Value* value) {
 }
 
 std::string Assembly::number(llvm::Value* value) {
-  if (auto const* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return std::to_string(constant->getSExtValue());
+  if (auto const* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return fmt::to_string(constant->getSExtValue());
   return in(value);
 }
 

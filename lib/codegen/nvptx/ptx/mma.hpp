@@ -40,8 +40,8 @@ struct WgmmaForm {
 /// Counts the registers of D per thread.
 [[nodiscard]] int wgmma_registers(WgmmaForm const& form);
 
-/// One wgmma of several: its A is four registers (i32), or the first descriptor advanced by `a_bytes`; `result` is the
-/// number of its D. Offsets are multiples of 16 inside of the same tile.
+/// Describes one wgmma of several: its A is four registers (i32), or the first descriptor advanced by `a_bytes`;
+/// `result` is the number of its D. Offsets are multiples of 16 inside of the same tile.
 struct WgmmaStep {
   Values a = {};
   std::int64_t a_bytes = 0;
@@ -49,7 +49,7 @@ struct WgmmaStep {
   std::size_t result = 0;
 };
 
-/// Several wgmmas, issued in the order of `steps`.
+/// Holds several wgmmas, issued in the order of `steps`.
 struct WgmmaGroup {
   WgmmaForm form;
   llvm::Value* a_descriptor = nullptr;  ///< i64; null: each step has registers
