@@ -159,6 +159,12 @@ struct TargetInfo {
     int const even = registers / (lanes * (warps > 0 ? warps : 1)) / register_step * register_step;
     return even < registers_per_thread ? even : registers_per_thread;
   }
+  /// Returns the CTAs that a multiprocessor of every GPU that runs its text holds: some later ones hold 16, and ptxas
+  /// ignores a greater number for them.
+  [[nodiscard]] constexpr int resident_ctas_anywhere() const {
+    constexpr int of_later_gpus = 16;
+    return only_there || resident_ctas < of_later_gpus ? resident_ctas : of_later_gpus;
+  }
   [[nodiscard]] constexpr int threads_per_group() const { return lanes * warps_per_group; }
 };
 

@@ -66,13 +66,6 @@ std::set<Op const*> ops_of_chains(ir::Function& function) {
   return result;
 }
 
-/// Returns the CTAs that a multiprocessor holds on every GPU that takes the target's text. That of targets without
-/// wgmma goes to later ones, of which some hold 16; ptxas ignores a greater number there.
-int most_ctas(TargetInfo const& target) {
-  constexpr int of_every_gpu = 16;
-  return target.has(Ability::wgmma) ? target.resident_ctas : std::min(target.resident_ctas, of_every_gpu);
-}
-
 bool has_loops(ir::Function& function) {
   bool loops = false;
   ir::walk(function, [&](Op& op) { loops = loops || op.is<ir::ForOp>(); });
@@ -130,7 +123,7 @@ PassResult limit_registers(ir::Function& function, PassContext& context) {
   int const registers =
       std::max((needed + step - 1) / step * step, ranks ? min_registers_of_ranks : target.tuning.usual_registers);
   int const threads = function.warps * target.lanes;
-  int ctas = std::min(target.registers / (registers * threads), most_ctas(target));
+  int ctas = std::min(target.registers / (registers * threads), target.resident_ctas_anywhere());
   if (has_loops(function)) ctas = std::min(ctas, target.tuning.max_ctas_with_loops);
   // A CTA alone waits for its own loads. The assembler keeps narrow elements packed, and computes some values again.
   if (ctas == 1 && target.registers / (2 * threads) * excess_denominator >= needed * excess_numerator) ctas = 2;
