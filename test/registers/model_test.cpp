@@ -63,9 +63,8 @@ TEST_CASE("registers: the model foretells what the assembler needs", "[N18]") {
   double const share = double(near) / double(rows.size());
   INFO("within 15 %: " << share << "; spills as foretold: " << spills_right << "; the worst ten:\n" << worst);
 
-  // A little less than reached (0.77, 0.949), as compilers differ; wanted are 0.9 and 0.95. Half of the corpus' random
+  // A little less than reached (0.79, 0.95), as compilers differ; wanted are 0.9 and 0.95. Half of the corpus' random
   // kernels were drawn after the model's features.
-  // Needs were measured with other plans for some kernels without loops, and for operands of few bits.
-  CHECK(share >= 0.72);
+  CHECK(share >= 0.77);
   CHECK(spills_right >= 0.94);
 }
