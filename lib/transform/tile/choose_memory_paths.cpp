@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/effects.hpp"
+#include "analysis/register_pressure.hpp"
 #include "analysis/tma_tensor.hpp"
 #include "ir/core/builder.hpp"
 #include "ir/core/families.hpp"
@@ -66,6 +67,30 @@ bool feeds_tensor_cores(Value const& value, TargetInfo const& target) {
   return feeds(value, [&](Op const& dot) { return fits_tensor_cores(dot, target); });
 }
 
+/// Tells whether a value is the result of a product, or computed from one element by element.
+bool comes_from_product(Value const& value, std::set<Op const*>& seen) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || !seen.insert(op).second) return false;
+  if (op->is<ir::DotOp>()) return true;
+  return analysis::streams(*op) && std::any_of(op->operands().begin(), op->operands().end(), [&](Value const* operand) {
+           return comes_from_product(*operand, seen);
+         });
+}
+
+/// Tells whether arithmetic joins the elements of a value with results of a product. A warp then reads what it has of
+/// those: few columns of several rows at once.
+bool meets_product(Value const& value, std::set<Op const*>& seen) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
+    Op const& user = *use.user;
+    if (!analysis::streams(user) || !seen.insert(&user).second) return false;
+    bool const joins = std::any_of(user.operands().begin(), user.operands().end(), [&](Value const* operand) {
+      std::set<Op const*> behind;
+      return operand != &value && comes_from_product(*operand, behind);
+    });
+    return joins || meets_product(*user.result(), seen);
+  });
+}
+
 /// Tells whether warpgroups can multiply operands of these extents and elements, in one form or the other.
 bool fits_warpgroups(Op const& dot, TargetInfo const& target) {
   Extents const& result = dot.result()->type().shape();
@@ -113,11 +138,19 @@ bool parts_columns(Value const& tile, TargetInfo const& target) {
 
 /// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
 /// half of them are whole blocks of the swizzle. Warps read parts of K for mma.sync, which are whole blocks, too:
-/// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks.
+/// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks. A tile that
+/// arithmetic joins with results of products is read by rows and columns at once, which a swizzle spreads over banks.
 Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo const& target, Finding& why) {
   int const size = bytes(tile.element());
-  if (!feeds_tensor_cores(value, target) || tile.rank() < 2) return layout::dense_layout(tile.shape());
   std::string ignored;
+  if (!feeds_tensor_cores(value, target) || tile.rank() < 2) {
+    constexpr std::int64_t rows_of_pattern = 8;
+    if (std::set<Op const*> seen;
+        tile.rank() >= 2 && tile.shape()[tile.rank() - 2] >= rows_of_pattern && meets_product(value, seen))
+      for (int const swizzle : {128, 64, 32})
+        if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+    return layout::dense_layout(tile.shape());
+  }
   if (parts_columns(value, target))
     for (int const swizzle : {128, 64, 32})
       if (tile.shape()[1] * size % (2 * swizzle) == 0)

@@ -128,6 +128,30 @@ TEST_CASE("facts: a computed right operand is stored as its threads hold it", "[
   CHECK(found.bank_conflicts() == 0);
 }
 
+TEST_CASE("facts: a tile that meets results of a product in a loop is read without bank conflicts", "[N14]") {
+  // A bias of each score, a mask of 8 bits and a gate of f16: rows of 256 and of 128 bytes.
+  auto const kernel = tegula::kernel("biased", [](in<bf16, 2> q, in<bf16, 2> k, in<bf16, 2> bias,
+                                                  in<std::int8_t, 2> mask, in<f16, 2> gate, out<float, 2> y) {
+    auto g = grid_over(y, shape<128, 1>);
+    tile a = load(q, shape<128, 64>, g[0], 0);
+    tile sums = loop(
+        ceil_div(k.extent(0), 128), zeros<float>(shape<128, 1>),
+        [&](auto j, auto total) {
+          tile scores = dot(a, trans(load(k, shape<128, 64>, j, 0))) * 0.125F;
+          tile biased = scores + cast<float>(load(bias, shape<128, 128>, g[0], j));
+          tile seen = select(cast<int>(load(mask, shape<128, 128>, g[0], j)) != 0, biased, 0);
+          return total + sum(seen * cast<float>(load(gate, shape<128, 128>, g[0], j)), axis<1>);
+        },
+        stages<2>);
+    store(y, shape<128, 1>, sums, g[0], 0);
+  });
+  KernelFacts const found = facts(kernel);
+  INFO(found.str());
+  CHECK(found.bank_conflicts() == 0);
+  REQUIRE(found.loads.size() == 5);
+  for (AccessPath const& load : found.loads) CHECK(load.path == Path::tma);
+}
+
 TEST_CASE("facts: transpositions access 16 bytes and exchange words without bank conflicts", "[N14]") {
   check_transposition(tegula::facts(transposed<float, 32>), 16);
   check_transposition(tegula::facts(transposed<float, 64>), 16);
