@@ -45,7 +45,7 @@ def defined(text):
             if found := TYPE.match(line) or ALIAS.match(line) or VARIABLE.match(line):
                 yield where, found[1]
                 if VARIABLE.match(line) and line.rstrip().endswith(";"):
-                    for further in FURTHER.findall(line.split("=", 1)[1]):
+                    for further in FURTHER.findall(line):
                         yield where, further
             elif (found := FUNCTION.match(line)) and line.rstrip().endswith("{"):
                 yield where, f"{found[1]}({PARAMETER_NAME.sub('', found[2])}"
