@@ -1,4 +1,5 @@
-// Provides, for the files of Layout alone, small vectors over F2 and their elimination.
+// Provides, for the files of Layout alone, small vectors over F2 and their elimination, and the banks of shared
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,10 @@
 #include "tegula/support/extents.hpp"
 
 namespace tegula::layout::detail {
+
+/// Counts the bytes of a bank of shared memory, and the banks of a row of them.
+inline constexpr int bank_bytes = 4;
+inline constexpr int banks = 32;
 
 inline Extents zeros(int rank) {
   Extents result;

@@ -21,9 +21,8 @@ namespace {
 using detail::Elimination;
 using Vectors = std::vector<std::uint64_t>;
 
-constexpr int bank_row_bytes = 128;
+constexpr int bank_row_bytes = detail::banks * detail::bank_bytes;
 constexpr int access_bytes = 16;
-constexpr int word_bytes = 4;
 
 int log2_of(int value) { return std::countr_zero(static_cast<unsigned>(value)); }
 
@@ -182,7 +181,7 @@ class ScratchSearch {
   /// Returns what tells rows of banks apart for both sides; nothing: one side has conflicts.
   [[nodiscard]] std::optional<Vectors> rows_of(Basis const& vector, Side const* wide) const {
     auto const word =
-        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, word_bytes / element_bytes_))));
+        std::min(vector.size(), static_cast<std::size_t>(log2_of(std::max(1, detail::bank_bytes / element_bytes_))));
     Vectors const in_word(vector.vectors().begin(), vector.vectors().begin() + static_cast<std::ptrdiff_t>(word));
     auto const moved = [&](Side const& side) { return wide == &side ? vector.vectors() : common_; };
     Basis written = busy(moved(writer_), in_word, writer_, element_bytes_);

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
+#include "layout/layout_detail.hpp"
+
 namespace tegula::layout {
 namespace {
 
 constexpr std::array<Dim, 3> thread_dims = {Dim::reg, Dim::lane, Dim::warp};
-constexpr std::int64_t bank_bytes = 4;
-constexpr std::int64_t banks = 32;
 
 }  // namespace
 
@@ -94,10 +94,11 @@ BankCost bank_cost(std::span<std::int64_t const> addresses, int bytes) {
   BankCost cost;
   std::size_t const group = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
   for (std::size_t begin = 0; begin < addresses.size(); begin += group) {
-    std::array<std::set<std::int64_t>, banks> words;
+    std::array<std::set<std::int64_t>, detail::banks> words;
     for (std::size_t i = begin; i < std::min(addresses.size(), begin + group); ++i)
-      for (std::int64_t word = addresses[i] / bank_bytes; word * bank_bytes < addresses[i] + bytes; ++word)
-        words[static_cast<std::size_t>(word % banks)].insert(word);
+      for (std::int64_t word = addresses[i] / detail::bank_bytes; word * detail::bank_bytes < addresses[i] + bytes;
+           ++word)
+        words[static_cast<std::size_t>(word % detail::banks)].insert(word);
     std::size_t max = 0;
     for (auto const& of_bank : words) max = std::max(max, of_bank.size());
     cost.wavefronts += static_cast<int>(max);

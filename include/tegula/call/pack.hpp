@@ -106,7 +106,9 @@ auto checked(K const& kernel, Run const& run, X&... x) {
                 "launch: a number must be of the kind of the kernel's parameter");
   static_assert(unlike<mistake, Mistake::element>,
                 "launch: an argument's element must be that of the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank must be that of the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::rank>,
+                "launch: an argument's rank must be that of the kernel's parameter: view<T, 2>(data, rows, columns) "
+                "names extents of host memory, buffer<T, 2> those of a device");
   static_assert(unlike<mistake, Mistake::constant>,
                 "launch: the kernel writes this argument, so its elements must not be const");
   static_assert(unlike<mistake, Mistake::host_on_cuda>,

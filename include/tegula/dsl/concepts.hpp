@@ -41,7 +41,7 @@ using shape_t = typename bare<X>::tile_shape;
 /// True for the result of a refused expression, which every check accepts in silence.
 template <class X>
 concept InvalidLike = requires {
-  bare<X>::is_invalid;
+  requires bare<X>::is_invalid;
 };
 template <class X>
 inline constexpr bool is_invalid = InvalidLike<X>;

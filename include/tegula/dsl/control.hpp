@@ -339,6 +339,19 @@ requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...)
   return detail::Invalid<detail::element_t<Init>, detail::shape_t<Init>>();
 }
 
+/// Catches two bounds ahead of the carried value, for the sentence.
+template <detail::LoopCount A, detail::LoopCount B, class Init, class Body, class... Hints>
+requires(detail::TileLike<Init> || detail::CarryLike<Init>) constexpr auto loop(A const&, B const&, Init&&, Body&&,
+                                                                                Hints&&...) {
+  static_assert(detail::never<Init>,
+                "loop: two bounds must be joined by range(lower, upper): loop(range(lower, upper), init, body)");
+  if constexpr (detail::TileLike<Init>)
+    return detail::Invalid<detail::element_t<Init>, detail::shape_t<Init>>();
+  else
+    return detail::TilesFrom<typename detail::CarriedBy<detail::bare<Init>>::type>::make(
+        trace::Recorder::current("loop", {}), -1);
+}
+
 /// Catches a struct or tuple with a member that is not carried, for the sentence. Hints follow the body of a loop that
 /// carries nothing.
 template <detail::LoopCount C, class Init, class Body, class... Hints>

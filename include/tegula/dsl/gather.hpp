@@ -181,6 +181,8 @@ class gather : public detail::Recipe<typename detail::TensorElement<P>::type, de
   static_assert(some_tile, "gather: at least one index must be a tile; load(tensor, indices...) reads one element");
 
  public:
+  static constexpr bool is_invalid = !Check::holds || !readable || !some_tile;  // said once, by check_places()
+
   gather(P const& tensor, Rest&&... rest, location where = location::current())
       : tensor_(detail::handle_of(tensor)),
         where_(where),
@@ -234,7 +236,9 @@ constexpr bool check_value() {
     constexpr bool same = std::is_same_v<element_t<V>, T>;
     constexpr bool agrees = S::rank > 0 && broadcasts_to<S, V>();
     static_assert(same, "scatter, atomics: the tile's element must be the tensor's: use cast<T>(...)");
-    static_assert(agrees, "scatter, atomics: the value's shape must broadcast to that of the tiles of indices");
+    static_assert(agrees,
+                  "scatter, atomics: the value's shape must broadcast to that of the box or of the tiles of indices; "
+                  "squeeze(x, axis<i>) drops an axis that a reduction kept");
     return same && agrees;
   } else {
     check_operands<scalar_problem<T, V>(), V, T>();

@@ -161,14 +161,16 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   using facts = detail::TensorElement<P>;
   static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
   static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
+  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
-                        index_count_fits = !is_tensor || indices == facts::rank;
+                        index_count_fits = !is_tensor || !indices_are || indices == facts::rank;
   static_assert(is_tensor, "load: the first argument must be a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter must not be read; declare it inout");
   static_assert(rank_fits, "load: the shape must not have more axes than the tensor");
-  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
   static_assert(index_count_fits, "load: one index must be given per axis of the tensor");
-  static_assert(indices_are, "load: an index must be an integer, an index expression or elem(k); pad(x) comes last");
+  static_assert(indices_are,
+                "load: an index must be an integer, an index expression or elem(k); pad(x) comes last; gather takes "
+                "tiles of indices and mask(m)");
 
  public:
   load(P const& tensor, S, Rest... rest, location where = location::current())
@@ -288,16 +290,18 @@ class store {
   using T = typename facts::type;
   static constexpr bool is_tensor = detail::TensorLike<P>, writable = facts::writable;
   static constexpr bool optional = detail::ends_with_place<Rest...>;
+  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
   static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
-                        index_count_fits =
-                            !is_tensor || static_cast<int>(sizeof...(Rest)) - (optional ? 1 : 0) == facts::rank;
+                        index_count_fits = !is_tensor || !indices_are ||
+                                           static_cast<int>(sizeof...(Rest)) - (optional ? 1 : 0) == facts::rank;
   static_assert(is_tensor, "store: the first argument must be a tensor parameter (out or inout)");
   static_assert(writable, "store: an in parameter must not be written; declare it out or inout");
   static_assert(rank_fits, "store: the shape must not have more axes than the tensor");
-  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::MayBeOutside>)&&...);
   static_assert(index_count_fits, "store: one index must be given per axis of the tensor");
-  static_assert(indices_are,
-                "store: an index must be an integer, an index expression or elem(k); may_be_outside comes last");
+  static_assert(
+      indices_are,
+      "store: an index must be an integer, an index expression or elem(k); may_be_outside comes last; scatter "
+      "takes tiles of indices and mask(m)");
 
  public:
   store(P const& tensor, S, V&& value, Rest... rest, location where = location::current()) {
@@ -307,7 +311,9 @@ class store {
       if constexpr (used_once && !detail::is_invalid<V> && detail::TensorLike<P>) {
         static_assert(detail::same_element<detail::element_t<V>, T>,
                       "store: the tile's element must be the tensor's: use cast<T>(...)");
-        static_assert(detail::same_shape<detail::shape_t<V>, S>, "store: the tile must have the shape that is stored");
+        static_assert(detail::same_shape<detail::shape_t<V>, S>,
+                      "store: the tile must have the shape that is stored; squeeze(x, axis<i>) drops an axis that a "
+                      "reduction kept, expand_dims(x, axis<i>) adds one");
       }
     } else {
       detail::check_operands<detail::scalar_problem<T, V>(), V, T>();

@@ -50,6 +50,15 @@ class tile : public detail::NoTruth {
 
   [[nodiscard]] trace::Handle handle() const { return handle_; }
 
+  /// Catches `x[0]`, for the sentence.
+  template <class I>
+  tile const& operator[](I const&) const {
+    static_assert(detail::never<I>,
+                  "a tile must not be indexed by []: item(x, i) returns one element as a scalar, slice(x, shape<...>, "
+                  "offset<...>) a part, take_at(x, places) the elements at a tile of places");
+    return *this;
+  }
+
  private:
   template <class R>
   static constexpr bool sound = !detail::named_recipe<R> && !detail::is_invalid<R> &&

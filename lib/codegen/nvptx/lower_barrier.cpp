@@ -7,8 +7,6 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr std::int64_t mbarrier_bytes = 8;
-
 /// Returns an integer scalar as i32.
 llvm::Value* word(Emitter& e, ir::Value const& value) {
   return e.b.CreateZExtOrTrunc(e.scalar(value), e.b.getInt32Ty());
@@ -18,7 +16,7 @@ llvm::Value* word(Emitter& e, ir::Value const& value) {
 template <class Body>
 void each_object(Emitter& e, ir::Value const& mbarriers, Body const& body) {
   for (std::int64_t i = 0; i < mbarriers.type().elements(); ++i)
-    body(e.b.CreateAdd(e.scalar(mbarriers), e.i32(i * mbarrier_bytes)));
+    body(e.b.CreateAdd(e.scalar(mbarriers), e.i32(i * ptx::mbarrier_bytes)));
 }
 
 }  // namespace

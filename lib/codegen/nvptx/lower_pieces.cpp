@@ -17,7 +17,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr std::int64_t piece_bytes = 16, word_bytes = 4;
+constexpr std::int64_t piece_bytes = 16;
 
 /// Gives a box of rows of a tensor, and what of it lies inside.
 class RowsOfBox {

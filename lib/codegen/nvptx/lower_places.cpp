@@ -20,8 +20,6 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr std::int64_t word_bytes = 4;
-
 /// Returns the byte offset of an op's scratch.
 std::int64_t scratch_of(ir::Op const& op) {
   std::int64_t const scratch = *ir::scratch_attribute(op);

@@ -15,8 +15,6 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr std::int64_t mbarrier_bytes = 8;
-
 /// Names the state space of a buffer as load_vector and store_vector take it.
 char const* space_of(ir::Type const& buffer) { return buffer.is_global() ? "global" : "shared"; }
 
@@ -67,7 +65,7 @@ void lower(ir::ViewOp const&, ir::Op const& op, Emitter& e) {
   llvm::Value* offset = nullptr;
   if (source.is_mbarrier())
     offset = e.b.CreateMul(e.b.CreateZExtOrTrunc(e.scalar(*op.in<ir::ViewOp>("offsets")), e.b.getInt32Ty()),
-                           e.i32(mbarrier_bytes));
+                           e.i32(ptx::mbarrier_bytes));
   else
     offset = box_offset(e, op, source, op.result()->type().shape(), op.all<ir::ViewOp>("offsets"));
   e.set(*op.result(), {e.b.CreateAdd(from, e.b.CreateZExt(offset, from->getType()))});

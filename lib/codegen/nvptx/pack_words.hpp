@@ -5,6 +5,9 @@
 
 namespace tegula::codegen::nvptx {
 
+/// Counts the bytes of a register, the word that a thread moves to shared memory.
+inline constexpr std::int64_t word_bytes = 4;
+
 /// Describes how `count` elements move: as machine words of `bits`, each of one or several elements.
 struct Words {
   int bits;

@@ -8,6 +8,9 @@
 
 namespace tegula::codegen::nvptx::ptx {
 
+/// Counts the bytes of an mbarrier in shared memory.
+inline constexpr std::int64_t mbarrier_bytes = 8;
+
 /// Names how far an arrival releases and a wait acquires. Default of PTX: the CTA.
 enum class Scope : std::uint8_t { cta, cluster };
 
