@@ -4,7 +4,7 @@
     together.py <source directory>
 
 The builds of every day compile each source alone, so they do not see it. Looked at are the names in namespaces without a
-name: variables, types, aliases, and functions whose line is the same.
+name: variables, types, aliases, and functions whose parameters have the same types. Types of headers of the folder count, too.
 """
 import re
 import sys
@@ -16,8 +16,8 @@ ALIAS = re.compile(r"^using (\w+) =")
 VARIABLE = re.compile(r"^(?:(?:inline|static|constexpr|constinit|thread_local|const) )+[\w:<>,\s*&]*?(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=|\{)(?!=)")
 FURTHER = re.compile(r", (\w+) = ")
 FUNCTION = re.compile(r"^(?!return|if|for|while|switch|template|struct|class|using|namespace|static_assert|#|//|\s|\})"
-                      r"[\w:<>,\s*&\[\]]+?\b(\w+)\((.*)$")
-PARAMETER_NAME = re.compile(r"\b\w+(?=[,)])")
+                      r"[\w:<>,\s*&\[\]]+?\b(\w+)\((.*?\)(?: const)?(?: noexcept)?) \{")
+SPELLING = re.compile(r"\b\w+::|\b\w+(?=[,)])")  # qualifiers, and names of parameters
 
 
 def sources_of(folder):
@@ -32,34 +32,44 @@ def sources_of(folder):
             if path.name != "main.cpp" and str(path.relative_to(folder)) not in left_out]
 
 
-def defined(text):
-    """The names and the lines of functions that a source defines for itself, with their namespace."""
+def defined(text, header=False):
+    """What a source defines for itself: namespace, name or line of a function, and of an alias its line.
+
+    Of a header the types."""
     open_namespaces = []
     for line in text.splitlines():
         if found := NAMESPACE.match(line):
             open_namespaces.append(found[1])
         elif line.startswith("}") and "// namespace" in line and open_namespaces:
             open_namespaces.pop()
+        elif header:
+            if found := TYPE.match(line):
+                yield "::".join(open_namespaces), found[1], ""
         elif "" in open_namespaces:
             where = "::".join(each for each in open_namespaces if each)
-            if found := TYPE.match(line) or ALIAS.match(line) or VARIABLE.match(line):
-                yield where, found[1]
+            if found := ALIAS.match(line):  # equal ones may stand together
+                yield where, found[1], line
+            elif found := TYPE.match(line) or VARIABLE.match(line):
+                yield where, found[1], ""
                 if VARIABLE.match(line) and line.rstrip().endswith(";"):
                     for further in FURTHER.findall(line):
-                        yield where, further
-            elif (found := FUNCTION.match(line)) and line.rstrip().endswith("{"):
-                yield where, f"{found[1]}({PARAMETER_NAME.sub('', found[2])}"
+                        yield where, further, ""
+            elif found := FUNCTION.match(line):
+                yield where, f"{found[1]}({SPELLING.sub('', found[2])}", ""
 
 
 def main():
     root, wrong, seen_files = Path(sys.argv[1]), [], 0
     for lists in sorted((root / "lib").glob("*/CMakeLists.txt")):
         first = {}
+        for header in sorted(lists.parent.rglob("*.hpp")):  # one source may not see what its neighbour includes
+            for *name, _ in defined(header.read_text(), header=True):
+                first.setdefault(tuple(name), (header, ""))
         for path in sources_of(lists.parent):
             seen_files += 1
-            for name in set(defined(path.read_text())):
-                other = first.setdefault(name, path)
-                if other != path:
+            for *name, alias in set(defined(path.read_text())):
+                other, other_alias = first.setdefault(tuple(name), (path, alias))
+                if other != path and not (alias and alias == other_alias):
                     wrong.append(f"{path.relative_to(root)} and {other.relative_to(root)} define {name[1]} in {name[0]}; "
                                  "rename one, or list one file after APART in the CMakeLists.txt of the folder")
     if seen_files == 0:
