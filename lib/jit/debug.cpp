@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "analysis/launch_program.hpp"
 #include "jit/choose.hpp"
 #include "jit/launch_options.hpp"
 #include "jit/traced.hpp"
 #include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
+#include "runtime/launch_program.hpp"
 #include "sim/stepper.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
@@ -138,6 +140,8 @@ class DebugExecutor final : public trace::Eager {
   sim::Stepper& stepper() {
     if (stepper_) return *stepper_;
     runtime::check_arguments(kernel_.name, parameters_, given_, device_of(given_));
+    LaunchProgram const facts = analysis::launch_program(function_);  // of the types; requirements come as they are met
+    runtime::check_requirements(kernel_.name, facts, runtime::evaluate(facts, given_, host_multiprocessors));
     sim::Options options;
     stepper_ = std::make_unique<sim::Stepper>(function_, arguments_, options);
     stepper_->begin_block(0);

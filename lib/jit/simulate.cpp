@@ -14,6 +14,7 @@
 #include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
+#include "runtime/launch_program.hpp"
 #include "sim/block/simulate.hpp"
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
@@ -63,6 +64,8 @@ Simulation::Simulation(KernelRef const& kernel, std::span<Argument const> argume
     buffers_.emplace_back(argument.allocation);
   }
   runtime::check_arguments(traced_->kernel.name(), traced_->kernel.parameters(), arguments_, device_of(arguments_));
+  runtime::check_requirements(traced_->kernel.name(), traced_->launch,
+                              runtime::evaluate(traced_->launch, arguments_, host_multiprocessors));
 }
 
 Simulation::Found Simulation::find() const {
