@@ -49,6 +49,8 @@ To converted(From value, Element element) {
 
 void convert(Agent& agent, Op const& op) {
   Value const& operand = agent.value(*op.operand());
+  if (operand.element() == op.result()->type().element())  // keeps infinities where casts saturate
+    return agent.set(*op.result(), operand.retyped(op.result()->type()));
   Value result = agent.fresh(op);
   with_storage(operand.storage(), [&]<class From>(std::type_identity<From>) {
     with_storage(result.storage(), [&]<class To>(std::type_identity<To>) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "support/elementary.hpp"
+#include "support/module.hpp"
 
 namespace {
 
@@ -253,6 +254,57 @@ TEST_CASE("every code of an 8-bit float has the simulator's value on the host", 
       std::string const text = unary_text("cast", std::string(name(element)), std::string(name(to)));
       check_against_simulator(replaced(text, "<120x", "<256x"), {a, c});
     }
+}
+
+TEST_CASE("the codes of an 8-bit float are cast to any float and back as by the simulator", "[host]") {
+  std::string const text = R"(
+kernel @there_and_back(%a: in tensor<?xEL>, %c: out tensor<?xEL>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o : tile<256xEL>
+  %y = cast %x : tile<256xRE>
+  %z = cast %y : tile<256xEL>
+  store %c, %z, %o
+  return
+}
+)";
+  constexpr std::int64_t codes = 255;  // the last one is what the driver writes before a run
+  for (Element const element : {Element::e4m3, Element::e5m2})
+    for (Element const to : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
+      INFO(name(element) << " through " << name(to));
+      Array a(element, {codes}), c(element, {codes});
+      for (std::int64_t i = 0; i < codes; ++i) a.set(i, ir::Constant{element, static_cast<std::uint64_t>(i)});
+      check_against_simulator(replaced(replaced(text, "EL", std::string(name(element))), "RE", std::string(name(to))),
+                              {a, c});
+    }
+}
+
+TEST_CASE("a cast that changes nothing keeps infinities, the way back from a wider float saturates", "[host]") {
+  ir::Constant const infinity{Element::e5m2, 0x7C}, largest{Element::e5m2, 0x7B};
+  ir::Module const module = test::module_of(R"(
+kernel @infinities(%a: in tensor<?xe5m2>, %same: out tensor<?xe5m2>, %back: out tensor<?xe5m2>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o : tile<1xe5m2>
+  %s = cast %x : tile<1xe5m2>
+  %h = cast %x : tile<1xf16>
+  %b = cast %h : tile<1xe5m2>
+  store %same, %s, %o
+  store %back, %b, %o
+  return
+}
+)");
+  Array a(Element::e5m2, {1}), same(Element::e5m2, {1}), back(Element::e5m2, {1});
+  a.set(0, infinity);
+  for (bool const simulated : {false, true}) {
+    INFO((simulated ? "simulated" : "host"));
+    same.set(0, {Element::e5m2, 0});
+    back.set(0, {Element::e5m2, 0});
+    if (simulated)
+      CHECK(sim::run(module.kernel(), simulator_arguments({a, same, back})).clean());
+    else
+      run_on_host(module, {a, same, back});
+    CHECK(same.get(0) == infinity);
+    CHECK(back.get(0) == largest);
+  }
 }
 
 TEST_CASE("elements that are only stored are moved, selected and padded on the host", "[host]") {

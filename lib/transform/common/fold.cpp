@@ -82,6 +82,7 @@ bool holds(ir::Predicate predicate, T a, T b) {
 }
 
 MaybeConstant convert(Constant from, Element to) {
+  if (from.element == to) return from;
   if (is_float(from.element)) {
     double const value = ir::to_double(from);
     if (is_float(to)) return rounded(to, value);

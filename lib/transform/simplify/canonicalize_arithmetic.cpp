@@ -171,7 +171,9 @@ Value* cast(RewriteSite& site) {
   Value* const source = inner->operand();
   // source -> middle -> result, where the middle loses nothing.
   if (!holds_all_of(x->type().element(), source->type().element())) return nullptr;
-  if (source->type() == site.type()) return source;
+  // The way back from a wider float makes an infinity the largest number, where casts saturate.
+  bool const keeps_infinities = info(source->type().element()).overflow != Overflow::saturated;
+  if (source->type() == site.type()) return keeps_infinities ? source : nullptr;
   bool const same_class = is_float(source->type().element()) == is_float(x->type().element());
   return same_class ? site.builder.op(ir::CastOp{}, {source}, {site.type()}).result() : nullptr;
 }

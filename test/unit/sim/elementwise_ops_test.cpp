@@ -268,8 +268,9 @@ void casts() {
     for (int to = 1; to < element_count; ++to) {  // none to bool
       auto const a = random_column(static_cast<Element>(from), count, 15);
       INFO(name(a.element()) << " to " << name(static_cast<Element>(to)));
-      check_same(apply("cast %a", {a}, static_cast<Element>(to)),
-                 [&](std::int64_t i) { return cast_by_hand(a.get(i), static_cast<Element>(to)); });
+      check_same(apply("cast %a", {a}, static_cast<Element>(to)), [&](std::int64_t i) {
+        return from == to ? a.get(i) : cast_by_hand(a.get(i), static_cast<Element>(to));  // an infinity stays
+      });
     }
   }
 }
