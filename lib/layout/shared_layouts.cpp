@@ -25,7 +25,7 @@ Extents last_two_exchanged(Extents shape) {
 }
 
 /// Counts the rows after which the pattern of a swizzle repeats.
-std::int64_t pattern_rows(int swizzle_bytes) { return swizzle_bytes == 16 ? 1 : 8; }
+std::int64_t pattern_rows(int swizzle_bytes) { return swizzle_bytes == 16 ? 1 : swizzle_rows; }
 
 /// Says why no tile of this shape is swizzled so; empty: it may be.
 std::string why_not_swizzled(Extents const& shape, int element_bytes, int swizzle_bytes) {

@@ -18,6 +18,9 @@
 
 namespace tegula::layout {
 
+/// Counts the rows after which the pattern of a swizzle of 32 bytes or more repeats.
+inline constexpr std::int64_t swizzle_rows = 8;
+
 /// Returns the swizzled layout. Null with a message unless
 /// - W is 128, 64, 32 or 16,
 /// - the last extent fills whole blocks,

@@ -35,7 +35,6 @@ using layout::Layout;
 
 constexpr std::int64_t rows_per_warpgroup = target::wgmma_rows,
                        rows_per_warp = rows_per_warpgroup / target::warpgroup_warps;
-constexpr std::int64_t pattern_rows = 8;  ///< of a swizzle
 
 /// Describes what goes to memory: a store, or an atomic update of a box.
 struct Send {
@@ -299,9 +298,10 @@ class Split {
     std::int64_t const columns = rows_per_warp * function_.warps, size = bytes(cut.element);
     if (cut.swizzle == 0 || rows_per_warpgroup * size % cut.swizzle != 0) return false;
     std::int64_t rows = tile[0];
-    while (rows % (2 * pattern_rows) == 0 && tuning_.max_staging_buffers * rows * columns * size > tuning_.max_staging)
+    while (rows % (2 * layout::swizzle_rows) == 0 &&
+           tuning_.max_staging_buffers * rows * columns * size > tuning_.max_staging)
       rows /= 2;
-    if (rows % pattern_rows != 0) return false;
+    if (rows % layout::swizzle_rows != 0) return false;
     cut.chunk = {rows, columns};
     cut.own = {rows, rows_per_warpgroup};
     cut.rows = tile[0] / rows;

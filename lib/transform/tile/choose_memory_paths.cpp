@@ -67,28 +67,17 @@ bool feeds_tensor_cores(Value const& value, TargetInfo const& target) {
   return feeds(value, [&](Op const& dot) { return fits_tensor_cores(dot, target); });
 }
 
-/// Tells whether a value is the result of a product, or computed from one element by element.
-bool comes_from_product(Value const& value, std::set<Op const*>& seen) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !seen.insert(op).second) return false;
-  if (op->is<ir::DotOp>()) return true;
-  return analysis::streams(*op) && std::any_of(op->operands().begin(), op->operands().end(), [&](Value const* operand) {
-           return comes_from_product(*operand, seen);
-         });
-}
-
-/// Tells whether arithmetic joins the elements of a value with results of a product. A warp then reads what it has of
-/// those: few columns of several rows at once.
-bool meets_product(Value const& value, std::set<Op const*>& seen) {
-  return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-    Op const& user = *use.user;
-    if (!analysis::streams(user) || !seen.insert(&user).second) return false;
-    bool const joins = std::any_of(user.operands().begin(), user.operands().end(), [&](Value const* operand) {
-      std::set<Op const*> behind;
-      return operand != &value && comes_from_product(*operand, behind);
-    });
-    return joins || meets_product(*user.result(), seen);
+/// Lists the results of products, and what is computed from them element by element.
+std::set<Value const*> values_of_products(ir::Function& function) {
+  std::set<Value const*> found;
+  ir::walk_pre_order(function, [&](Op& op) {
+    auto const is_found = [&](Value const* operand) { return found.count(operand) != 0; };
+    if (op.is<ir::DotOp>() ||
+        (analysis::streams(op) && std::any_of(op.operands().begin(), op.operands().end(), is_found)))
+      found.insert(op.result());
+    return ir::Walk::advance;
   });
+  return found;
 }
 
 /// Tells whether warpgroups can multiply operands of these extents and elements, in one form or the other.
@@ -136,38 +125,24 @@ bool parts_columns(Value const& tile, TargetInfo const& target) {
                      [&](ir::Use const& use) { return use.user->is<ir::DotOp>() && use.user->rhs() == &tile; });
 }
 
-/// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
-/// half of them are whole blocks of the swizzle. Warps read parts of K for mma.sync, which are whole blocks, too:
-/// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks. A tile that
-/// arithmetic joins with results of products is read by rows and columns at once, which a swizzle spreads over banks.
-Layout const* layout_of(Value const& value, ir::Type const& tile, TargetInfo const& target, Finding& why) {
+/// Returns the layout of the widest swizzle, of at most `widest` and at least `narrowest` bytes, that cuts each of
+/// `parts` of the columns into whole blocks; null: none does.
+Layout const* swizzled(ir::Type const& tile, int widest, int narrowest, int parts = 1) {
   int const size = bytes(tile.element());
   std::string ignored;
-  if (!feeds_tensor_cores(value, target) || tile.rank() < 2) {
-    constexpr std::int64_t rows_of_pattern = 8;
-    if (std::set<Op const*> seen;
-        tile.rank() >= 2 && tile.shape()[tile.rank() - 2] >= rows_of_pattern && meets_product(value, seen))
-      for (int const swizzle : {128, 64, 32})
-        if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
-    return layout::dense_layout(tile.shape());
-  }
-  if (parts_columns(value, target))
-    for (int const swizzle : {128, 64, 32})
-      if (tile.shape()[1] * size % (2 * swizzle) == 0)
-        if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
-  int const widest = target.has(Ability::wgmma) ? 128 : 64;
-  for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout =
-            swizzle <= widest ? layout::swizzled_layout(tile.shape(), size, swizzle, ignored) : nullptr)
-      return layout;
-  why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
+  for (int swizzle = widest; swizzle >= narrowest; swizzle /= 2)
+    if (tile.shape().back() * size % (parts * swizzle) == 0)
+      if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
   return nullptr;
 }
 
 class Paths {
  public:
   Paths(ir::Function& function, PassContext& context)
-      : function_(function), facts_(context.analyses.axis_facts()), target_(context.target) {}
+      : function_(function),
+        facts_(context.analyses.axis_facts()),
+        target_(context.target),
+        of_products_(values_of_products(function)) {}
 
   bool run() {
     bool changed = false;
@@ -192,12 +167,49 @@ class Paths {
     return found;
   }
 
+  /// Tells whether arithmetic joins the elements of a value with results of a product. A warp then reads what it has of
+  /// those: few columns of several rows at once.
+  [[nodiscard]] bool meets_product(Value const& value) const {
+    std::vector<Value const*> open{&value};
+    std::set<Value const*> seen;
+    while (!open.empty()) {
+      Value const& next = *open.back();
+      open.pop_back();
+      for (ir::Use const& use : next.uses()) {
+        if (!analysis::streams(*use.user)) continue;
+        Value const* const made = use.user->result();
+        if (of_products_.count(made) != 0) return true;
+        if (seen.insert(made).second) open.push_back(made);
+      }
+    }
+    return false;
+  }
+
+  /// Returns the layout that a tile lies in once it is copied: null with the reason. Where warpgroups divide columns,
+  /// half of them are whole blocks of the swizzle. Warps read parts of K for mma.sync, which are whole blocks, too:
+  /// blocks of 64 bytes make them small, and ldmatrix reads rows of either without conflicts of banks. A tile that
+  /// arithmetic joins with results of products is read by rows and columns at once, which a swizzle spreads over banks.
+  Layout const* layout_of(Value const& value, ir::Type const& tile, Finding& why) const {
+    if (tile.rank() < 2) return layout::dense_layout(tile.shape());
+    Layout const* found = nullptr;
+    if (!feeds_tensor_cores(value, target_)) {
+      if (tile.shape()[tile.rank() - 2] >= layout::swizzle_rows && meets_product(value))
+        found = swizzled(tile, 128, 32);
+      return found != nullptr ? found : layout::dense_layout(tile.shape());
+    }
+    if (parts_columns(value, target_)) found = swizzled(tile, 128, 32, 2);
+    if (found == nullptr) found = swizzled(tile, target_.has(Ability::wgmma) ? 128 : 64, 16);
+    if (found == nullptr)
+      why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), bytes(tile.element()));
+    return found;
+  }
+
   /// Makes a copy of rows at indices, in a loop.
   bool fetch_rows(Op& gather) {
     if (ir::loop_around(*gather.parent()) == nullptr || is_repeated(gather)) return false;
     ir::Type const& tile = gather.result()->type();
     Finding ignored;
-    Layout const* const layout = layout_of(*gather.result(), tile, target_, ignored);
+    Layout const* const layout = layout_of(*gather.result(), tile, ignored);
     if (layout == nullptr) return false;
     auto const rows = gathered_rows(gather, facts_);
     if (!rows) return false;
@@ -266,7 +278,7 @@ class Paths {
     ir::Type const& tile = (rows == nullptr ? load : *rows).result()->type();
     Finding why;
     if (!target_.has(Ability::tma)) return rows == nullptr && fetch_by_threads(load);
-    Layout const* const layout = layout_of(*load.result(), tile, target_, why);
+    Layout const* const layout = layout_of(*load.result(), tile, why);
     target::TmaPlan plan;
     if (layout != nullptr) {
       plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));
@@ -301,7 +313,7 @@ class Paths {
       why =
           Finding(finding::row, layout::shape_text(tile.shape()), tile.rank() == 0 ? size : tile.shape().back() * size);
     else if (why.empty())
-      layout = layout_of(*load.result(), tile, target_, why);
+      layout = layout_of(*load.result(), tile, why);
     if (why.empty() && (layout == nullptr || layout->inverse() == nullptr))
       why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
     if (!why.empty()) return note_reason(load, why);
@@ -498,6 +510,7 @@ class Paths {
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
   TargetInfo const& target_;
+  std::set<Value const*> const of_products_;
 };
 
 }  // namespace
