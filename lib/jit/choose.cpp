@@ -36,7 +36,7 @@ CompileOptions on_top(CompileOptions base, CompileOptions const& stated) {
   return base;
 }
 
-/// Limit the factor between the numbers of a problem that no table has and those of a choice that serves it. It does
+/// Limits the factor between the numbers of a problem that no table has and those of a choice that serves it. It does
 /// not serve if the model of the cost expects it to take longer than another by more than the model errs.
 constexpr double near_factor = 1.5, model_error = 1.1;
 
